@@ -10,6 +10,7 @@ import { describedId, describedSource, pathOf } from '../src/review/documentatio
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { runCli } from './support/cli.ts'
 import { writeInputs } from './support/command-rows.ts'
+import { commandsOf, isForm } from './support/page-commands.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const IGNORED = /^(node_modules|dist|artifacts|\.)|\/node_modules\//
@@ -140,31 +141,29 @@ t.test('the commands in code are ones that the program understands', async (t) =
     execFileSync('git', args, { cwd: folder })
   for (const [page, markdown] of PAGES) {
     if (page === 'CHANGELOG.md') continue
-    for (const command of commandsIn(markdown)) {
+    for (const { text } of commandsOf(page, markdown)) {
+      const command = argumentsOf(text)
+      if (command === undefined) continue
       const { status, stderr } = await runCli(command, { cwd: folder, input: '' })
-      t.not(status, 2, `${page}: ${command.join(' ')}: ${stderr}`)
+      t.not(status, 2, `${page}: ${text}: ${stderr}`)
     }
   }
 })
 
 const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
 
-/** The commands in blocks of code, as arguments; without those that serve, that need an operator's CRDs, and forms of several. */
-function commandsIn(markdown: string): string[][] {
-  const blocks = [...markdown.matchAll(/^( *)```[^`\n]*\n([\s\S]*?)^\1```$|((?:^ {4}\S.*\n)+)/gm)]
-  const lines = blocks.flatMap(([, , fenced = '', indented = '']) =>
-    `${fenced}${indented}`.replaceAll(/\\\n\s*/g, ' ').split('\n'),
-  )
-  return lines.flatMap((line) => {
-    const [, text = ''] = /^\s*(?:- )?(?:\$ )?(?:npx |kubectl )?vmcp-admission (.*)$/.exec(line) ?? []
-    const words: readonly string[] =
-      text.replace(/ (?: |[|&><#;]|2>).*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []
-    const isForm = /\.\.\.|\[|[A-Z]{3,}|\$|>/.test(words.join(' ').replaceAll(/'[^']*'|https?:\S+/g, ''))
-    const serves = ['lsp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
-    return words.length === 0 || isForm || serves || words.includes('--crds') || !/^[a-z-]/.test(text)
-      ? []
-      : [words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))]
-  })
+/**
+ * The arguments of a command of this program; undefined of others, and of those that serve, that need an operator's CRDs, and
+ * that are the form of several.
+ */
+function argumentsOf(command: string): readonly string[] | undefined {
+  const [, text = ''] = /^(?:npx |kubectl )?vmcp-admission (.*)$/.exec(command) ?? []
+  const words: readonly string[] =
+    text.replace(/ (?: |[|&><#;]|2>).*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []
+  const serves = ['lsp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
+  return words.length === 0 || isForm(text) || serves || words.includes('--crds') || !/^[a-z-]/.test(text)
+    ? undefined
+    : words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))
 }
 
 t.test('README shows what check prints', async (t) => {

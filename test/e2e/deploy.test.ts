@@ -1,27 +1,13 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import root, { type Test } from 'tap'
-import { parse } from 'yaml'
 import { KINDS } from '../../src/kinds/index.ts'
 import { CHART, hasHelm, helm, rendered, renderedTest, setArguments } from '../support/helm.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl } from './cluster.ts'
+import { crdsOfOthers } from './crds-of-others.ts'
 import { applyAll } from './installed.ts'
 import { withApiServer } from './suite.ts'
 
 const NAMESPACE = 'vmcp-system'
-/** The CRDs of what the chart makes for others: in a Go module, the files. */
-const CRDS_OF_OTHERS = [
-  ['github.com/cert-manager/cert-manager@v1.21.2', 'deploy/crds/cert-manager.io_certificates.yaml'],
-  [
-    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
-    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
-    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
-  ],
-] as const
-
 if (hasHelm(root)) await withApiServer(root, suite)
 
 async function suite(t: Test, api: ApiServer): Promise<void> {
@@ -208,32 +194,4 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     t.equal(run('uninstall', 'vmcp-admission').status, 0)
     t.strictSame(await ours(), [])
   })
-}
-
-interface Definition {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: { readonly name: string }
-  readonly spec: object
-}
-
-/** The CRDs as they are served, without labels, which templates write. Needs Go; in CI that is there. */
-function crdsOfOthers(): readonly Definition[] | { readonly missing: string } {
-  const definitions: Definition[] = []
-  for (const [module, ...files] of CRDS_OF_OTHERS) {
-    const { status, stdout, stderr } = spawnSync('go', ['mod', 'download', '-json', module], {
-      encoding: 'utf8',
-      cwd: tmpdir(),
-    })
-    if (status !== 0) {
-      if (process.env.CI === 'true') throw new Error(`${module}: ${stderr}${stdout}`)
-      return { missing: `go mod download ${module} failed` }
-    }
-    const { Dir } = JSON.parse(stdout) as { Dir: string }
-    for (const file of files) {
-      const { apiVersion, kind, metadata, spec } = parse(readFileSync(join(Dir, file), 'utf8')) as Definition
-      definitions.push({ apiVersion, kind, metadata: { name: metadata.name }, spec })
-    }
-  }
-  return definitions
 }

@@ -5,12 +5,16 @@ import type { ApiServer } from './api-server.ts'
 import type { Status } from './rule-examples.ts'
 import { waitFor } from './wait-for.ts'
 
+/** The CRDs of a release, with its version as the description. */
+export const crdsOf = ({ schemas, version }: KnownRelease) =>
+  KINDS.map(({ kind, plural }) => crdOf(version, kind, plural, schemas[kind] ?? {}))
+
 /** Installs the CRDs of a release, and waits until the last one holds. */
-export async function installRelease(api: ApiServer, { schemas, version }: KnownRelease): Promise<void> {
-  for (const { kind, plural } of KINDS) {
+export async function installRelease(api: ApiServer, release: KnownRelease): Promise<void> {
+  const { version } = release
+  for (const crd of crdsOf(release)) {
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-    const name = `${plural}.${DEFAULT_API_GROUP}`
-    const crd = crdOf(version, kind, plural, schemas[kind] ?? {})
+    const { name } = crd.metadata
     const { status, body } = await api.request<{ metadata: { resourceVersion: string } }>(
       'GET',
       `${path}/${name}`,
@@ -19,7 +23,7 @@ export async function installRelease(api: ApiServer, { schemas, version }: Known
     const answer = await (status === 200
       ? api.request<Status>('PUT', `${path}/${name}`, { ...crd, metadata: { name, resourceVersion } })
       : api.request<Status>('POST', path, crd))
-    if (answer.status >= 300) throw new Error(`${version} ${kind}: ${answer.body.message ?? ''}`)
+    if (answer.status >= 300) throw new Error(`${version} ${name}: ${answer.body.message ?? ''}`)
   }
   await waitFor(async () => (await served(api)) === version, { seconds: 30, what: `${version} to be served` })
 }

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
 import { findBinaries } from './find-binaries.ts'
 
-const LONGEST = 300_000
+const LONGEST_MS = 300_000
 
 /**
  * Runs the tests of a file with an API server of their own. Without the programs for it the file is skipped with one
@@ -11,12 +11,12 @@ const LONGEST = 300_000
 export async function withApiServer(
   root: Test,
   suite: (t: Test, api: ApiServer) => Promise<void>,
-  options?: ApiServerOptions,
+  { longestMs = LONGEST_MS, ...options }: ApiServerOptions & { readonly longestMs?: number } = {},
 ): Promise<void> {
   const binaries = findBinaries()
   if (!('missing' in binaries)) {
-    root.setTimeout(LONGEST)
-    await root.test('with an API server', { timeout: LONGEST }, async (t) => {
+    root.setTimeout(longestMs)
+    await root.test('with an API server', { timeout: longestMs }, async (t) => {
       const api = await startApiServer(options)
       t.teardown(() => api.stop())
       await suite(t, api)

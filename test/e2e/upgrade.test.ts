@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -7,12 +7,11 @@ import root, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { KINDS } from '../../src/kinds/index.ts'
 import { hasHelm, helmMeanwhile, setArguments } from '../support/helm.ts'
-import { freePort } from '../support/free-port.ts'
-import { type RunningServer, startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { kubectl, pathOf, ROOT } from './cluster.ts'
-import { ACCOUNT, kubeconfigOf, LEADER, NAMESPACE } from './installed.ts'
-import { lead, ROUTING } from './service-network.ts'
+import { ACCOUNT, LEADER, NAMESPACE } from './installed.ts'
+import { endPod, type Pod, startPod } from './pods.ts'
+import { ROUTING } from './service-network.ts'
 import { Stream } from './stream.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
@@ -38,21 +37,6 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 interface Version {
   readonly name: string
   readonly folder: string
-}
-
-/** A process that does what a pod of a Deployment does. */
-interface Pod {
-  readonly account: string
-  readonly port: number
-  readonly server: RunningServer
-}
-
-interface Deployment {
-  readonly spec: {
-    readonly template: {
-      readonly spec: { readonly containers: readonly [{ readonly args: readonly string[] }] }
-    }
-  }
 }
 
 interface Configuration {
@@ -90,24 +74,8 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   const chartOf = (version: Version) => join(version.folder, 'deploy/helm/vmcp-admission')
   const policiesOf = (version: Version) => join(version.folder, 'deploy/policies/deny.yaml')
   const get = async (path: string) => (await api.request('GET', path)).body
-  const startPod = async (version: Version, account: string): Promise<Pod> => {
-    const port = await freePort()
-    const { spec } = (await get(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${account}`)) as Deployment
-    const [{ args }] = spec.template.spec.containers
-    const flags = args.map((arg) => arg.replace('$(POD_NAMESPACE)', NAMESPACE))
-    const own = [`--port=${port}`, '--probe-port=0', `--kubeconfig=${join(folder, account)}`]
-    const main = join(version.folder, 'src/server/main.ts')
-    const server = await startServer([...flags, ...own], undefined, {}, main)
-    t.teardown(() => server.stop('SIGKILL'))
-    await server.ready()
-    if (account === ACCOUNT) await lead(api, ACCOUNT, NAMESPACE, port)
-    return { account, port, server }
-  }
-  const endPod = async ({ account, port, server }: Pod): Promise<void> => {
-    const unready = account === ACCOUNT ? lead(api, ACCOUNT, NAMESPACE, port, false) : Promise.resolve()
-    const [code] = await Promise.all([server.stop('SIGTERM'), unready])
-    t.equal(code, 0, `${account} ends in order`)
-  }
+  const start = (version: Version, account: string) => startPod(t, api, account, folder, version.folder)
+  const end = async (pod: Pod) => t.equal(await endPod(api, pod), 0, `${pod.account} ends in order`)
 
   const armedWith = async (timeout: number) => {
     const isThere = async () => {
@@ -120,10 +88,8 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   await kubectl(api, ['apply', '-f', 'deploy/kustomize/base/namespace.yaml'])
   await helm('install', 'vmcp-admission', chartOf(previous), ...setArguments(VALUES))
   await kubectl(api, ['apply', '-f', policiesOf(previous)])
-  for (const account of [ACCOUNT, LEADER])
-    writeFileSync(join(folder, account), await kubeconfigOf(account, api))
-  let leader = await startPod(previous, LEADER)
-  let pods = [await startPod(previous, ACCOUNT), await startPod(previous, ACCOUNT)] as const
+  let leader = await start(previous, LEADER)
+  let pods = [await start(previous, ACCOUNT), await start(previous, ACCOUNT)] as const
   await armedWith(5)
   const files = readdirSync(`${ROOT}examples`).filter((name) => name.endsWith('.yaml'))
   const applyExamples = ['apply', ...files.flatMap((name) => ['-f', `examples/${name}`])]
@@ -145,12 +111,12 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   /** What the controllers do after `helm upgrade`: pods of the version take the place of others, one at a time. */
   const rollOut = async (version: Version) => {
     stream.enter(`a leader of ${version.name} takes over`)
-    const nextLeader = await startPod(version, LEADER)
-    await endPod(leader)
+    const nextLeader = await start(version, LEADER)
+    await end(leader)
     leader = nextLeader
     stream.enter(`both, until each pod is of ${version.name}`)
     const [first, second] = pods
-    const firstNext = await startPod(version, ACCOUNT)
+    const firstNext = await start(version, ACCOUNT)
     const counts = () => [first, second, firstNext].map(reviews)
     const begun = counts()
     // The API server keeps its connections: only new ones lead to a new pod.
@@ -159,8 +125,8 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
       return counts().every((count, i) => count >= (begun[i] ?? 0) + 20)
     }
     await waitFor(haveAnswered, { seconds: 30, what: 'each of the three pods to answer reviews' })
-    const [secondNext] = await Promise.all([startPod(version, ACCOUNT), endPod(first)])
-    await endPod(second)
+    const [secondNext] = await Promise.all([start(version, ACCOUNT), end(first)])
+    await end(second)
     pods = [firstNext, secondNext] as const
     stream.enter(`${version.name} alone`)
     await setTimeout(1_000)
@@ -219,7 +185,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
       .split('\n')
       .map((event) => /"failurePolicy":"(\w+)"/.exec(event)?.[1])
     t.strictSame([...new Set(policies)], ['Fail'], 'the webhook stayed armed')
-    await Promise.all([leader, ...pods].map(endPod))
+    await Promise.all([leader, ...pods].map(end))
   })
 }
 
