@@ -191,6 +191,13 @@ t.test('the configuration file counts, and its mistakes are shown in it', async 
   t.strictSame(await editor.shown('backend.yaml', () => true), [], 'what was read before stays in use')
 })
 
+t.test('a manifest that has the name of the configuration file is judged', async (t) => {
+  const editor = await startEditor(t, { 'group.yaml': FILES['group.yaml'] })
+  const file = 'vmcp-admission.yaml'
+  await editor.open(file, BACKEND.replace('tools', 'nobody'))
+  t.match(await editor.shown(file, (all) => all.length > 0), [{ code: 'reference-found' }])
+})
+
 t.test('a comment whose reason is not written has no effect, and says so', async (t) => {
   const editor = await startEditor(t, FILES)
   const wrong = (reason: string) =>

@@ -13,7 +13,7 @@ import {
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import manifest from '../../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../../configuration/configuration-error.ts'
-import { FILE_NAME } from '../../configuration/file.ts'
+import { FILE_NAME, isManifest } from '../../configuration/file.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 import { readSources, withSlashes } from '../input/files.ts'
 import type { ReadOptions } from '../input/documents.ts'
@@ -177,7 +177,7 @@ export class LanguageServer {
   }
 
   #put(text: TextDocument): void {
-    if (!isFile(text.uri) || isConfiguration(text.uri)) return
+    if (!isFile(text.uri) || (isConfiguration(text.uri) && !isManifest(text.getText()))) return
     const before = this.#workspace.file(text.uri)
     const file = this.#workspace.put(this.#nameOf(text.uri), text)
     // Before all files are read, others would seem to be missing.
