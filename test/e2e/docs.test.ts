@@ -67,12 +67,13 @@ const WITHOUT =
 const SPOILS =
   /^README|^docs\/(install\.md#(Certificates|Break glass|Uninstall)|policies\.md|server\.md|troubleshooting\.md)|#uninstall$/
 
-/** Exit codes that are not 0: of findings, and of questions that are answered with no. */
+/** Exit codes that are not 0: of findings, of questions that are answered with no, and of one that nobody can answer here. */
 const STATUS: readonly (readonly [command: RegExp, status: number])[] = [
   [/auth can-i create/, 1],
   [/^vmcp-admission uninstall --dry-run/, 1],
   [/^kubectl apply --dry-run=server --warnings-as-errors/, 1],
-  [/^(kubectl )?vmcp-admission (check|audit|plan)|\| vmcp-admission check/, 1],
+  [/^vmcp-admission steps .*--apply/, 2],
+  [/^(kubectl )?vmcp-admission (check|audit|plan|steps)|\| vmcp-admission check/, 1],
 ]
 
 if (hasHelm(root)) await withApiServer(root, suite, { flags: [ROUTING], longestMs: 600_000 })
