@@ -78,9 +78,9 @@ function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
     (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
   const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
   // Without an apiVersion it is of no product: kubectl refuses it.
-  const isNobodys = given === undefined && isObject(value.metadata) && isObject(value.spec)
+  const hasNoGroup = given === undefined && isObject(value.metadata) && isObject(value.spec)
   const isOpen = !strict && holdsPlaceholder(given ?? '', placeholders)
-  if (isOpen || (!isNear && !isNobodys && kind === OF_OTHERS_TOO))
+  if (isOpen || (!isNear && !hasNoGroup && kind === OF_OTHERS_TOO))
     return { at: ['apiVersion'], detail, resource: value }
   const near = isNear ? `${group}/${API_VERSION}` : undefined
   return meant('api-group-known', ['apiVersion'], detail, value, reading, near)
