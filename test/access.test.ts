@@ -554,8 +554,13 @@ void t.test('the command', async (t) => {
   })
   const sarif = JSON.parse(
     (await run('old.yaml', 'new.yaml', '--output', 'sarif', '--deny-new', '*admin')).stdout,
-  ) as { runs: readonly { results: readonly { level: string; locations: unknown }[] }[] }
-  t.match(sarif.runs[0]?.results, [{ level: 'error', ruleId: 'access-change' }])
+  ) as { runs: readonly object[] }
+  t.match(sarif.runs, [
+    {
+      results: [{ level: 'error', ruleId: 'access-change' }],
+      tool: { driver: { rules: [{ id: 'access-change', shortDescription: { text: /another role/ } }] } },
+    },
+  ])
   t.end()
 })
 
