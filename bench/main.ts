@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { format, resolveConfig } from 'prettier'
+import { access } from './access.ts'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
 import { memory } from './memory.ts'
@@ -31,6 +32,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   memory: () => memory(Number(values.requests), values['node-options']),
   start: starts,
   cli: check,
+  access: () => Promise.resolve(access()),
   cache: async () => {
     const script = fileURLToPath(new URL('cache.ts', import.meta.url))
     return spawnSync(process.execPath, ['--expose-gc', script], { encoding: 'utf8' }).stdout.trim()

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,6 +101,26 @@ const EQUIVALENT: readonly (readonly [string, string])[] = [
     'claims.sub == "a" && claims.exp - claims.iat > 10.0',
   ],
 ]
+
+void t.test('of the matchers that cel-go compiles 99 % are decided', (t) => {
+  const golden = readFileSync(new URL('golden/cel.jsonl', import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+  const matchers = golden
+    .map((line) => JSON.parse(line) as { ok: boolean; type: string; expr: string })
+    .filter(({ ok, type }) => ok && ['bool', 'dyn'].includes(type))
+    .map(({ expr }) => roleChoice(config([{ matcher: expr, roleArn: role('a') }]), newest))
+  const constants = ['true', 'false'].map((matcher) =>
+    roleChoice(config([{ matcher, roleArn: role('a') }]), newest),
+  )
+  const decided = matchers.filter((choice) =>
+    constants.every((constant) => compareChoices(choice, constant).undecided.length === 0),
+  )
+  t.comment(`${decided.length} of ${matchers.length}`)
+  t.ok(matchers.length > 600)
+  t.ok(decided.length >= matchers.length * 0.99, `${decided.length} of ${matchers.length}`)
+  t.end()
+})
 
 void t.test('rewritten matchers are proved to be the same', (t) => {
   for (const [one, other] of EQUIVALENT) {
