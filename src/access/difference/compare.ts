@@ -1,4 +1,5 @@
 import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
@@ -155,7 +156,7 @@ class Search {
 
   /** Whether the question is decided: a witness was found and kept, or there is none. */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
-    const answer = this.#world.solve(assumptions, (value) => holds(value as Claims))
+    const answer = solve(this.#world, assumptions, (value) => holds(value as Claims))
     if (answer.is === 'possible') this.#keep(answer.value as Claims)
     return answer.is !== 'unknown'
   }

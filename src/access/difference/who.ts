@@ -1,4 +1,5 @@
 import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Choice, type Condition, everyone, type Way } from './choice.ts'
@@ -108,9 +109,9 @@ function answerFor({ choice, world, callers }: Search, way: Way, earlier: readon
   const known = callers.find(gets)
   if (known !== undefined) return somebody(known)
   const assumptions = [way.condition.when, ...earlier.map(({ condition }) => -condition.when)]
-  const usual = world.solve([...assumptions, ...usualForms(world)], (value) => gets(value as Claims))
+  const usual = solve(world, [...assumptions, ...usualForms(world)], (value) => gets(value as Claims))
   if (usual.is === 'possible') return somebody(usual.value as Claims)
-  const found = world.solve(assumptions, (value) => gets(value as Claims))
+  const found = solve(world, assumptions, (value) => gets(value as Claims))
   if (found.is === 'possible') return somebody(found.value as Claims)
   if (found.is === 'impossible') {
     const taking = earlier.filter(({ condition }) => found.because.includes(-condition.when))
@@ -154,7 +155,7 @@ function needed(world: World, { condition }: Way, taking: readonly Way[]): reado
 }
 
 const isImpossible = (world: World, literals: readonly Literal[]): boolean =>
-  world.solve(literals).is === 'impossible'
+  solve(world, literals).is === 'impossible'
 
 /**
  * The callers in the words of the manifest, without the parts that can be left out. An earlier place that gives the

@@ -49,7 +49,6 @@ const NOTHING: Expr = { kind: 'literal', type: 'null_type', value: null, offset:
 const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
 
 export function equality(reading: Reading, a: Part, b: Part): Part {
-  const world = reading.world
   if (a.is === 'value' && b.is !== 'value') return equality(reading, b, a)
   if (a.is === 'value' && b.is === 'value') {
     const call: Call = { ...PLAIN_CALL, name: '_==_', args: [NOTHING, NOTHING] }
@@ -61,7 +60,7 @@ export function equality(reading: Reading, a: Part, b: Part): Part {
   if (left !== right && !(isNumeric(left) && isNumeric(right))) return fails ? unknown('bool') : is(false)
   const holds = b.is === 'value' ? equals(reading, a, b.value) : same(reading, a, b)
   if (holds === undefined) return { is: 'unknown', type: 'bool', fails }
-  return { is: 'truth', truth: { yes: holds, no: world.not(holds) } }
+  return { is: 'truth', truth: { yes: holds, no: -holds } }
 }
 
 /** When two parts of one type are equal. */
@@ -379,6 +378,6 @@ export function wholeNumber(reading: Reading, part: Part): readonly Case[] {
   }
   return [
     { guard: fits, value: whole },
-    { guard: world.not(fits), value: FAILED },
+    { guard: -fits, value: FAILED },
   ]
 }

@@ -3,6 +3,7 @@ import { CelMap } from '../evaluate/values.ts'
 import type { Program } from './program.ts'
 import { read } from './reader.ts'
 import { Budget, OutOfBudget } from './solver.ts'
+import { solve } from './model.ts'
 import { World } from './world.ts'
 
 /** Whether the expression is true for all claims, or never; undefined where neither is proved within the steps. */
@@ -10,8 +11,8 @@ export function provedConstant({ expr, ...matcher }: Program, steps: number): bo
   return withinSteps(steps, (budget) => {
     const world = new World(budget, ['map'])
     const { yes } = read(world, expr, matcher)
-    if (world.solve([yes]).is === 'impossible') return false
-    return world.solve([-yes]).is === 'impossible' ? true : undefined
+    if (solve(world, [yes]).is === 'impossible') return false
+    return solve(world, [-yes]).is === 'impossible' ? true : undefined
   })
 }
 

@@ -1,7 +1,6 @@
-import { type Bound, isAbove, isTighter, numbersBetween } from './bounds.ts'
-import { NUMBERS, numbersFrom, TEXTS, textsFrom } from './hints.ts'
+import type { Bound } from './bounds.ts'
 import { type Budget, type Literal, Solver } from './solver.ts'
-import { findText, isText, passes, type TextTest } from './texts.ts'
+import { passes, type TextTest } from './texts.ts'
 
 /** The forms that a claim can have; a boolean is two of them. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
@@ -27,7 +26,7 @@ export interface Place {
 }
 
 /** What is said of the elements of a list: at least so many satisfy a literal of the world of its elements. */
-interface ListPlace {
+export interface ListPlace {
   readonly elements: World
   readonly counts: Map<string, Count>
   found: Found[]
@@ -35,7 +34,7 @@ interface ListPlace {
   readonly held: Map<string, boolean>
 }
 
-interface Count {
+export interface Count {
   readonly literal: Literal
   readonly least: number
   readonly of: Literal
@@ -45,7 +44,7 @@ interface Count {
 export type Over = 'list' | 'keys'
 
 /** An element that was found, and which literals it satisfies. */
-interface Found {
+export interface Found {
   readonly value: unknown
   readonly satisfies: ReadonlySet<Literal>
 }
@@ -66,17 +65,6 @@ export interface Guess {
   /** Undefined for no boolean; 'unknown' where it cannot be evaluated alone. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
-
-export type Answer =
-  | { readonly is: 'possible'; readonly value: unknown }
-  /** Proved: these assumptions contradict each other. */
-  | { readonly is: 'impossible'; readonly because: readonly Literal[] }
-  | { readonly is: 'unknown' }
-
-/** Most values that are tried for one question whose parts are not all understood. */
-const MOST_TRIES = 60
-/** Most keys that are looked for one after the other. */
-const MOST_FURTHER = 12
 
 let worlds = 0
 
@@ -104,10 +92,6 @@ export class World {
 
   get false(): Literal {
     return -this.true
-  }
-
-  not(literal: Literal): Literal {
-    return -literal
   }
 
   variable(phase = false): Literal {
@@ -280,431 +264,18 @@ export class World {
   }
 
   /**
-   * Looks for a value for which all assumptions hold. `confirm` says whether a value that was found really is one;
-   * without parts that are not understood, it is.
+   * The assumptions that contradict each other. Undefined where a model was found, of which `isTrue` then tells; 'unknown'
+   * where only what is supposed contradicts them.
    */
-  solve(assumptions: readonly Literal[], confirm: (value: unknown) => boolean = () => true): Answer {
-    for (let tries = 0; tries < MOST_TRIES;) {
-      const core = this.#solver.solve([this.#supposed, ...assumptions])
-      if (core !== undefined) {
-        if (core.includes(this.#supposed)) return { is: 'unknown' }
-        return { is: 'impossible', because: core }
-      }
-      const lemmas: Lemma[] = []
-      const value = this.#valueAt(this.root, lemmas)
-      if (lemmas.length === 0) {
-        const doubts = this.#doubtsOf(value)
-        if (doubts.length === 0 && confirm(value)) return { is: 'possible', value }
-        lemmas.push(
-          ...(doubts.length === 0 ? [{ clause: assumptions.map((each) => -each), proved: false }] : doubts),
-        )
-      }
-      if (lemmas.some(({ proved }) => !proved)) tries++
-      for (const { clause, proved } of lemmas)
-        this.#solver.clause(proved ? clause : [-this.#supposed, ...clause])
-    }
-    return { is: 'unknown' }
+  contradiction(assumptions: readonly Literal[]): readonly Literal[] | 'unknown' | undefined {
+    const core = this.#solver.solve([this.#supposed, ...assumptions])
+    return core?.includes(this.#supposed) === true ? 'unknown' : core
   }
 
-  /** Clauses against what the guesses say of the value and is not so. */
-  #doubtsOf(value: unknown): Lemma[] {
-    return this.guesses.flatMap((guess) => {
-      if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []
-      const clause = [guess.yes, guess.no].map((each) => this.#against(each))
-      return [
-        { clause: [...clause, ...guess.places.flatMap((place) => this.#differs(place))], proved: false },
-      ]
-    })
+  /** Adds a clause that is not proved: a contradiction that needs it is 'unknown'. */
+  suppose(clause: readonly Literal[]): void {
+    this.#solver.clause([-this.#supposed, ...clause])
   }
-
-  #counts(guess: Guess): boolean {
-    return guess.guards.some((guard) => this.isTrue(guard))
-  }
-
-  #agrees({ yes, no }: Guess, result: boolean | undefined | 'unknown'): boolean {
-    if (result === 'unknown') return true
-    return this.isTrue(yes) === (result === true) && this.isTrue(no) === (result === false)
-  }
-
-  /** The literal or its opposite: what the model does not make true. */
-  #against(literal: Literal): Literal {
-    return this.isTrue(literal) ? -literal : literal
-  }
-
-  /** The literals of which one is true where the value at the place is another one. */
-  #differs(place: Place): Literal[] {
-    const form = this.#formOf(place)
-    const own: Literal[] = [-place.forms[form]]
-    if (form === 'string') for (const { literal } of place.texts.values()) own.push(this.#against(literal))
-    if (form === 'number') for (const { literal } of place.bounds.values()) own.push(this.#against(literal))
-    if (form === 'list')
-      for (const { literal } of place.list?.counts.values() ?? []) own.push(this.#against(literal))
-    if (form === 'map')
-      for (const { literal } of place.keys?.counts.values() ?? []) own.push(this.#against(literal))
-    for (const part of place.parts.values()) own.push(...this.#differs(part))
-    return own
-  }
-
-  #formOf(place: Place): Form {
-    return FORMS.find((form) => this.isTrue(place.forms[form])) ?? 'absent'
-  }
-
-  /** A value for the place as the model has it; adds lemmas where there is none. */
-  #valueAt(place: Place, lemmas: Lemma[]): unknown {
-    switch (this.#formOf(place)) {
-      case 'absent':
-        return undefined
-      case 'null':
-        return null
-      case 'false':
-        return false
-      case 'true':
-        return true
-      case 'number':
-        return this.#numberAt(place, lemmas)
-      case 'string':
-        return this.#textAt(place, lemmas)
-      case 'list':
-        return this.#itemsAt(place, lemmas)
-      case 'map':
-        return this.#mapAt(place, lemmas)
-    }
-  }
-
-  /** The guesses about the place alone that count. */
-  #guessesAt(place: Place): Guess[] {
-    return place.guesses.filter((guess) => this.#counts(guess))
-  }
-
-  /** The first value of which the guesses say what the model has; a lemma when there is none. */
-  #fitting(place: Place, values: Iterable<unknown>, guesses: readonly Guess[], lemmas: Lemma[]): unknown {
-    for (const value of values) {
-      const root = around(place, value)
-      this.budget.spend(5 * guesses.length)
-      if (guesses.every((guess) => this.#agrees(guess, guess.evaluate(root)))) return value
-    }
-    const clause = guesses.flatMap(({ yes, no }) => [this.#against(yes), this.#against(no)])
-    lemmas.push({ clause: [...clause, ...this.#differs(place)], proved: false })
-    return undefined
-  }
-
-  #textAt(place: Place, lemmas: Lemma[]): unknown {
-    const atoms = [...place.texts.values()]
-    const wanted = atoms.map(({ literal, test }) => ({ literal, test, answer: this.isTrue(literal) }))
-    const result = findText(wanted, this.budget)
-    if (result === undefined) {
-      lemmas.push({ clause: this.#differs(place), proved: false })
-      return undefined
-    }
-    if ('conflicts' in result) {
-      for (const conflict of result.conflicts) {
-        const against = conflict.map((each) => this.#against((each as (typeof wanted)[number]).literal))
-        lemmas.push({ clause: [-place.forms.string, ...against], proved: true })
-      }
-      return undefined
-    }
-    const guesses = this.#guessesAt(place)
-    if (guesses.length === 0) return result.text
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
-    const fitting = [result.text, ...new Set([...hints, ...TEXTS])].filter((text) =>
-      wanted.every(({ test, answer }) => passes(test, text) === answer),
-    )
-    return this.#fitting(place, fitting, guesses, lemmas)
-  }
-
-  #numberAt(place: Place, lemmas: Lemma[]): unknown {
-    let [low, high]: [Bound | undefined, Bound | undefined] = [undefined, undefined]
-    for (const bound of place.bounds.values()) {
-      if (this.isTrue(bound.literal)) low = low === undefined || isTighter(bound, low) ? bound : low
-      else high = high === undefined || isTighter(high, bound) ? bound : high
-    }
-    const within = (value: number) =>
-      Number.isFinite(value) &&
-      (low === undefined || isAbove(value, low)) &&
-      (high === undefined || !isAbove(value, high))
-    const candidates = numbersBetween(low?.bound, high?.bound).filter(within)
-    const [first] = candidates
-    if (first === undefined) {
-      const against = [low, high].flatMap((bound) =>
-        bound === undefined ? [] : [this.#against(bound.literal)],
-      )
-      lemmas.push({ clause: [-place.forms.number, ...against], proved: true })
-      return undefined
-    }
-    const guesses = this.#guessesAt(place)
-    if (guesses.length === 0) return first
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(numbersFrom))
-    return this.#fitting(
-      place,
-      new Set([...candidates, ...[...hints, ...NUMBERS].filter(within)]),
-      guesses,
-      lemmas,
-    )
-  }
-
-  #mapAt(place: Place, lemmas: Lemma[]): unknown {
-    const members: [string, unknown][] = []
-    for (const [key, part] of place.parts) {
-      if (typeof key !== 'string' || this.#formOf(part) === 'absent') continue
-      members.push([key, this.#valueAt(part, lemmas)])
-    }
-    for (const key of this.#furtherKeys(place, lemmas)) members.push([key, 'x'])
-    const value = objectOf(members)
-    const guesses = this.#guessesAt(place)
-    if (guesses.length === 0 || lemmas.length > 0) return value
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
-    const keys = [...new Set([...hints, ...FILLERS])].filter((key) => !place.parts.has(key))
-    const larger = keys.map((key) => objectOf([...members, [key, 'x']]))
-    const fillers = FILLERS.map((_, i) =>
-      objectOf([...members, ...FILLERS.slice(0, i + 1).map((key): [string, unknown] => [key, 'x'])]),
-    )
-    return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
-  }
-
-  /** The keys that the map needs beside those that matchers name. */
-  #furtherKeys(place: Place, lemmas: Lemma[]): string[] {
-    const { keys } = place
-    if (keys === undefined) return []
-    const counts = [...keys.counts.values()]
-    const named = [...place.parts].flatMap(([key, part]) => (typeof key === 'string' ? [{ key, part }] : []))
-    const present = named.filter(({ part }) => this.#formOf(part) !== 'absent')
-    const none = counts.filter(({ literal, least }) => least === 1 && !this.isTrue(literal))
-    for (const { key, part } of present) {
-      for (const { literal } of none.filter(({ of }) => this.#holdsFor(keys, key, of))) {
-        lemmas.push({ clause: [-place.forms.map, literal, part.forms.absent], proved: true })
-      }
-    }
-    if (lemmas.length > 0) return []
-    if (counts.every(({ of }) => of === keys.elements.true))
-      return this.#anyKeys(place, counts, present.length, lemmas)
-    const further: Found[] = []
-    const countOf = (of: Literal) =>
-      present.filter(({ key }) => this.#holdsFor(keys, key, of)).length +
-      further.filter(({ satisfies }) => satisfies.has(of)).length
-    const is = (key: string) => keys.elements.text(keys.elements.root, isText(key))
-    for (const { literal, least, of } of counts) {
-      while (this.isTrue(literal) && countOf(of) < least) {
-        if (further.length >= MOST_FURTHER) {
-          lemmas.push({ clause: this.#differs(place), proved: false })
-          return []
-        }
-        const others = [...named.map(({ key }) => key), ...further.map(({ value }) => String(value))].map(is)
-        const found = this.#element(keys, none, [of, ...others.map((other) => -other)])
-        if (found !== undefined && 'value' in found) {
-          further.push(found)
-          continue
-        }
-        const isProved = found !== undefined && least === 1 && further.length === 0
-        const absent = named.filter((each) => !present.includes(each) && this.#holdsFor(keys, each.key, of))
-        const clause = isProved
-          ? [-place.forms.map, -literal, ...found.clause, ...absent.map(({ part }) => -part.forms.absent)]
-          : this.#differs(place)
-        lemmas.push({ clause, proved: isProved })
-        return []
-      }
-    }
-    const tooMany = counts.find(({ literal, least, of }) => !this.isTrue(literal) && countOf(of) >= least)
-    if (tooMany !== undefined) {
-      const those = present.filter(({ key }) => this.#holdsFor(keys, key, tooMany.of))
-      const isProved = those.length >= tooMany.least
-      const clause = isProved
-        ? [-place.forms.map, tooMany.literal, ...those.map(({ part }) => part.forms.absent)]
-        : this.#differs(place)
-      lemmas.push({ clause, proved: isProved })
-    }
-    return further.map(({ value }) => String(value))
-  }
-
-  /** As many keys as the map needs, of any names. */
-  #anyKeys(place: Place, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
-    const wanted = counts.filter(({ literal }) => this.isTrue(literal)).map(({ least }) => least)
-    const most = counts.filter(({ literal }) => !this.isTrue(literal)).map(({ least }) => least - 1)
-    if (present > Math.min(...most)) lemmas.push({ clause: this.#differs(place), proved: true })
-    const names = Array.from(
-      { length: Math.max(present, ...wanted) + place.parts.size },
-      (_, i) => `member${i}`,
-    )
-    return names
-      .filter((name) => !place.parts.has(name))
-      .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
-  }
-
-  /** Whether a literal about a key holds for this one. */
-  #holdsFor({ elements, held }: ListPlace, key: string, of: Literal): boolean {
-    if (of === elements.true) return true
-    const asked = `${of} ${key}`
-    const known = held.get(asked)
-    if (known !== undefined) return known
-    const answer = elements.solve([elements.text(elements.root, isText(key)), of])
-    held.set(asked, answer.is === 'possible')
-    return answer.is === 'possible'
-  }
-
-  #itemsAt(place: Place, lemmas: Lemma[]): unknown {
-    const value = this.#countedItems(place, lemmas)
-    const guesses = this.#guessesAt(place)
-    if (guesses.length === 0 || lemmas.length > 0) return value
-    return this.#fitting(place, [value], guesses, lemmas)
-  }
-
-  #countedItems(place: Place, lemmas: Lemma[]): unknown[] {
-    const list = place.list
-    if (list === undefined) return []
-    const counts = [...list.counts.values()]
-    const { elements } = list
-    const model: ListModel = {
-      list,
-      counts,
-      none: counts.filter(({ literal, least }) => least === 1 && !this.isTrue(literal)),
-      placed: this.#placedItems(place, list, lemmas),
-      items: [],
-    }
-    if (lemmas.length > 0) return []
-    for (const { literal, least, of } of counts) {
-      if (of === elements.true) continue
-      while (this.isTrue(literal) && countIn(model, of) < least) {
-        const found = this.#element(list, model.none, [of])
-        if (found === undefined || 'clause' in found) {
-          const proved = [-place.forms.list, -literal, ...(found?.clause ?? [])]
-          lemmas.push({
-            clause: found === undefined ? this.#differs(place) : proved,
-            proved: found !== undefined,
-          })
-          return []
-        }
-        model.items.push(found)
-      }
-    }
-    const values = this.#filled(place, model, lemmas)
-    const isOver = counts.some(
-      ({ literal, least, of }) =>
-        !this.isTrue(literal) && (of === elements.true ? values.length : countIn(model, of)) >= least,
-    )
-    return isOver && lemmas.length === 0 ? this.#single(place, model, lemmas) : values
-  }
-
-  /** The elements at indexes that matchers ask for, with what they satisfy as far as that is known. */
-  #placedItems(place: Place, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, Found> {
-    const { elements, counts } = list
-    const placed = new Map<number, Found>()
-    for (const [key, part] of place.parts) {
-      if (typeof key !== 'number' || this.#formOf(part) === 'absent') continue
-      const value = this.#valueAt(part, lemmas)
-      const pins = pinsOf(elements, elements.root, value)
-      if (lemmas.length > 0 || pins === undefined || elements.solve(pins).is !== 'possible') {
-        placed.set(key, { value, satisfies: new Set([elements.true]) })
-        continue
-      }
-      const held = [...counts.values()].filter(({ of }) => elements.isTrue(of))
-      placed.set(key, { value, satisfies: new Set([elements.true, ...held.map(({ of }) => of)]) })
-      for (const { literal, least, of } of held) {
-        if (least > 1 || this.isTrue(literal) || elements.solve([...pins, -of]).is !== 'impossible') continue
-        const own = pinsOf(this, part, value) ?? []
-        lemmas.push({ clause: [-place.forms.list, literal, ...own.map((pin) => -pin)], proved: true })
-      }
-    }
-    return placed
-  }
-
-  /** The list with all its elements, as long as it must be. */
-  #filled(place: Place, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
-    const { elements } = list
-    const long = counts.filter(({ literal, of }) => of === elements.true && this.isTrue(literal))
-    const [longest] = long.toSorted((a, b) => b.least - a.least)
-    const last = Math.max(-1, ...placed.keys())
-    const rest = [...items]
-    const values: unknown[] = []
-    for (let i = 0; i <= last || i < (longest?.least ?? 0) || rest.length > 0; i++) {
-      const next = placed.get(i) ?? rest.shift() ?? this.#element(list, none, [elements.true])
-      if (next === undefined || 'clause' in next) {
-        const isProved = next !== undefined && longest !== undefined
-        const proved = [-place.forms.list, -(longest?.literal ?? 0), ...(next?.clause ?? [])]
-        lemmas.push({ clause: isProved ? proved : this.#differs(place), proved: isProved })
-        return []
-      }
-      values.push(next.value)
-    }
-    return values
-  }
-
-  /** A list that is too long made of one element that does what all must do together. */
-  #single(place: Place, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
-    const short = counts.find(
-      ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.isTrue(literal),
-    )
-    if (short !== undefined && placed.size === 0) {
-      const wanted = counts.filter(({ literal }) => this.isTrue(literal))
-      const needed = wanted.map(({ of }) => of)
-      const found = this.#element(list, none, needed)
-      if (found !== undefined && 'value' in found) return [found.value]
-      if (found !== undefined) {
-        const against = wanted.map(({ literal }) => -literal)
-        const clause = [-place.forms.list, ...against, short.literal, ...found.clause]
-        lemmas.push({ clause, proved: true })
-        return []
-      }
-    }
-    // Several elements could be one in other ways, which are not tried.
-    lemmas.push({ clause: this.#differs(place), proved: false })
-    return []
-  }
-
-  /** An element that satisfies the literals and none of the others; a clause of what contradicts it. */
-  #element(
-    list: ListPlace,
-    none: readonly Count[],
-    of: readonly Literal[],
-  ): Found | { readonly clause: readonly Literal[] } | undefined {
-    const { elements } = list
-    const forbidden = none.map((count) => count.of)
-    const known = list.found.find(
-      ({ satisfies }) =>
-        of.every((literal) => satisfies.has(literal)) && !forbidden.some((literal) => satisfies.has(literal)),
-    )
-    this.budget.spend(none.length / 4)
-    if (known !== undefined) return known
-    const answer = elements.solve([...of, ...forbidden.map((literal) => -literal)])
-    if (answer.is === 'unknown') return undefined
-    if (answer.is === 'impossible') {
-      const needed = new Set(answer.because)
-      return { clause: none.filter((count) => needed.has(-count.of)).map(({ literal }) => literal) }
-    }
-    const satisfied = [...list.counts.values()].filter((count) => elements.isTrue(count.of))
-    const found = {
-      value: answer.value,
-      satisfies: new Set([elements.true, ...satisfied.map((count) => count.of)]),
-    }
-    list.found.push(found)
-    return found
-  }
-}
-
-/** A list as the model has it: elements at indexes, and further ones. */
-interface ListModel {
-  readonly list: ListPlace
-  readonly counts: readonly Count[]
-  /** What no element satisfies. */
-  readonly none: readonly Count[]
-  readonly placed: ReadonlyMap<number, Found>
-  readonly items: Found[]
-}
-
-const countIn = ({ placed, items }: ListModel, of: Literal): number =>
-  [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
-
-/** The literals that say that the place has this value; undefined for a list and a map. */
-function pinsOf(world: World, place: Place, value: unknown): Literal[] | undefined {
-  const { forms } = place
-  if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
-  if (typeof value === 'number')
-    return [forms.number, world.above(place, value, false), -world.above(place, value, true)]
-  if (typeof value === 'boolean') return [value ? forms.true : forms.false]
-  return value === null ? [forms.null] : undefined
-}
-
-interface Lemma {
-  readonly clause: readonly Literal[]
-  readonly proved: boolean
 }
 
 function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
@@ -714,19 +285,3 @@ function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
   map.set(key, made)
   return made
 }
-
-/** The value where the place is, with nothing else around it. */
-export function around(place: Place, value: unknown): unknown {
-  if (place.above === undefined) return value
-  const { key } = place
-  if (typeof key === 'string') return around(place.above, value === undefined ? {} : objectOf([[key, value]]))
-  const items: unknown[] = Array.from({ length: key }, () => null)
-  return around(place.above, value === undefined ? items : [...items, value])
-}
-
-/** An object of any keys, `__proto__` too. */
-function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
-  return Object.fromEntries(members)
-}
-
-const FILLERS = ['other', 'another', 'third', 'fourth', 'fifth', 'sixth']

@@ -4,6 +4,7 @@ import { type Program, programOf } from '../../cel/reason/program.ts'
 import { read } from '../../cel/reason/reader.ts'
 import type { Literal } from '../../cel/reason/solver.ts'
 import { isText } from '../../cel/reason/texts.ts'
+import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
 
@@ -123,11 +124,11 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string): Readon
       const isProved = others.every((selection) => {
         const other = worldOf(selection, [mapping, ...covering])
         const [own = 0, ...theirs] = other.conditions
-        return other.world.solve([own, ...theirs.map((each) => -each)]).is === 'impossible'
+        return solve(other.world, [own, ...theirs.map((each) => -each)]).is === 'impossible'
       })
       if (!isProved) return
       const [only = 0] = by.map((place) => conditions[place] ?? 0)
-      const isSame = by.length === 1 && world.solve([only, -condition]).is === 'impossible'
+      const isSame = by.length === 1 && solve(world, [only, -condition]).is === 'impossible'
       found.set(mapping.index, { by: covering.map(({ index }) => index), isSame })
     })
   })
@@ -136,12 +137,12 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string): Readon
 
 /** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */
 function coverOf(world: World, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
-  const all = world.solve([condition, ...earlier.map((each) => -each)])
+  const all = solve(world, [condition, ...earlier.map((each) => -each)])
   if (all.is !== 'impossible') return undefined
   let by = [...earlier.keys()].filter((place) => all.because.includes(-(earlier[place] ?? 0)))
   for (const place of by.toReversed()) {
     const rest = by.filter((other) => other !== place)
-    const covers = world.solve([condition, ...rest.map((other) => -(earlier[other] ?? 0))])
+    const covers = solve(world, [condition, ...rest.map((other) => -(earlier[other] ?? 0))])
     if (covers.is === 'impossible') by = rest
   }
   return by
