@@ -7,22 +7,12 @@ import { checkMatcher } from '../src/cel/index.ts'
 import type { MatcherVerdict } from '../src/cel/index.ts'
 import { celGoVerdicts } from './cel-go.ts'
 import type { CelGoVerdict } from './cel-go.ts'
+import { randomNumbers } from '../src/access/difference/random-numbers.ts'
 
 const count = Number(process.argv[2] ?? 100_000)
 const seed = Number(process.argv[3] ?? 1)
 const shown = 20
 const batch = 20_000
-
-/** Mulberry32: the same expressions for the same seed. */
-function randomNumbers(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const random = randomNumbers(seed)
 const below = (limit: number) => Math.floor(random() * limit)

@@ -34,6 +34,7 @@ import {
 } from './resources.ts'
 import { inBatches } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
+import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
 
 /** A workload that belongs to no group, and checks the tokens of the authorization server that it refers to. */
 const alone = (name: string, config: string, kind = 'MCPServer'): Other => ({
@@ -196,7 +197,7 @@ function inNamespace(namespace: string, objects: readonly Other[]): Resource[] {
 }
 
 async function applyInAnyOrder(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
-  const random = randomFrom(4)
+  const random = randomNumbers(4)
   const orders = Array.from({ length: 24 }, (_, i) => inNamespace(`order-${i}`, shuffled(TOOLS, random)))
   await createNamespaces(
     api,
@@ -302,15 +303,4 @@ async function changeBothEnds(t: Test, api: ApiServer, server: RunningServer): P
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const keyed = items.map((item) => ({ item, key: random() }))
   return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
-}
-
-/** The same numbers from 0 to 1 for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

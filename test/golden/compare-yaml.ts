@@ -12,26 +12,17 @@ import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
 import { readYaml } from '../../src/cli/input/yaml-nodes.ts'
 import { toValue } from '../../src/cli/input/nodes.ts'
+import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
 
 type Outcome = { readonly json: unknown } | { readonly error: string }
-
-/** Numbers from 0 to `limit` - 1, the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): (limit: number) => number {
-  let state = seed
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit)
-  }
-}
 
 /** Writes documents in which flow collections, quoted texts and comments stand at every indentation. */
 class Writer {
   readonly #random: (limit: number) => number
 
   constructor(seed: number) {
-    this.#random = randomNumbers(seed)
+    const random = randomNumbers(seed)
+    this.#random = (limit) => Math.floor(random() * limit)
   }
 
   document(): string {

@@ -6,17 +6,7 @@ import { GENERATIONS, type Generation } from '../../src/access/role/releases.ts'
 import { bounded, type Evaluation, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
 import { fromJson } from '../../src/cel/evaluate/values.ts'
 import { Budget } from '../../src/cel/reason/solver.ts'
-
-/** Mulberry32: the same pairs for the same seed. */
-export function randomNumbers(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
 
 /** Configurations over the claims `s`, `g` and `n`, small enough that all callers can be tried. */
 export class RandomConfigs {

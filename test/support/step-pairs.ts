@@ -25,7 +25,8 @@ import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import type { Question, StepsPlan } from '../../src/steps/plan.ts'
 import { itemsOf } from '../../src/steps/states.ts'
-import { newest, randomNumbers } from './access-pairs.ts'
+import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
+import { newest } from './access-pairs.ts'
 
 export interface Manifest {
   readonly apiVersion: string

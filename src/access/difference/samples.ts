@@ -1,6 +1,7 @@
 import type { Guess, Place, World } from '../../cel/reason/world.ts'
 import { NUMBERS, numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
 import type { Claims } from '../role/claims.ts'
+import { randomNumbers } from './random-numbers.ts'
 
 /** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
 export function* samples(world: World, count: number): Iterable<Claims> {
@@ -51,15 +52,4 @@ function guessesIn(world: World): readonly Guess[] {
     ...[...place.parts.values()].flatMap(below),
   ]
   return [...world.guesses, ...below(world.root)]
-}
-
-/** Mulberry32. */
-function randomNumbers(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
