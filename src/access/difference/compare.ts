@@ -60,7 +60,9 @@ class Search {
   readonly #new: Choice
   readonly #world: World
   readonly #changes = new Map<string, Change>()
+  readonly #answered = { gains: new Set<string | undefined>(), loses: new Set<string | undefined>() }
   readonly #undecided: Undecided[] = []
+  readonly #tried = new WeakMap<Claims, Change>()
   #more = false
 
   constructor(old: Choice, now: Choice, world: World) {
@@ -71,7 +73,7 @@ class Search {
 
   run(callers: readonly Claims[]): Difference {
     try {
-      for (const claims of callers) if (this.#differs(claims)) this.#keep(claims)
+      for (const claims of callers) this.#keep(claims)
       this.#ask()
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error
@@ -99,25 +101,40 @@ class Search {
     this.#others(before, after)
   }
 
-  /** All questions at once, as most comparisons find nothing; then each on its own. */
+  /** One question after the other; after each without a caller, and first of all, the open ones at once. */
   #answer(questions: readonly Question[]): void {
-    const some = this.#world.variable()
-    this.#world.clause([-some, ...questions.map(({ when }) => when)])
-    if (this.#witness([some], (claims) => this.#differs(claims)) && this.#changes.size === 0) return
-    for (const question of questions) this.#answerOne(question)
+    if (this.#answerAll(questions)) return
+    for (const question of questions) {
+      if (this.#isAnswered(question) || this.#answerOne(question)) continue
+      if (this.#answerAll(questions)) return
+    }
   }
 
-  #answerOne(question: Question): void {
-    if (this.#isAnswered(question)) return
-    const holds = (claims: Claims) => this.#answers(claims, question)
-    if (this.#witness([question.when], holds) || this.#sample(holds)) return
+  /** Whether no question is open: it is proved that nobody is the answer to one. */
+  #answerAll(questions: readonly Question[]): boolean {
+    const some = this.#world.variable()
+    const open = questions.filter((question) => !this.#isAnswered(question))
+    this.#world.clause([-some, ...open.map(({ when }) => when)])
+    const { size } = this.#changes
+    const holds = (claims: Claims) => {
+      const change = this.#change(claims)
+      return open.some((question) => answers(change, question))
+    }
+    return this.#witness([some], holds) && this.#changes.size === size
+  }
+
+  /** Whether a caller was found. */
+  #answerOne(question: Question): boolean {
+    const { size } = this.#changes
+    const holds = (claims: Claims) => answers(this.#change(claims), question)
+    if (this.#witness([question.when], holds) || this.#sample(holds)) return this.#changes.size > size
     const { access, question: asked } = question
     this.#undecided.push({ access, question: asked, why: this.#reason() })
+    return false
   }
 
   #isAnswered({ access, question }: Question): boolean {
-    const changes = [...this.#changes.values()]
-    return changes.some((change) => (question === 'gains' ? change.new : change.old).access === access)
+    return this.#answered[question].has(access)
   }
 
   /** Looks for further pairs of an old and a new access. */
@@ -131,6 +148,10 @@ class Search {
         world.and(before.get(access) ?? world.false, -(after.get(access) ?? world.false)),
       ),
     ])
+    const isNew = (claims: Claims) => {
+      const change = this.#change(claims)
+      return isDifferent(change) && !this.#changes.has(pairOf(change))
+    }
     for (;;) {
       for (const [pair, { old, new: now }] of this.#changes) {
         if (blocked.has(pair)) continue
@@ -146,10 +167,7 @@ class Search {
         return
       }
       const { size } = this.#changes
-      if (
-        !this.#witness([differs], (claims) => this.#differs(claims) && !this.#changes.has(this.#pair(claims)))
-      )
-        this.#more = true
+      if (!this.#witness([differs], isNew)) this.#more = true
       if (this.#changes.size === size) return
     }
   }
@@ -161,30 +179,23 @@ class Search {
     return answer.is !== 'unknown'
   }
 
-  #accesses(claims: Claims): readonly [old: string | undefined, now: string | undefined] {
-    return [this.#old.decide(claims).access, this.#new.decide(claims).access]
-  }
-
-  #differs(claims: Claims): boolean {
-    const [old, now] = this.#accesses(claims)
-    return old !== now
-  }
-
-  #answers(claims: Claims, { access, question }: Question): boolean {
-    const [old, now] = this.#accesses(claims)
-    return old !== now && (question === 'gains' ? now : old) === access
-  }
-
-  #pair(claims: Claims): string {
-    return JSON.stringify(this.#accesses(claims))
+  #change(claims: Claims): Change {
+    const known = this.#tried.get(claims)
+    if (known !== undefined) return known
+    const change = { old: this.#old.decide(claims), new: this.#new.decide(claims), witness: claims }
+    this.#tried.set(claims, change)
+    return change
   }
 
   #keep(claims: Claims): void {
-    const pair = this.#pair(claims)
-    if (this.#changes.has(pair) || !this.#differs(claims)) return
+    const change = this.#change(claims)
+    const pair = pairOf(change)
+    if (!isDifferent(change) || this.#changes.has(pair)) return
     const isEnough = this.#changes.size >= MOST_SHRUNK
-    const witness = isEnough ? claims : shrink(claims, (smaller) => this.#pair(smaller) === pair)
-    this.#changes.set(pair, { old: this.#old.decide(witness), new: this.#new.decide(witness), witness })
+    const witness = isEnough ? claims : shrink(claims, (smaller) => pairOf(this.#change(smaller)) === pair)
+    this.#changes.set(pair, this.#change(witness))
+    this.#answered.gains.add(change.new.access)
+    this.#answered.loses.add(change.old.access)
   }
 
   /** Whether a caller that was tried at random answers the question with yes. */
@@ -213,5 +224,12 @@ interface Question {
   readonly question: 'gains' | 'loses'
   readonly when: Literal
 }
+
+const isDifferent = (change: Change): boolean => change.old.access !== change.new.access
+
+const pairOf = (change: Change): string => JSON.stringify([change.old.access, change.new.access])
+
+const answers = (change: Change, { access, question }: Question): boolean =>
+  isDifferent(change) && (question === 'gains' ? change.new : change.old).access === access
 
 export const BOUND = 'the comparison was ended at its bound'

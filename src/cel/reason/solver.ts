@@ -21,34 +21,53 @@ export class Budget {
   }
 }
 
-interface Clause {
-  readonly literals: Literal[]
-}
+/** A literal as clauses keep it: twice its variable, one more when it is negated. */
+type Code = number
 
-const NO_CLAUSE: Clause = { literals: [] }
+const codeOf = (literal: Literal): Code => (literal > 0 ? literal * 2 : literal * -2 + 1)
+const literalOf = (code: Code): Literal => (isNegated(code) ? -variableOf(code) : variableOf(code))
+const negated = (code: Code): Code => code ^ 1
+const variableOf = (code: Code): number => code >> 1
+const isNegated = (code: Code): boolean => (code & 1) === 1
 
-const DECAY = 1 / 0.95
-const RESCALE = 1e100
+const OPEN = 0
+const TRUE = 1
+const FALSE = 2
+
+/** The first two are watched: one of them is not false, or the other is true, or the clause is violated. */
+type Clause = Code[]
+
+const NO_CLAUSE: Clause = []
 
 export class Solver {
   readonly #budget: Budget
-  /** By variable: 1 true, -1 false, 0 open. The last model stays until the next call of solve. */
-  readonly #assigned: number[] = [0]
+  /** By code: OPEN, TRUE or FALSE. */
+  readonly #values: number[] = [OPEN, OPEN]
   readonly #level: number[] = [0]
   readonly #reason: (Clause | undefined)[] = [undefined]
-  readonly #activity: number[] = [0]
-  readonly #phase: number[] = [0]
+  /** By variable: the code that is tried first. */
+  readonly #phase: Code[] = [0]
   readonly #seen: boolean[] = [false]
-  /** By literal: the clauses that watch it. */
+  /** By code: the clauses that watch it. */
   readonly #watches: Clause[][] = [[], []]
-  readonly #trail: Literal[] = []
+  readonly #trail: Code[] = []
   readonly #levels: number[] = []
-  /** A binary heap of variables by activity, and the place of each in it. */
-  readonly #heap: number[] = []
-  readonly #place: number[] = [-1]
-  #model: number[] = []
+  /**
+   * The variables in the order in which they are tried: those of the newest conflict, then older ones, as a linked list
+   * from `#first` to 0; by variable, the neighbours and a number that falls along the list. Variables without a conflict
+   * are tried as they were made: the parts of a formula before the whole.
+   */
+  readonly #next: number[] = [0]
+  readonly #previous: number[] = [0]
+  readonly #rank: number[] = [-Infinity]
+  #first = 0
+  #last = 0
+  /** No variable before this one is open. */
+  #search = 0
+  /** The values that the last question found. */
+  #model: readonly number[] = []
   #propagated = 0
-  #bump = 1
+  #raised = 0
   /** Whether the clauses contradict each other without assumptions. */
   #broken = false
 
@@ -58,16 +77,14 @@ export class Solver {
 
   /** A new variable; `phase` is the value that is tried first. */
   variable(phase = false): Literal {
-    const variable = this.#assigned.length
-    this.#assigned.push(0)
+    const variable = this.#level.length
+    this.#values.push(OPEN, OPEN)
     this.#level.push(0)
     this.#reason.push(undefined)
-    this.#activity.push(0)
-    this.#phase.push(phase ? 1 : -1)
+    this.#phase.push(codeOf(phase ? variable : -variable))
     this.#seen.push(false)
     this.#watches.push([], [])
-    this.#place.push(-1)
-    this.#enqueue(variable)
+    this.#append(variable)
     return variable
   }
 
@@ -75,18 +92,20 @@ export class Solver {
   clause(literals: readonly Literal[]): void {
     if (this.#broken) return
     this.#backtrack(0)
-    const open = [...new Set(literals)].filter((literal) => this.#value(literal) !== -1)
-    if (open.some((literal) => this.#value(literal) === 1 || open.includes(-literal))) return
+    const open = [...new Set(literals)].map(codeOf).filter((code) => this.#values[code] !== FALSE)
+    const isMet = (code: Code) => this.#values[code] === TRUE || open.includes(negated(code))
+    if (open.some(isMet)) return
     const [first] = open
     if (first === undefined) this.#broken = true
     else if (open.length === 1) this.#assign(first, undefined)
-    else this.#watch({ literals: open })
+    else this.#watch(open)
   }
 
   /** Undefined when all assumptions can hold: `isTrue` then reads the model. Otherwise assumptions that contradict each other. */
   solve(assumptions: readonly Literal[]): readonly Literal[] | undefined {
     if (this.#broken) return []
     this.#backtrack(0)
+    const assumed = assumptions.map(codeOf)
     let conflicts = 0
     let restart = 64
     for (;;) {
@@ -97,19 +116,18 @@ export class Solver {
           return []
         }
         this.#learn(conflict)
-        this.#bump *= DECAY
         conflicts++
       } else if (conflicts >= restart) {
         conflicts = 0
         restart *= 1.3
         this.#backtrack(0)
       } else {
-        const next = this.#next(assumptions)
+        const next = this.#decision(assumed)
         if (next === undefined) {
-          this.#model = this.#assigned.slice()
+          this.#model = this.#values.slice()
           return undefined
         }
-        if (this.#value(next) === -1) return this.#culprits(next, assumptions)
+        if (this.#values[next] === FALSE) return this.#culprits(next, new Set(assumed))
         this.#levels.push(this.#trail.length)
         this.#assign(next, undefined)
       }
@@ -118,50 +136,46 @@ export class Solver {
 
   /** Whether the last model makes the literal true. */
   isTrue(literal: Literal): boolean {
-    return (literal > 0 ? (this.#model[literal] ?? 0) : -(this.#model[-literal] ?? 0)) === 1
-  }
-
-  #value(literal: Literal): number {
-    return literal > 0 ? (this.#assigned[literal] ?? 0) : -(this.#assigned[-literal] ?? 0)
-  }
-
-  #watchers(literal: Literal): Clause[] {
-    return this.#watches[literal > 0 ? literal * 2 : literal * -2 + 1] ?? []
+    return this.#model[codeOf(literal)] === TRUE
   }
 
   #watch(clause: Clause): void {
-    const [first = 0, second = 0] = clause.literals
-    this.#watchers(first).push(clause)
-    this.#watchers(second).push(clause)
+    const [first = 0, second = 0] = clause
+    this.#watches[first]?.push(clause)
+    this.#watches[second]?.push(clause)
   }
 
-  #assign(literal: Literal, reason: Clause | undefined): void {
-    const variable = Math.abs(literal)
-    this.#assigned[variable] = Math.sign(literal)
+  #assign(code: Code, reason: Clause | undefined): void {
+    const variable = variableOf(code)
+    this.#values[code] = TRUE
+    this.#values[negated(code)] = FALSE
     this.#level[variable] = this.#levels.length
     this.#reason[variable] = reason
-    this.#trail.push(literal)
+    this.#trail.push(code)
   }
 
   /** Follows the assigned literals; the clause that is violated, if one is. */
   #propagate(): Clause | undefined {
+    const values = this.#values
     while (this.#propagated < this.#trail.length) {
-      const violated = -(this.#trail[this.#propagated++] ?? 0)
-      const watchers = this.#watchers(violated)
+      const violated = negated(this.#trail[this.#propagated++] ?? 0)
+      const watchers = this.#watches[violated] ?? []
       this.#budget.spend(1 + watchers.length / 8)
       let kept = 0
       for (let i = 0; i < watchers.length; i++) {
         const clause = watchers[i] ?? NO_CLAUSE
-        const { literals } = clause
-        if (literals[0] === violated) {
-          literals[0] = literals[1] ?? 0
-          literals[1] = violated
+        if (clause[0] === violated) {
+          clause[0] = clause[1] ?? 0
+          clause[1] = violated
         }
-        const first = literals[0] ?? 0
-        if (this.#value(first) === 1 || !this.#rewatch(clause)) watchers[kept++] = clause
-        else continue
-        if (this.#value(first) === 1) continue
-        if (this.#value(first) === -1) {
+        const first = clause[0] ?? 0
+        if (values[first] === TRUE) {
+          watchers[kept++] = clause
+          continue
+        }
+        if (this.#rewatch(clause)) continue
+        watchers[kept++] = clause
+        if (values[first] === FALSE) {
           for (let rest = i + 1; rest < watchers.length; rest++)
             watchers[kept++] = watchers[rest] ?? NO_CLAUSE
           watchers.length = kept
@@ -177,13 +191,12 @@ export class Solver {
 
   /** Lets the clause watch another literal in place of its second one, which is false. */
   #rewatch(clause: Clause): boolean {
-    const { literals } = clause
-    for (let i = 2; i < literals.length; i++) {
-      const literal = literals[i] ?? 0
-      if (this.#value(literal) === -1) continue
-      literals[i] = literals[1] ?? 0
-      literals[1] = literal
-      this.#watchers(literal).push(clause)
+    for (let i = 2; i < clause.length; i++) {
+      const code = clause[i] ?? 0
+      if (this.#values[code] === FALSE) continue
+      clause[i] = clause[1] ?? 0
+      clause[1] = code
+      this.#watches[code]?.push(clause)
       return true
     }
     return false
@@ -192,76 +205,74 @@ export class Solver {
   /** Learns the first unique implication point of a conflict, and goes back to where it decides. */
   #learn(conflict: Clause): void {
     const level = this.#levels.length
-    const learned: Literal[] = [0]
+    const learned: Clause = [0]
     const seen: number[] = []
     let open = 0
     let at = this.#trail.length - 1
     let clause: Clause | undefined = conflict
     let pivot = 0
     do {
-      for (const literal of clause?.literals ?? []) {
-        const variable = Math.abs(literal)
-        if (literal === pivot || this.#seen[variable] === true || this.#level[variable] === 0) continue
+      for (const code of clause ?? NO_CLAUSE) {
+        const variable = variableOf(code)
+        if (code === pivot || this.#seen[variable] === true || this.#level[variable] === 0) continue
         this.#seen[variable] = true
         seen.push(variable)
-        this.#raise(variable)
         if (this.#level[variable] === level) open++
-        else learned.push(literal)
+        else learned.push(code)
       }
-      while (this.#seen[Math.abs(this.#trail[at] ?? 0)] !== true) at--
+      while (this.#seen[variableOf(this.#trail[at] ?? 0)] !== true) at--
       pivot = this.#trail[at--] ?? 0
-      clause = this.#reason[Math.abs(pivot)]
+      clause = this.#reason[variableOf(pivot)]
       open--
     } while (open > 0)
-    for (const variable of seen) this.#seen[variable] = false
-    learned[0] = -pivot
+    for (const variable of seen) {
+      this.#seen[variable] = false
+      this.#raise(variable)
+    }
+    const implied = negated(pivot)
+    learned[0] = implied
     let deepest = 1
     for (let i = 2; i < learned.length; i++) {
       if (this.#levelOf(learned[i]) > this.#levelOf(learned[deepest])) deepest = i
     }
-    const back = learned.length === 1 ? 0 : this.#levelOf(learned[deepest])
-    this.#backtrack(back)
+    this.#backtrack(learned.length === 1 ? 0 : this.#levelOf(learned[deepest]))
     if (learned.length === 1) {
-      this.#assign(-pivot, undefined)
+      this.#assign(implied, undefined)
       return
     }
     const second = learned[1] ?? 0
     learned[1] = learned[deepest] ?? 0
     learned[deepest] = second
-    const added = { literals: learned }
-    this.#watch(added)
-    this.#assign(-pivot, added)
+    this.#watch(learned)
+    this.#assign(implied, learned)
   }
 
-  #levelOf(literal: Literal | undefined): number {
-    return this.#level[Math.abs(literal ?? 0)] ?? 0
+  #levelOf(code: Code | undefined): number {
+    return this.#level[variableOf(code ?? 0)] ?? 0
   }
 
-  /** The assumption that is not met yet, then the most active open variable; undefined when everything is assigned. */
-  #next(assumptions: readonly Literal[]): Literal | undefined {
-    while (this.#levels.length < assumptions.length) {
-      const assumption = assumptions[this.#levels.length] ?? 0
-      if (this.#value(assumption) !== 1) return assumption
+  /** The assumption that is not met yet, then the first open variable; undefined when everything is assigned. */
+  #decision(assumed: readonly Code[]): Code | undefined {
+    while (this.#levels.length < assumed.length) {
+      const assumption = assumed[this.#levels.length] ?? 0
+      if (this.#values[assumption] !== TRUE) return assumption
       this.#levels.push(this.#trail.length)
     }
-    for (;;) {
-      const variable = this.#dequeue()
-      if (variable === undefined) return undefined
-      if (this.#assigned[variable] === 0) return variable * (this.#phase[variable] ?? -1)
-    }
+    while (this.#search !== 0 && this.#values[codeOf(this.#search)] !== OPEN)
+      this.#search = this.#next[this.#search] ?? 0
+    return this.#search === 0 ? undefined : this.#phase[this.#search]
   }
 
   /** The assumptions that make one of them false, with that one. */
-  #culprits(violated: Literal, assumptions: readonly Literal[]): Literal[] {
-    const wanted = new Set([Math.abs(violated)])
-    const given = new Set(assumptions)
-    const culprits = [violated]
+  #culprits(violated: Code, assumed: ReadonlySet<Code>): Literal[] {
+    const wanted = new Set([variableOf(violated)])
+    const culprits = [literalOf(violated)]
     for (let at = this.#trail.length - 1; at >= 0; at--) {
-      const literal = this.#trail[at] ?? 0
-      if (!wanted.has(Math.abs(literal)) || this.#levelOf(literal) === 0) continue
-      const reason = this.#reason[Math.abs(literal)]
-      if (reason !== undefined) for (const each of reason.literals) wanted.add(Math.abs(each))
-      else if (given.has(literal)) culprits.push(literal)
+      const code = this.#trail[at] ?? 0
+      if (!wanted.has(variableOf(code)) || this.#levelOf(code) === 0) continue
+      const reason = this.#reason[variableOf(code)]
+      if (reason !== undefined) for (const each of reason) wanted.add(variableOf(each))
+      else if (assumed.has(code)) culprits.push(literalOf(code))
     }
     return culprits
   }
@@ -270,81 +281,44 @@ export class Solver {
     if (this.#levels.length <= level) return
     const length = this.#levels[level] ?? 0
     for (let at = this.#trail.length - 1; at >= length; at--) {
-      const variable = Math.abs(this.#trail[at] ?? 0)
-      this.#assigned[variable] = 0
+      const code = this.#trail[at] ?? 0
+      const variable = variableOf(code)
+      this.#values[code] = OPEN
+      this.#values[negated(code)] = OPEN
       this.#reason[variable] = undefined
-      this.#enqueue(variable)
+      if (this.#isBefore(variable, this.#search)) this.#search = variable
     }
     this.#trail.length = length
     this.#levels.length = level
     this.#propagated = length
   }
 
-  #raise(variable: number): void {
-    this.#activity[variable] = (this.#activity[variable] ?? 0) + this.#bump
-    if ((this.#activity[variable] ?? 0) > RESCALE) {
-      this.#activity.forEach((activity, i) => (this.#activity[i] = activity / RESCALE))
-      this.#bump /= RESCALE
-    }
-    const place = this.#place[variable] ?? -1
-    if (place >= 0) this.#up(place)
-  }
-
-  #enqueue(variable: number): void {
-    if ((this.#place[variable] ?? -1) >= 0) return
-    this.#heap.push(variable)
-    this.#place[variable] = this.#heap.length - 1
-    this.#up(this.#heap.length - 1)
-  }
-
-  #dequeue(): number | undefined {
-    const [top] = this.#heap
-    const last = this.#heap.pop()
-    if (top === undefined || last === undefined) return undefined
-    this.#place[top] = -1
-    if (top !== last) {
-      this.#heap[0] = last
-      this.#place[last] = 0
-      this.#down()
-    }
-    return top
-  }
-
-  /** More active first, then older: parts that a formula is made of come before the whole. */
   #isBefore(a: number, b: number): boolean {
-    const difference = (this.#activity[a] ?? 0) - (this.#activity[b] ?? 0)
-    return difference === 0 ? a < b : difference > 0
+    return (this.#rank[a] ?? 0) > (this.#rank[b] ?? 0)
   }
 
-  #up(from: number): void {
-    let place = from
-    while (place > 0) {
-      const above = (place - 1) >> 1
-      if (!this.#isBefore(this.#heap[place] ?? 0, this.#heap[above] ?? 0)) return
-      this.#swap(place, above)
-      place = above
-    }
+  #append(variable: number): void {
+    this.#rank.push(-variable)
+    this.#next.push(0)
+    this.#previous.push(this.#last)
+    if (this.#last === 0) this.#first = variable
+    else this.#next[this.#last] = variable
+    this.#last = variable
+    if (this.#search === 0) this.#search = variable
   }
 
-  #down(): void {
-    let place = 0
-    for (;;) {
-      let first = place
-      for (const below of [place * 2 + 1, place * 2 + 2]) {
-        if (below < this.#heap.length && this.#isBefore(this.#heap[below] ?? 0, this.#heap[first] ?? 0))
-          first = below
-      }
-      if (first === place) return
-      this.#swap(place, first)
-      place = first
-    }
-  }
-
-  #swap(a: number, b: number): void {
-    const [x = 0, y = 0] = [this.#heap[a], this.#heap[b]]
-    this.#heap[a] = y
-    this.#heap[b] = x
-    this.#place[y] = a
-    this.#place[x] = b
+  /** Moves a variable of the newest conflict to the front. */
+  #raise(variable: number): void {
+    this.#rank[variable] = ++this.#raised
+    if (variable === this.#first) return
+    const [before = 0, after = 0] = [this.#previous[variable], this.#next[variable]]
+    this.#next[before] = after
+    if (after === 0) this.#last = before
+    else this.#previous[after] = before
+    this.#previous[variable] = 0
+    this.#next[variable] = this.#first
+    this.#previous[this.#first] = variable
+    this.#first = variable
+    if (this.#values[codeOf(variable)] === OPEN) this.#search = variable
   }
 }
