@@ -225,10 +225,8 @@ export class Solver {
       clause = this.#reason[variableOf(pivot)]
       open--
     } while (open > 0)
-    for (const variable of seen) {
-      this.#seen[variable] = false
-      this.#raise(variable)
-    }
+    for (const variable of seen) this.#seen[variable] = false
+    for (const variable of seen.toSorted((a, b) => this.#rankOf(a) - this.#rankOf(b))) this.#raise(variable)
     const implied = negated(pivot)
     learned[0] = implied
     let deepest = 1
@@ -286,15 +284,15 @@ export class Solver {
       this.#values[code] = OPEN
       this.#values[negated(code)] = OPEN
       this.#reason[variable] = undefined
-      if (this.#isBefore(variable, this.#search)) this.#search = variable
+      if (this.#rankOf(variable) > this.#rankOf(this.#search)) this.#search = variable
     }
     this.#trail.length = length
     this.#levels.length = level
     this.#propagated = length
   }
 
-  #isBefore(a: number, b: number): boolean {
-    return (this.#rank[a] ?? 0) > (this.#rank[b] ?? 0)
+  #rankOf(variable: number): number {
+    return this.#rank[variable] ?? 0
   }
 
   #append(variable: number): void {
