@@ -11,7 +11,6 @@ import {
   is,
   isFailed,
   isNumeric,
-  type ListPart,
   MOST_UNROLLED,
   numberOf,
   type Part,
@@ -20,33 +19,14 @@ import {
   typeOfPart,
   unknown,
 } from './parts.ts'
+import type { Reading } from './reading.ts'
 import type { Literal } from './solver.ts'
 import { contains, endsWith, isAtLeast, isBefore, isText, matches, partsOf, startsWith } from './texts.ts'
-import type { Over, Place, World } from './world.ts'
-
-/** What comparisons ask of the reader of an expression. */
-export interface Reading {
-  readonly world: World
-  /** The cases of the value at a place, by its form. */
-  at(place: Place): readonly Case[]
-  /** The place of a member or an element. */
-  part(place: Place, key: string | number): Place
-  /** The result over values that are all known, as the evaluator has it. */
-  computed(
-    expr: Expr,
-    parts: readonly Expr[],
-    values: readonly (Part & { readonly is: 'value' })[],
-    unsettled?: boolean,
-  ): Result
-  always(value: Part): readonly Case[]
-  allOf(place: Place, over: Over): ListPart
-  /** A reader of the elements of a list. */
-  inList(list: ListPart): Reading
-}
+import type { Place, World } from './world.ts'
 
 const FLIPPED = { '_<_': '_>_', '_<=_': '_>=_', '_>_': '_<_', '_>=_': '_<=_' } as const
 const NOTHING: Expr = { kind: 'literal', type: 'null_type', value: null, offset: 0, height: 0 }
-const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
+export const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
 
 export function equality(reading: Reading, a: Part, b: Part): Part {
   if (a.is === 'value' && b.is !== 'value') return equality(reading, b, a)

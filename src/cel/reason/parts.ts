@@ -85,6 +85,17 @@ export const is = (value: Result): Part & { readonly is: 'value' } => ({ is: 'va
 export const unknown = (type: string | undefined): Part => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: Part): boolean => part.is === 'value' && part.value instanceof Failure
 
+/** The cases, each only where the guard holds. */
+export const under = (world: World, guard: Literal, cases: readonly Case[]): Case[] =>
+  cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
+
+/** What each of the cases leads to. */
+export const through = (
+  world: World,
+  cases: readonly Case[],
+  use: (value: Part) => readonly Case[],
+): readonly Case[] => cases.flatMap(({ guard, value }) => under(world, guard, use(value)))
+
 export function tuple(items: readonly Part[]): Part {
   const values = items.flatMap((item) =>
     item.is === 'value' && !(item.value instanceof Failure) ? [item.value] : [],

@@ -1,12 +1,5 @@
-import {
-  type CelGoVersion,
-  check,
-  checkMatcher,
-  type Expr,
-  type MatcherError,
-  parse,
-  type SettledCalls,
-} from '../index.ts'
+import { type CelGoVersion, check, checkMatcher, type Expr, type MatcherError, parse } from '../index.ts'
+import type { Matcher } from './reading.ts'
 
 /** Why that version of cel-go does not compile a matcher; undefined when it does. */
 function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
@@ -17,10 +10,8 @@ function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
 }
 
 /** A matcher that a version of cel-go compiles. */
-export interface Program {
+export interface Program extends Matcher {
   readonly expr: Expr
-  readonly settled: SettledCalls
-  readonly celGo: CelGoVersion
 }
 
 /** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */

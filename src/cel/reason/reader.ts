@@ -1,68 +1,35 @@
-import { type Call, type Comprehension, type Expr, type Ident, type Select } from '../ast.ts'
-import { overloadsOf } from '../declarations.ts'
+import type { Call, Expr, Ident, Select } from '../ast.ts'
 import { evaluate } from '../evaluate/evaluate.ts'
-import {
-  CelMap,
-  Failure,
-  fromJson,
-  isList,
-  type Result,
-  TypeName,
-  Uint,
-  type Value,
-} from '../evaluate/values.ts'
-import type { CelGoVersion, SettledCalls } from '../index.ts'
-import {
-  boolOf,
-  contained,
-  equality,
-  ordered,
-  type Reading,
-  size,
-  textTest,
-  wholeNumber,
-} from './comparisons.ts'
-import { closedTest, FAILING, MOST_HOISTED, NO, replaced, YES } from './closed.ts'
-import { type Macro, macroOf, type MapMacro } from './macros.ts'
-import { printed } from './print.ts'
-import type { Literal } from './solver.ts'
+import { CelMap, Failure, fromJson, type Result, TypeName, Uint, type Value } from '../evaluate/values.ts'
+import { applied } from './calls.ts'
+import { comprehension } from './loops.ts'
+import { has, member, recordOf } from './members.ts'
 import {
   all,
   any,
   type Binding,
   type Case,
   FAILED,
-  indexOf,
   is,
   isFailed,
-  isNumeric,
   type ListPart,
   merged,
-  MOST_UNROLLED,
   numberAt,
-  one,
-  opposite,
   Outside,
   type Part,
   type Scope,
-  standingFor,
-  sumOf,
+  through,
   type Truth,
   truthOf,
   tuple,
-  typeOfPart,
+  under,
   unknown,
 } from './parts.ts'
+import { printed } from './print.ts'
+import { type Matcher, MOST_CASES, type Reading } from './reading.ts'
+import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
-import { isText } from './texts.ts'
-import { type Guess, type Over, type Place, type World } from './world.ts'
-
-const MOST_CASES = 150
-
-export interface Matcher {
-  readonly settled: SettledCalls
-  readonly celGo: CelGoVersion
-}
+import type { Guess, Over, Place, World } from './world.ts'
 
 /** Reads an expression over `claims` as literals of a world whose root is the claims. */
 export function read(world: World, expr: Expr, matcher: Matcher): Truth {
@@ -88,12 +55,18 @@ interface Around {
 
 class Reader implements Reading {
   readonly world: World
+  readonly scope: Scope
+  readonly matcher: Matcher
   readonly #around: Around
-  #touched = new Set<Place>()
+  /** The places that were read. */
+  #touched: Set<Place>
 
-  constructor(world: World, around: Around) {
+  constructor(world: World, around: Around, touched = new Set<Place>()) {
     this.world = world
     this.#around = around
+    this.scope = around.scope
+    this.matcher = around.matcher
+    this.#touched = touched
   }
 
   truth(expr: Expr): Truth {
@@ -111,7 +84,7 @@ class Reader implements Reading {
           }
         }
       }
-      if (expr.name === '_!=_' && !this.#around.matcher.settled.has(expr)) {
+      if (expr.name === '_!=_' && !this.matcher.settled.has(expr)) {
         const { yes, no } = this.truth({ ...expr, name: '_==_' })
         return { yes: no, no: yes }
       }
@@ -185,21 +158,20 @@ class Reader implements Reading {
     if (!this.#around.claims && namesIn(expr).has('claims')) return 'unknown'
     const variables = new Map<string, Value>()
     const value = fromJson(root)
-    for (const [name, binding] of this.#around.scope) {
+    for (const [name, binding] of this.scope) {
       if (binding.is === 'cases' || (binding.is === 'place' && binding.world !== this.world)) return 'unknown'
       variables.set(name, binding.is === 'value' ? binding.value : value)
     }
     const result = evaluate(expr, {
       claims: this.#around.claims ? value : new CelMap(true),
       variables,
-      ...this.#around.matcher,
+      ...this.matcher,
       spend: (cost) => this.world.budget.spend(cost / 4),
     })
     return typeof result === 'boolean' ? result : undefined
   }
 
-  /** The cases of an expression whose value is used: a bool is true, false or failed. Throws Outside. */
-  #values(expr: Expr): readonly Case[] {
+  values(expr: Expr): readonly Case[] {
     const world = this.world
     return this.#cases(expr).flatMap(({ guard, value }) => {
       const isOpen = value.is === 'unknown' && value.type === 'bool'
@@ -235,7 +207,7 @@ class Reader implements Reading {
       case 'message':
         return this.always(FAILED)
       case 'comprehension':
-        return this.#comprehension(expr)
+        return comprehension(this, expr)
     }
   }
 
@@ -255,7 +227,7 @@ class Reader implements Reading {
   }
 
   #ident({ name, absolute }: Ident): readonly Case[] {
-    const local = absolute ? undefined : this.#around.scope.get(name)
+    const local = absolute ? undefined : this.scope.get(name)
     if (local?.is === 'value') return this.always(is(local.value))
     if (local !== undefined) {
       if (local.world !== this.world) throw new Outside('a variable of another list')
@@ -266,7 +238,6 @@ class Reader implements Reading {
     return this.at(this.world.root)
   }
 
-  /** The cases of the value at a place, by its form. */
   at(place: Place): readonly Case[] {
     this.#touched.add(place)
     const world = this.world
@@ -292,23 +263,11 @@ class Reader implements Reading {
   }
 
   #select(expr: Select): readonly Case[] {
-    if (isProtobufName(expr, this.#around.scope))
+    if (isProtobufName(expr, this.scope))
       return this.always(is(new TypeName(`google.protobuf.${expr.field}`)))
-    return this.#through(this.#values(expr.operand), (holder) =>
-      expr.testOnly ? this.#has(expr, holder) : this.#member(expr, holder, is(expr.field)),
+    return through(this.world, this.values(expr.operand), (holder) =>
+      expr.testOnly ? has(this, expr, holder) : member(this, expr, holder, is(expr.field)),
     )
-  }
-
-  #has(expr: Select, holder: Part): readonly Case[] {
-    if (isFailed(holder)) return this.always(FAILED)
-    if (holder.is === 'map') {
-      const { forms } = this.part(holder.place, expr.field)
-      return this.always({ is: 'truth', truth: { yes: -forms.absent, no: forms.absent } })
-    }
-    if (holder.is === 'value') return this.always(is(this.computed(expr, [expr.operand], [holder])))
-    if (holder.is === 'unknown') return this.always(unknown('bool'))
-    if (holder.is === 'record') return this.always(is(holder.entries.has(expr.field)))
-    return this.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : is(false))
   }
 
   part(place: Place, key: string | number): Place {
@@ -318,85 +277,24 @@ class Reader implements Reading {
     return part
   }
 
-  /** The value of `holder.key` and of `holder[key]`. */
-  #member(expr: Expr, holder: Part, key: Part): readonly Case[] {
-    if (isFailed(holder) || isFailed(key)) return this.always(FAILED)
-    if (key.is !== 'value') return this.#memberOfAny(holder, key)
-    const { value } = key
-    switch (holder.is) {
-      case 'map':
-        return typeof value === 'string' ? this.at(this.part(holder.place, value)) : this.always(FAILED)
-      case 'list': {
-        const index = indexOf(value)
-        if (index === undefined) return this.always(FAILED)
-        if (
-          holder.over !== 'list' ||
-          holder.item.is !== 'place' ||
-          holder.of !== holder.item.world.true ||
-          index > MOST_UNROLLED
-        )
-          return this.always(unknown(undefined))
-        return this.at(this.part(holder.place, index))
-      }
-      case 'tuple': {
-        const index = indexOf(value)
-        return this.always((index === undefined ? undefined : holder.items[index]) ?? FAILED)
-      }
-      case 'value': {
-        const index: Call = { ...PLAIN_CALL, name: '_[_]', args: [expr, expr] }
-        return this.always(is(this.computed(index, index.args, [holder, key], true)))
-      }
-      case 'record':
-        return this.always(
-          typeof value === 'string' || typeof value === 'bigint'
-            ? (holder.entries.get(value) ?? FAILED)
-            : unknown(undefined),
-        )
-      case 'unknown':
-        return this.always(unknown(undefined))
-      default:
-        return this.always(FAILED)
-    }
-  }
-
-  /** The value of `holder[key]` for a key that is not known: one of those that there are, or a failure. */
-  #memberOfAny(holder: Part, key: Part): readonly Case[] {
-    const [type, keyType] = [typeOfPart(holder), typeOfPart(key)]
-    const open = this.always(unknown(undefined))
-    if (type === undefined || keyType === undefined) return open
-    if (type !== 'list' && type !== 'map') return this.always(FAILED)
-    if (['list', 'map', 'null_type'].includes(keyType)) return this.always(FAILED)
-    if (type === 'list' && !isNumeric(keyType)) return this.always(FAILED)
-    if (holder.is === 'map') return keyType === 'string' ? open : this.always(FAILED)
-    const members = membersOf(holder)
-    if (members === undefined || members.length > MOST_UNROLLED) return open
-    const world = this.world
-    const found = members.map(({ key: each, value }) => ({ is: equality(this, key, is(each)), value }))
-    if (found.some((each) => each.is.is === 'unknown')) return open
-    const cases = found.map((each): Case => ({ guard: truthOf(world, each.is).yes, value: each.value }))
-    return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
-  }
-
   #call(expr: Call): readonly Case[] {
     if (['_&&_', '_||_', '!_'].includes(expr.name))
       return this.always({ is: 'truth', truth: this.truth(expr) })
     if (expr.name === '_?_:_') return this.#conditional(expr)
     if (expr.name === '@not_strictly_false') throw new Outside('a loop on its own')
     const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
-    return this.#product(operands, (args) => this.#applied(expr, operands, args))
+    return this.#product(operands, (args) => applied(this, expr, operands, args))
   }
 
   #conditional({ args: [test, yes, no] }: Call): readonly Case[] {
     if (test === undefined || yes === undefined || no === undefined) return []
     const world = this.world
     const truth = this.truth(test)
-    const under = (guard: Literal, expr: Expr) =>
-      guard === world.false
-        ? []
-        : this.#cases(expr).map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
+    const branch = (guard: Literal, expr: Expr) =>
+      guard === world.false ? [] : under(world, guard, this.#cases(expr))
     return [
-      ...under(truth.yes, yes),
-      ...under(truth.no, no),
+      ...branch(truth.yes, yes),
+      ...branch(truth.no, no),
       { guard: world.and(-truth.yes, -truth.no), value: FAILED },
     ]
   }
@@ -409,7 +307,7 @@ class Reader implements Reading {
     ]
     const failed: Literal[] = []
     for (const expr of exprs) {
-      const cases = this.#values(expr)
+      const cases = this.values(expr)
       rows = rows.flatMap(({ guard, values }) =>
         cases.flatMap((each) => {
           const both = world.and(guard, each.guard)
@@ -421,27 +319,17 @@ class Reader implements Reading {
       )
       if (rows.length > MOST_CASES) throw new Outside('too many cases')
     }
-    const cases = rows.flatMap(({ guard, values }) =>
-      use(values).map((each) => ({ guard: world.and(guard, each.guard), value: each.value })),
-    )
+    const cases = rows.flatMap(({ guard, values }) => under(world, guard, use(values)))
     return [...cases, { guard: world.or(...failed), value: FAILED }]
   }
 
-  #through(cases: readonly Case[], use: (value: Part) => readonly Case[]): readonly Case[] {
-    const world = this.world
-    return cases.flatMap(({ guard, value }) =>
-      use(value).map((each) => ({ guard: world.and(guard, each.guard), value: each.value })),
-    )
-  }
-
-  /** The result over values that are all known, as the evaluator has it. */
   computed(
     expr: Expr,
     parts: readonly Expr[],
     values: readonly (Part & { readonly is: 'value' })[],
     unsettled = false,
   ): Result {
-    const { settled, celGo } = this.#around.matcher
+    const { settled, celGo } = this.matcher
     const variables = new Map<string, Value>()
     const names = parts.map((_, i): Ident => {
       const value = values[i]?.value ?? null
@@ -460,294 +348,17 @@ class Reader implements Reading {
     })
   }
 
-  #applied(expr: Call, operands: readonly Expr[], args: readonly Part[]): readonly Case[] {
-    const settled = this.#around.matcher.settled.get(expr)
-    const types = args.map(typeOfPart)
-    if (settled?.some((type, i) => types[i] !== undefined && types[i] !== type) === true)
-      return this.always(FAILED)
-    if (settled?.some((_, i) => types[i] === undefined) === true) return this.always(unknown(undefined))
-    if (args.every((each) => each.is === 'value')) return this.always(is(this.computed(expr, operands, args)))
-    const [a = FAILED, b = FAILED] = args
-    switch (expr.name) {
-      case '_==_':
-        return this.always(equality(this, a, b))
-      case '_!=_':
-        return this.always(opposite(equality(this, a, b)))
-      case '_<_':
-      case '_<=_':
-      case '_>_':
-      case '_>=_':
-        return this.always(ordered(this, expr.name, a, b))
-      case '@in':
-        return this.always(contained(this, a, b))
-      case '_[_]':
-        return this.#member(expr, a, b)
-      case 'dyn':
-        return this.always(a)
-      case 'type': {
-        const type = typeOfPart(a)
-        const fails = a.is === 'unknown' && a.fails
-        return this.always(type === undefined || fails ? unknown('type') : is(new TypeName(type)))
-      }
-      case 'startsWith':
-      case 'endsWith':
-      case 'contains':
-      case 'matches':
-        return this.always(textTest(this, expr.name, a, b))
-      case 'size':
-        return this.always(size(this, a))
-      case '_+_': {
-        const sum = sumOf(a, b)
-        if (sum !== undefined) return this.always(sum)
-        if (types.every((type) => type === 'list') && !args.some(({ is: kind }) => kind === 'unknown'))
-          return this.always({ is: 'joined', lists: args.flatMap(listsOf) })
-        break
-      }
-      case 'bool':
-        if (types[0] === 'string')
-          return this.always(boolOf(this, a, (value) => this.computed(expr, operands, [value])))
-        break
-      case 'int':
-        return wholeNumber(this, a)
-      case 'double':
-      case 'string':
-        if (types[0] === expr.name) return this.always(a)
-    }
-    return this.always(this.#byType(expr, types))
-  }
-
-  /** What the types of the arguments tell: a call that no signature takes fails. */
-  #byType(expr: Call, types: readonly (string | undefined)[]): Part {
-    const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
-      args.every(
-        ({ kind }, i) =>
-          kind === 'parameter' || types[i] === undefined || types[i] === kind || kind === 'dyn',
-      ),
-    )
-    if (fitting.length === 0) return FAILED
-    const results = new Set(fitting.map(({ result }) => result.kind))
-    const [first] = results
-    const isOne = results.size === 1 && first !== 'parameter' && first !== 'dyn'
-    const never =
-      /^_[-+*/]_$/.test(expr.name) &&
-      (types.every((type) => type === 'double') ||
-        (expr.name === '_+_' && ['string', 'list'].some((name) => types.every((type) => type === name))))
-    return { is: 'unknown', type: isOne ? first : undefined, fails: !never }
-  }
-
-  /** A reader of the elements of a list. */
-  inList({ place, over }: ListPart, scope: Scope = this.#around.scope): Reader {
+  inList({ place, over, item }: ListPart, variable?: string): Reader {
     const elements = this.world.elements(place, over)
+    const scope = variable === undefined ? this.scope : new Map([...this.scope, [variable, item]])
     return new Reader(elements, { ...this.#around, claims: false, scope, guesses: guessesOf(elements) })
   }
 
-  #comprehension(loop: Comprehension): readonly Case[] {
-    const macro = macroOf(loop)
-    if (macro === undefined) throw new Outside('a loop of another kind')
-    return this.#through(this.#values(loop.range), (range) => this.#over(loop, macro, range))
-  }
-
-  #over(loop: Comprehension, macro: Macro, range: Part): readonly Case[] {
-    if (range.is === 'unknown') {
-      const isOpen = range.type === undefined || ['list', 'map', 'string', 'bytes'].includes(range.type)
-      return this.always(isOpen ? unknown(macro.type) : FAILED)
-    }
-    if (range.is === 'map') return this.#overList(loop, macro, this.allOf(range.place, 'keys'))
-    if (range.is === 'list') return this.#overList(loop, macro, range)
-    if (range.is === 'text') return this.#overText(macro, range.place)
-    if (range.is === 'joined') return this.#overJoined(loop, macro, range.lists)
-    if (range.is === 'sum') return this.always(unknown(macro.type))
-    if (range.is === 'measure' || range.is === 'truth') return this.always(FAILED)
-    const items = this.#itemsOf(range)
-    if (items === undefined) return this.always(FAILED)
-    if (items.length > MOST_UNROLLED) throw new Outside('a long list')
-    return this.#unrolled(loop, macro, items)
-  }
-
-  /** cel-go 0.33 takes an empty text for an empty list. */
-  #overText(macro: Macro, place: Place): readonly Case[] {
-    if (this.#around.matcher.celGo !== '0.33') return this.always(FAILED)
-    const empty = this.world.text(place, isText(''))
-    const result = { all: is(true), exists: is(false), one: is(false), map: is([]) }[macro.name]
-    return [
-      { guard: empty, value: result },
-      { guard: -empty, value: FAILED },
-    ]
-  }
-
-  /** Only `exists` and `all` of several lists are put together of those of each. */
-  #overJoined(loop: Comprehension, macro: Macro, lists: readonly Part[]): readonly Case[] {
-    if (macro.name !== 'exists' && macro.name !== 'all') return this.always(unknown(macro.type))
-    const world = this.world
-    const truths = lists.map((list): Truth => {
-      const cases = this.#over(loop, macro, list).map(({ guard, value }) => {
-        if (value.is === 'unknown') throw new Outside('a list that is not understood')
-        const { yes, no } = truthOf(world, value)
-        return { yes: world.and(guard, yes), no: world.and(guard, no) }
-      })
-      return {
-        yes: world.or(...cases.map(({ yes }) => yes)),
-        no: world.or(...cases.map(({ no }) => no)),
-      }
-    })
-    return this.always({ is: 'truth', truth: { exists: any, all }[macro.name](world, truths) })
-  }
-
-  #itemsOf(range: Part): readonly Part[] | undefined {
-    if (range.is === 'tuple') return range.items
-    if (range.is === 'record') return [...range.entries.keys()].map(is)
-    if (range.is !== 'value' || range.value instanceof Failure) return undefined
-    const { value } = range
-    if (isList(value)) return value.map(is)
-    if (value instanceof CelMap) return Array.from(value.entries(), ([key]) => is(key))
-    const isEmpty = value === '' || (value instanceof Uint8Array && value.length === 0)
-    return isEmpty && this.#around.matcher.celGo === '0.33' ? [] : undefined
-  }
-
-  #unrolled(loop: Comprehension, macro: Macro, items: readonly Part[]): readonly Case[] {
-    const world = this.world
-    const readers = items.map((item) => {
-      const binding: Binding =
-        item.is === 'value' && !(item.value instanceof Failure)
-          ? { is: 'value', value: item.value }
-          : standingFor(world, () => this.always(item))
-      return this.#bound(loop.iterVar, binding)
-    })
-    if (macro.name === 'map') return this.#unrolledMap(macro, readers)
-    const truths = readers.map((reader) => this.#shared(reader, () => reader.truth(macro.test)))
-    return this.always({ is: 'truth', truth: { all, exists: any, one }[macro.name](world, truths) })
-  }
-
-  #bound(name: string, binding: Binding): Reader {
-    return new Reader(this.world, {
-      ...this.#around,
-      scope: new Map([...this.#around.scope, [name, binding]]),
-    })
-  }
-
-  /** Notes the places that another reader of this world reads. */
-  #shared<T>(reader: Reader, read: () => T): T {
-    const result = read()
-    for (const place of reader.#touched) this.#touched.add(place)
-    return result
-  }
-
-  #unrolledMap(macro: MapMacro, readers: readonly Reader[]): readonly Case[] {
-    const world = this.world
-    let rows: { readonly guard: Literal; readonly items: readonly Part[] }[] = [
-      { guard: world.true, items: [] },
-    ]
-    const failed: Literal[] = []
-    for (const reader of readers) {
-      const [test, items] = this.#shared(reader, () => [
-        macro.test === undefined ? { yes: world.true, no: world.false } : reader.truth(macro.test),
-        reader.#values(macro.item),
-      ])
-      rows = rows.flatMap(({ guard, items: before }) => {
-        failed.push(world.and(guard, -test.yes, -test.no))
-        return [
-          { guard: world.and(guard, test.no), items: before },
-          ...items.flatMap((each) => {
-            const taken = world.and(guard, test.yes, each.guard)
-            if (!isFailed(each.value)) return [{ guard: taken, items: [...before, each.value] }]
-            failed.push(taken)
-            return []
-          }),
-        ].filter((row) => row.guard !== world.false)
-      })
-      if (rows.length > MOST_CASES) throw new Outside('too many cases')
-    }
-    const cases = rows.map(({ guard, items }): Case => ({ guard, value: tuple(items) }))
-    return [...cases, { guard: world.or(...failed), value: FAILED }]
-  }
-
-  #overList(loop: Comprehension, macro: Macro, range: ListPart, hoisted = 0): readonly Case[] {
-    const world = this.world
-    const closed = hoisted < MOST_HOISTED ? closedTest(macro.test, loop.iterVar) : undefined
-    if (closed !== undefined && macro.test !== undefined) {
-      const { yes, no } = this.truth(closed)
-      const { test } = macro
-      const under = (guard: Literal, value: Expr) =>
-        guard === world.false
-          ? []
-          : this.#overList(loop, { ...macro, test: replaced(test, closed, value) }, range, hoisted + 1).map(
-              (each) => ({ guard: world.and(guard, each.guard), value: each.value }),
-            )
-      return [...under(yes, YES), ...under(no, NO), ...under(world.and(-yes, -no), FAILING)]
-    }
-    const elements = world.elements(range.place, range.over)
-    const some = (of: Literal, least = 1) =>
-      world.atLeast(range.place, least, elements.and(range.of, of), range.over)
-    const reader = this.inList(range, new Map([...this.#around.scope, [loop.iterVar, range.item]]))
-    if (macro.name === 'map') return this.#mapped(macro, range, reader)
-    const { yes, no } = reader.truth(macro.test)
-    if (macro.name === 'exists')
-      return this.always({ is: 'truth', truth: { yes: some(yes), no: -some(-no) } })
-    if (macro.name === 'all') return this.always({ is: 'truth', truth: { yes: -some(-yes), no: some(no) } })
-    const whole = -some(elements.and(-yes, -no))
-    const single = world.and(some(yes), -some(yes, 2))
-    return this.always({
-      is: 'truth',
-      truth: { yes: world.and(whole, single), no: world.and(whole, -single) },
-    })
-  }
-
-  #mapped(macro: MapMacro, range: ListPart, reader: Reader): readonly Case[] {
-    const world = this.world
-    const elements = world.elements(range.place, range.over)
-    const test =
-      macro.test === undefined ? { yes: elements.true, no: elements.false } : reader.truth(macro.test)
-    const cases = reader.#values(macro.item)
-    if (cases.some(({ value }) => value.is === 'unknown'))
-      throw new Outside('elements that are not understood')
-    const fails = elements.or(...cases.filter(({ value }) => isFailed(value)).map(({ guard }) => guard))
-    const failing = elements.and(
-      range.of,
-      elements.or(elements.and(-test.yes, -test.no), elements.and(test.yes, fails)),
-    )
-    const some = world.atLeast(range.place, 1, failing, range.over)
-    const isSame = macro.item.kind === 'ident' && macro.test !== undefined
-    const item: Binding = isSame ? range.item : standingFor(elements, () => cases)
-    const value: ListPart = {
-      is: 'list',
-      place: range.place,
-      over: range.over,
-      of: elements.and(range.of, test.yes),
-      item,
-    }
-    return [
-      { guard: -some, value },
-      { guard: some, value: FAILED },
-    ]
+  bound(variable: string, binding: Binding): Reader {
+    const scope = new Map([...this.scope, [variable, binding]])
+    return new Reader(this.world, { ...this.#around, scope }, this.#touched)
   }
 }
-
-/** The map as far as it is known; undefined where its keys are not. */
-function recordOf(values: readonly Part[]): Part | undefined {
-  const entries = new Map<string | bigint, Part>()
-  for (let i = 0; i < values.length; i += 2) {
-    const [key, value] = [values[i], values[i + 1]]
-    if (key?.is !== 'value' || value === undefined) return undefined
-    if (typeof key.value !== 'string' && typeof key.value !== 'bigint') return undefined
-    entries.set(key.value, value)
-  }
-  return entries.size * 2 === values.length ? { is: 'record', entries } : undefined
-}
-
-const listsOf = (part: Part): readonly Part[] => (part.is === 'joined' ? part.lists : [part])
-
-/** The members of a list or a map that is known as far as its keys; undefined for another one. */
-function membersOf(holder: Part): readonly { readonly key: Value; readonly value: Part }[] | undefined {
-  if (holder.is === 'tuple') return holder.items.map((value, i) => ({ key: BigInt(i), value }))
-  if (holder.is === 'record') return Array.from(holder.entries, ([key, value]) => ({ key, value }))
-  if (holder.is !== 'value' || holder.value instanceof Failure) return undefined
-  if (holder.value instanceof CelMap)
-    return Array.from(holder.value.entries(), ([key, value]) => ({ key, value: is(value) }))
-  if (!isList(holder.value)) return undefined
-  return holder.value.map((value, i) => ({ key: BigInt(i), value: is(value) }))
-}
-
-const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
 
 /** The expression over other operands. */
 function withOperands(expr: Expr, operands: readonly Expr[]): Expr {

@@ -1,0 +1,90 @@
+import type { Call, Expr } from '../ast.ts'
+import { overloadsOf } from '../declarations.ts'
+import { TypeName } from '../evaluate/values.ts'
+import { boolOf, contained, equality, ordered, size, textTest, wholeNumber } from './comparisons.ts'
+import { member } from './members.ts'
+import { type Case, FAILED, is, opposite, type Part, sumOf, typeOfPart, unknown } from './parts.ts'
+import type { Reading } from './reading.ts'
+
+/** The cases of a call whose arguments have been read. */
+export function applied(
+  reading: Reading,
+  expr: Call,
+  operands: readonly Expr[],
+  args: readonly Part[],
+): readonly Case[] {
+  const settled = reading.matcher.settled.get(expr)
+  const types = args.map(typeOfPart)
+  if (settled?.some((type, i) => types[i] !== undefined && types[i] !== type) === true)
+    return reading.always(FAILED)
+  if (settled?.some((_, i) => types[i] === undefined) === true) return reading.always(unknown(undefined))
+  if (args.every((each) => each.is === 'value'))
+    return reading.always(is(reading.computed(expr, operands, args)))
+  const [a = FAILED, b = FAILED] = args
+  switch (expr.name) {
+    case '_==_':
+      return reading.always(equality(reading, a, b))
+    case '_!=_':
+      return reading.always(opposite(equality(reading, a, b)))
+    case '_<_':
+    case '_<=_':
+    case '_>_':
+    case '_>=_':
+      return reading.always(ordered(reading, expr.name, a, b))
+    case '@in':
+      return reading.always(contained(reading, a, b))
+    case '_[_]':
+      return member(reading, expr, a, b)
+    case 'dyn':
+      return reading.always(a)
+    case 'type': {
+      const type = typeOfPart(a)
+      const fails = a.is === 'unknown' && a.fails
+      return reading.always(type === undefined || fails ? unknown('type') : is(new TypeName(type)))
+    }
+    case 'startsWith':
+    case 'endsWith':
+    case 'contains':
+    case 'matches':
+      return reading.always(textTest(reading, expr.name, a, b))
+    case 'size':
+      return reading.always(size(reading, a))
+    case '_+_': {
+      const sum = sumOf(a, b)
+      if (sum !== undefined) return reading.always(sum)
+      if (types.every((type) => type === 'list') && !args.some(({ is: kind }) => kind === 'unknown'))
+        return reading.always({ is: 'joined', lists: args.flatMap(listsOf) })
+      break
+    }
+    case 'bool':
+      if (types[0] === 'string')
+        return reading.always(boolOf(reading, a, (value) => reading.computed(expr, operands, [value])))
+      break
+    case 'int':
+      return wholeNumber(reading, a)
+    case 'double':
+    case 'string':
+      if (types[0] === expr.name) return reading.always(a)
+  }
+  return reading.always(byType(expr, types))
+}
+
+/** What the types of the arguments tell: a call that no signature takes fails. */
+function byType(expr: Call, types: readonly (string | undefined)[]): Part {
+  const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
+    args.every(
+      ({ kind }, i) => kind === 'parameter' || types[i] === undefined || types[i] === kind || kind === 'dyn',
+    ),
+  )
+  if (fitting.length === 0) return FAILED
+  const results = new Set(fitting.map(({ result }) => result.kind))
+  const [first] = results
+  const isOne = results.size === 1 && first !== 'parameter' && first !== 'dyn'
+  const never =
+    /^_[-+*/]_$/.test(expr.name) &&
+    (types.every((type) => type === 'double') ||
+      (expr.name === '_+_' && ['string', 'list'].some((name) => types.every((type) => type === name))))
+  return { is: 'unknown', type: isOne ? first : undefined, fails: !never }
+}
+
+const listsOf = (part: Part): readonly Part[] => (part.is === 'joined' ? part.lists : [part])

@@ -1,0 +1,41 @@
+import type { Expr } from '../ast.ts'
+import type { Result } from '../evaluate/values.ts'
+import type { CelGoVersion, SettledCalls } from '../index.ts'
+import type { Binding, Case, ListPart, Part, Scope, Truth } from './parts.ts'
+import type { Over, Place, World } from './world.ts'
+
+/** What is known of an expression from compiling it. */
+export interface Matcher {
+  readonly settled: SettledCalls
+  readonly celGo: CelGoVersion
+}
+
+/** The most cases that one expression may have. */
+export const MOST_CASES = 150
+
+/** Reads expressions over the places of one world, with variables. */
+export interface Reading {
+  readonly world: World
+  readonly scope: Scope
+  readonly matcher: Matcher
+  truth(expr: Expr): Truth
+  /** The cases of an expression whose value is used: a bool is true, false or failed. Throws Outside. */
+  values(expr: Expr): readonly Case[]
+  /** The cases of the value at a place, by its form. */
+  at(place: Place): readonly Case[]
+  /** The place of a member or an element. */
+  part(place: Place, key: string | number): Place
+  /** The result over values that are all known, as the evaluator has it. */
+  computed(
+    expr: Expr,
+    parts: readonly Expr[],
+    values: readonly (Part & { readonly is: 'value' })[],
+    unsettled?: boolean,
+  ): Result
+  always(value: Part): readonly Case[]
+  allOf(place: Place, over: Over): ListPart
+  /** A reader of the elements of a list; with a variable, of expressions that name it. */
+  inList(list: ListPart, variable?: string): Reading
+  /** A reader of this world with one more variable. */
+  bound(variable: string, binding: Binding): Reading
+}
