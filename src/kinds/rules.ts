@@ -1,5 +1,6 @@
 /** Every rule. Where a rule applies is said by its `on`, and by nothing else. */
 
+export { advertisedScopeSpelt } from './between/rules/advertised-scope-spelt.ts'
 export { authServerStorageShared } from './between/rules/auth-server-storage-shared.ts'
 export { authorizationClaimsAvailable } from './between/rules/authorization-claims-available.ts'
 export { authorizationConfiguredOnce } from './between/rules/authorization-configured-once.ts'
@@ -87,6 +88,7 @@ export { authConfigChangeMeant } from './mcp-external-auth-config/rules/auth-con
 export { authConfigServed } from './mcp-external-auth-config/rules/auth-config-served.ts'
 export { authConfigTypeSuitsConsumers } from './mcp-external-auth-config/rules/auth-config-type-suits-consumers.ts'
 export { awsStsRoleConfigured } from './mcp-external-auth-config/rules/aws-sts-role-configured.ts'
+export { exchangedScopeSpelt } from './mcp-external-auth-config/rules/exchanged-scope-spelt.ts'
 export { externalAuthConfigMatchesType } from './mcp-external-auth-config/rules/external-auth-config-matches-type.ts'
 export { externalAuthTypeAuthenticates } from './mcp-external-auth-config/rules/external-auth-type-authenticates.ts'
 export { headerInjectionNameIsToken } from './mcp-external-auth-config/rules/header-injection-name-is-token.ts'

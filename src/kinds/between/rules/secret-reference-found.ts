@@ -5,6 +5,8 @@ import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
 import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { authServer, bearerConfig, gatewayOf } from '../examples.ts'
 import { getSecret, secretReferencesOf, seesSecrets } from '../secrets.ts'
@@ -12,7 +14,7 @@ import { NAME } from '../ends.ts'
 
 export const secretReferenceFound = defineRule({
   id: 'secret-reference-found',
-  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig],
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig, MCPRemoteProxy, MCPServerEntry],
   reads: ['Secret'],
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
@@ -45,6 +47,12 @@ export const secretReferenceFound = defineRule({
   examples: {
     valid: [
       {
+        title: 'the value of a header',
+        kind: 'MCPRemoteProxy',
+        value: withHeaderFrom('token'),
+        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
+      {
         title: 'there, with the key',
         kind: 'MCPExternalAuthConfig',
         value: { ...(bearerConfig('jira') as object) },
@@ -52,6 +60,24 @@ export const secretReferenceFound = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'the value of a header, without the key',
+        kind: 'MCPServerEntry',
+        value: {
+          spec: {
+            remoteUrl: 'https://mcp.example.com/mcp',
+            headerForward: {
+              addHeadersFromSecret: [
+                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'key' } },
+              ],
+            },
+          },
+        },
+        findings: [
+          'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key',
+        ],
+        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
       {
         title: 'not there',
         kind: 'MCPExternalAuthConfig',
@@ -93,3 +119,13 @@ export const secretReferenceFound = defineRule({
     ],
   },
 })
+
+function withHeaderFrom(key: string) {
+  const header = { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key } }
+  return {
+    spec: {
+      remoteUrl: 'https://mcp.example.com/mcp',
+      headerForward: { addHeadersFromSecret: [header] },
+    },
+  }
+}

@@ -1,12 +1,10 @@
 import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { slipOf } from '../../../rule/slip.ts'
+import { scopeSlips } from '../../scope-slips.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** Scopes of OpenID Connect. */
-const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
+const REFUSED = 'Providers refuse the login with invalid_scope'
 
 export const upstreamScopeSpelt = defineRule({
   id: 'upstream-scope-spelt',
@@ -24,9 +22,9 @@ export const upstreamScopeSpelt = defineRule({
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const at = path.upstreamProviders.at(i)
-      for (const [j, problem] of problemsIn(provider?.oidcConfig?.scopes))
+      for (const [j, problem] of scopeSlips(provider?.oidcConfig?.scopes, REFUSED))
         yield advice(at.oidcConfig.scopes.at(j), problem)
-      for (const [j, problem] of problemsIn(provider?.oauth2Config?.scopes))
+      for (const [j, problem] of scopeSlips(provider?.oauth2Config?.scopes, REFUSED))
         yield advice(at.oauth2Config.scopes.at(j), problem)
     }
   },
@@ -54,30 +52,9 @@ export const upstreamScopeSpelt = defineRule({
         title: 'an empty scope',
         value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
         findings: [
-          'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which providers may refuse with invalid_scope; remove it',
+          'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
         ],
       },
     ],
   },
 })
-
-/** Scopes are compared with case. */
-const meantBy = (scope: string): string | undefined =>
-  KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
-
-/** What is wrong with scopes, by their index. */
-function* problemsIn(scopes: readonly (string | undefined)[] | undefined): Generator<[number, string]> {
-  for (const [i, scope] of (scopes ?? []).entries()) {
-    if (scope === '')
-      yield [
-        i,
-        'an empty scope puts a second space into the list, which providers may refuse with invalid_scope; remove it',
-      ]
-    const meant = scope === undefined ? undefined : meantBy(scope)
-    if (scope === undefined || meant === undefined || scopes?.includes(meant) === true) continue
-    yield [
-      i,
-      `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? Providers refuse the login with invalid_scope`,
-    ]
-  }
-}

@@ -1,0 +1,29 @@
+import { shortQuote } from '../rule/go-text.ts'
+import { slipOf } from '../rule/slip.ts'
+
+/** Scopes of OpenID Connect. */
+const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
+
+/** Scopes are compared with case. */
+const meantBy = (scope: string): string | undefined =>
+  KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
+
+/** What is wrong with the spelling of scopes, by their index; `consequence` is a sentence about a scope that nobody knows. */
+export function* scopeSlips(
+  scopes: readonly (string | undefined)[] | undefined,
+  consequence: string,
+): Generator<[index: number, problem: string]> {
+  for (const [i, scope] of (scopes ?? []).entries()) {
+    if (scope === '')
+      yield [
+        i,
+        'an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
+      ]
+    const meant = scope === undefined ? undefined : meantBy(scope)
+    if (scope === undefined || meant === undefined || scopes?.includes(meant) === true) continue
+    yield [
+      i,
+      `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? ${consequence}`,
+    ]
+  }
+}
