@@ -27,6 +27,8 @@ export interface Login {
   /** Why the server cannot check tokens; null where it can. */
   readonly reason: string | null
   readonly oidcConfig: string | null
+  readonly audience: string | null
+  /** The MCPOIDCConfig without what only says how its issuer is reached. */
   readonly settings: unknown
 }
 
@@ -80,12 +82,13 @@ class Collected implements Facts {
     const plan = planOf(this.#state, namespace, name, false)
     if (plan === undefined) return
     const who = `VirtualMCPServer ${namespace}/${name}`
-    const { type: incoming, reason, oidcConfig } = plan.incoming
+    const { type: incoming, reason, oidcConfig, audience } = plan.incoming
     this.logins.set(who, {
       isOpen: incoming === 'anonymous',
       reason: incoming === 'anonymous' ? null : reason,
       oidcConfig,
-      settings: this.#spec('MCPOIDCConfig', namespace, oidcConfig),
+      audience,
+      settings: withoutReach(this.#spec('MCPOIDCConfig', namespace, oidcConfig)),
     })
     this.#addParts(who, 'VirtualMCPServer', namespace, name)
     for (const backend of plan.backends) {
@@ -113,7 +116,8 @@ class Collected implements Facts {
         isOpen: !isChecking,
         reason: !isChecking || found !== undefined ? null : `MCPOIDCConfig ${oidcConfig ?? ''} is not there`,
         oidcConfig,
-        settings: this.#spec('MCPOIDCConfig', namespace, oidcConfig),
+        audience: spec.oidcConfigRef?.audience ?? null,
+        settings: withoutReach(this.#spec('MCPOIDCConfig', namespace, oidcConfig)),
       })
     }
     for (const field of ['externalAuthConfigRef', 'authServerRef'] as const) {
@@ -134,6 +138,22 @@ class Collected implements Facts {
     const value = name === null ? undefined : this.#state.object(kind, namespace, name)
     return isObject(value) ? value.spec : undefined
   }
+}
+
+/** Fields of an MCPOIDCConfig that change how keys are fetched, and not whose tokens are accepted. */
+const REACH = new Set([
+  'caBundleRef',
+  'insecureAllowHTTP',
+  'jwksAllowPrivateIP',
+  'jwksAuthTokenPath',
+  'protectedResourceAllowPrivateIP',
+  'useClusterAuth',
+])
+
+function withoutReach(part: unknown): unknown {
+  if (!isObject(part)) return part
+  const kept = Object.entries(part).filter(([name]) => !REACH.has(name))
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutReach(value)]))
 }
 
 /** The provider is compared on its own: /mutate writes it. */

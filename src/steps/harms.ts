@@ -69,7 +69,7 @@ export class Comparison {
         yield {
           is: 'other login',
           text: `${server} takes other tokens than before and after`,
-          why: `as MCPOIDCConfig ${now.oidcConfig ?? ''} says`,
+          why: `those of MCPOIDCConfig ${now.oidcConfig ?? ''} for audience ${now.audience ?? ''}`,
         }
     }
     for (const [server, old] of this.#old.logins) {
@@ -114,7 +114,7 @@ const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === n
 
 /** An open side allows any login meanwhile: it lets everybody in. */
 const isSameLogin = (side: Login, now: Login): boolean =>
-  side.isOpen || deepEqual(side.settings, now.settings)
+  side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
  * What a caller gets of the old or the new choice: of the new one where the choice of now agrees with it, else of the old
