@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -15,6 +15,7 @@ import {
   serverConfig,
   workload,
 } from '../src/kinds/between/examples.ts'
+import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { parseSeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import type { Other } from '../src/rule/rule.ts'
@@ -36,6 +37,17 @@ const role = (name: string, arn: string): Other => ({
     type: 'awsSts',
     awsSts: { region: 'eu-central-1', fallbackRoleArn: `arn:aws:iam::123456789012:role/${arn}` },
   },
+})
+const checking = (audience: string): Other => ({
+  kind: 'MCPServer',
+  metadata: { name: 'build' },
+  spec: { ...workload('build').spec, oidcConfigRef: { name: 'corporate', audience } },
+})
+const forAudience = (audience: string) =>
+  gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
+const fetching = ({ spec, ...rest }: Other): Other => ({
+  ...rest,
+  spec: { ...(spec as object), jwksAllowPrivateIP: true },
 })
 const anonymous = gateway('tools', { incomingAuth: { type: 'anonymous' } })
 
@@ -173,6 +185,33 @@ const ROWS: readonly Row[] = [
     asOne: 'kubectl flux',
   },
   {
+    title: 'another issuer and another audience: the new one never for the old other',
+    old: [group(), oidcConfig('corporate', 'https://staff.example.com'), forAudience('staff')],
+    new: [group(), oidcConfig('corporate', 'https://partners.example.com'), forAudience('partners')],
+    steps: [],
+    outcome: 'harm',
+    givenUp: /^VirtualMCPServer default.tools is not there $/,
+  },
+  {
+    title: 'the same of an MCPServer that checks tokens',
+    old: [headerConfig('build'), oidcConfig('corporate', 'https://staff.example.com'), checking('staff')],
+    new: [
+      headerConfig('build'),
+      oidcConfig('corporate', 'https://partners.example.com'),
+      checking('partners'),
+    ],
+    steps: [],
+    outcome: 'harm',
+    givenUp: /^MCPServer default.build is not there $/,
+  },
+  {
+    title: 'another audience of the same issuer, whose keys are fetched otherwise',
+    old: [group(), oidcConfig('corporate'), forAudience('staff')],
+    new: [group(), fetching(oidcConfig('corporate')), forAudience('partners')],
+    steps: ['1: update MCPOIDCConfig/corporate', '1: update VirtualMCPServer/tools'],
+    asOne: 'kubectl flux argocd',
+  },
+  {
     title: 'deletions that a severity refuses',
     old: [group(), gateway('tools'), headerConfig('jira'), backend('jira', 'jira')],
     new: [group(), gateway('tools')],
@@ -257,12 +296,14 @@ t.test('the command', async (t) => {
     /^ {2}kubectl, Flux, Argo CD: after MCPExternalAuthConfig default\/jira, backend MCPServer jira of .* is without credentials/m,
   )
   t.match((await run('old.yaml', 'new.yaml', '--output', 'markdown')).stdout, /^\*\*3 steps in 2 commits: /)
-  const json = JSON.parse((await run('old.yaml', 'new.yaml', '--output', 'json')).stdout) as StepsPlan
-  t.match(json, { outcome: 'order', commits: 2, givenUp: [] })
-  const written = await run('old.yaml', 'new.yaml', '--write', 'out')
-  t.match(written.stdout, /^out.1.apply\.yaml\nout.2.apply\.yaml$/m)
+  const written = await run('old.yaml', 'new.yaml', '--output', 'json', '--write', 'out')
+  t.match(JSON.parse(written.stdout) as StepsPlan, { outcome: 'order', commits: 2, givenUp: [] })
+  t.equal(written.stderr, 'out/1/apply.yaml\nout/2/apply.yaml\n')
   t.match(readFileSync(join(folder, 'out/1/apply.yaml'), 'utf8'), /name: entra[^]*name: okta/)
-  t.equal((await run('old.yaml', 'new.yaml', '--write', 'out')).status, 2, 'not over what is there')
+  for (const taken of ['out', 'old.yaml'])
+    t.match(await run('old.yaml', 'new.yaml', '--write', taken), { status: 2, stdout: '' }, taken)
+  t.equal((await run('old.yaml', 'old.yaml', '--write', 'unused')).status, 0)
+  t.notOk(existsSync(join(folder, 'unused')))
   write('wrong.yaml', [...old.slice(0, 3), ...now.slice(3)])
   const wrong = await run('old.yaml', 'wrong.yaml')
   t.equal(wrong.status, 1)
@@ -271,6 +312,17 @@ t.test('the command', async (t) => {
     /^the new state contradicts itself\n {2}VirtualMCPServer default\/tools: spec\.authServerConfig/m,
   )
   t.match(await run('old.yaml', 'old.yaml'), { status: 0, stdout: 'no object changes\n' })
+  writeFileSync(
+    join(folder, 'nameless.yaml'),
+    stringify({
+      apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+      kind: 'MCPGroup',
+      metadata: { generateName: 'a-' },
+    }),
+  )
+  const unread = { status: 3, stdout: '', stderr: /^nameless.yaml:3:1: cannot read: the object has no meta/ }
+  t.match(await run('old.yaml', 'nameless.yaml'), unread)
+  t.match(await run('nameless.yaml', 'old.yaml'), unread)
   for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
     t.equal((await run(...args)).status, 2, args.join(' '))
 })

@@ -76,13 +76,13 @@ async function applied(t: Test, api: ApiServer): Promise<void> {
     })
   const asked = await run('--apply')
   t.match(asked, { status: 2, stderr: /--apply asks on a terminal first: write --yes/ })
-  const { status, stdout, stderr } = await run('--apply', '--yes', '--previous', old)
+  const { status, stderr } = await run('--apply', '--yes', '--previous', old)
   t.equal(status, 0, stderr)
   t.match(
-    stdout,
+    stderr,
     /^done: update VirtualMCPServer default\/gateway: the new version, which keeps upstreamProviders of the old one$/m,
   )
-  t.match(stdout, /^done: delete MCPServer default\/gone$/m)
+  t.match(stderr, /^done: delete MCPServer default\/gone$/m)
   const again = await run('--previous', old)
   t.match(again, { status: 0, stdout: 'no object changes\n' }, again.stderr)
   const stored = await kubectl(api, ['get', 'VirtualMCPServer', 'gateway', '-o', 'json'])

@@ -1,9 +1,9 @@
 import { choice, readFlags, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { deepEqual } from '../../review/deep-equal.ts'
-import { type Reading, stateOf } from '../../review/given-objects.ts'
+import { kindOf, nameOf, type Reading, stateOf } from '../../review/given-objects.ts'
 import { placeholderPattern } from '../../review/placeholder.ts'
-import { isObject, metadataOf } from '../../rule/resource.ts'
+import { isObject, metadataOf, type Resource } from '../../rule/resource.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
@@ -17,7 +17,7 @@ import { readState, readTwoStates } from '../input/two-states.ts'
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 import { stepsJson, stepsMarkdown, stepsText } from '../output/steps.ts'
 import { applySteps } from './steps/apply.ts'
-import { writeCommits } from './steps/write.ts'
+import { needEmptyFolder, writeCommits } from './steps/write.ts'
 
 export const STEPS_FLAGS = {
   tool: choice(
@@ -55,6 +55,7 @@ export async function steps(args: readonly string[], environment: Environment): 
   // VMCP_YES is meant for other commands: only who writes --yes is not asked.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
+  if (flags.write !== '') needEmptyFolder(flags.write)
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
   const reading: Reading = {
     group: flags['api-group'],
@@ -86,6 +87,15 @@ interface States {
   readonly unread: readonly Unread[]
 }
 
+/** The documents without a name: a second apply would create a second object. */
+const nameless = ({ documents }: Documents, reading: Reading): Unread[] =>
+  documents
+    .filter(({ document: { value } }) => kindOf(value, reading) && nameOf(value as Resource) === '')
+    .map(({ file, document }) => ({
+      ...{ file, ...document.locate(['metadata'], 'key') },
+      message: 'the object has no metadata.name: write one, so that its old and new version can be compared',
+    }))
+
 const valuesOf = ({ documents }: Documents): unknown[] => documents.map(({ document }) => document.value)
 
 async function twoStates(
@@ -110,7 +120,10 @@ async function twoStates(
       isStored: false,
       isDeleted: () => true,
     },
-    unread: [...before.unread, ...after.unread, ...printEmpty([before, after])],
+    unread: [
+      ...[before, after].flatMap((each) => [...each.unread, ...nameless(each, reading)]),
+      ...printEmpty([before, after]),
+    ],
   }
 }
 
@@ -144,8 +157,10 @@ async function overCluster(
     },
     unread: [
       ...live.unread.map((message) => ({ ...IN_CLUSTER, message })),
-      ...documents.unread,
-      ...(previous?.unread ?? []),
+      ...[documents, ...(previous === undefined ? [] : [previous])].flatMap((each) => [
+        ...each.unread,
+        ...nameless(each, reading),
+      ]),
       ...printEmpty([documents]),
     ],
   }

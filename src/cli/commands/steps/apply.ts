@@ -29,7 +29,7 @@ export async function applySteps(
   for (const step of steps) {
     const failure = run(step, kubeconfig, environment)
     if (failure === undefined) {
-      process.stdout.write(`done: ${stepLine(step)}\n`)
+      process.stderr.write(`done: ${stepLine(step)}\n`)
       continue
     }
     const done = step.number === 1 ? 'nothing was applied' : `the steps before it are applied`

@@ -1,20 +1,25 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { UsageError } from '../../../configuration/flags.ts'
 import type { StepsPlan } from '../../../steps/plan.ts'
 
-/** Writes `1/apply.yaml` and `1/delete.yaml` for the first commit and so on, in the order of the steps. */
-export function writeCommits({ steps, commits }: StepsPlan, folder: string): void {
-  mkdirSync(folder, { recursive: true })
+/** Throws UsageError where the folder cannot take the commits. */
+export function needEmptyFolder(folder: string): void {
+  if (!existsSync(folder)) return
+  if (!statSync(folder).isDirectory()) throw new UsageError(`--write needs a folder, and ${folder} is a file`)
   if (readdirSync(folder).length > 0)
     throw new UsageError(`--write needs an empty folder, and ${folder} is not`)
+}
+
+/** Writes `1/apply.yaml` and `1/delete.yaml` for the first commit and so on, in the order of the steps. */
+export function writeCommits({ steps, commits }: StepsPlan, folder: string): void {
   for (let commit = 1; commit <= commits; commit++) {
     const own = steps.filter((step) => step.commit === commit)
     const applied = own.flatMap(({ value }) => (value === undefined ? [] : [value]))
     const deleted = own.flatMap(({ value, before }) => (value === undefined ? [identity(before)] : []))
     const place = join(folder, String(commit))
-    mkdirSync(place)
+    mkdirSync(place, { recursive: true })
     for (const [name, values] of [
       ['apply.yaml', applied],
       ['delete.yaml', deleted],
@@ -22,7 +27,7 @@ export function writeCommits({ steps, commits }: StepsPlan, folder: string): voi
       if (values.length === 0) continue
       const path = join(place, name)
       writeFileSync(path, values.map((value) => stringify(value, { lineWidth: 0 })).join('---\n'))
-      process.stdout.write(`${path}\n`)
+      process.stderr.write(`${path}\n`)
     }
   }
 }
