@@ -111,6 +111,36 @@ const WARNED = manifest(
 )
 const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n'
 
+const ENDS = `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: VirtualMCPServer
+metadata:
+  name: tools
+spec:
+  groupRef:
+    name: tools
+  incomingAuth:
+    type: oidc
+    oidcConfigRef:
+      name: corporate
+      audience: https://mcp.example.com
+      resourceUrl: https://mcp.example.com
+  authServerConfig:
+    issuer: https://auth.example.com
+    upstreamProviders:
+      - name: google
+        type: oidc
+        oidcConfig:
+          issuerUrl: https://idp.example.com
+          clientId: vmcp
+  outgoingAuth:
+    source: inline
+    backends:
+      jira:
+        externalAuthConfigRef:
+          name: jira
+`
+const INJECTED = manifest('type: upstreamInject\nupstreamInject:\n  providerName: okta\n', 'name: jira')
+
 await write({
   'valid.yaml': VALID,
   'wrong.yaml': WRONG,
@@ -118,6 +148,62 @@ await write({
   'other.yaml': OTHER,
   'broken.yaml': 'a: [\n',
   'half.yaml': `${WRONG}---\na: [\n---\n${VALID}`,
+  'ends/jira.yaml': `${OTHER}---\n${INJECTED}`,
+  'ends/tools.yaml': ENDS,
+  'shop/auth/login.yaml': `# Who may log in to the shop.
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  name: shop-login
+  namespace: shop
+spec:
+  type: embeddedAuthServer
+  embeddedAuthServer:
+    issuer: http://mcp.shop.example.com
+    storage:
+      type: redis
+      redis:
+        sentinelConfig:
+          masterName: shop
+          sentinelAddrs: ["redis-0:26379"]
+        aclUserConfig:
+          usernameSecretRef: {name: redis, key: user}
+          passwordSecretRef: {name: redis}
+    tokenLifespans:
+      refreshTokenLifespan: 7d
+    upstreamProviders:
+      - name: Okta
+        type: oidc
+        oidcConfig:
+          issuerUrl: \${OKTA_URL}
+          clientId: <CLIENT_ID>
+          clientSecretRef: {name: okta, key: client-secret}
+          redirectURI: https://mcp.shop.example.com/oauth/callback
+`,
+  'shop/auth/aws.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  name: shop-aws
+spec:
+  type: awsSts
+  awsSts:
+    region: {{ .Values.region }}
+    roleMappings:
+      - roleArn: ${ROLE}
+        claim: readers
+      - roleArn: ${ROLE}
+        matcher: claim.email.endsWith("@shop.example.com")
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: okta
+---
+apiVersion: toolhive.stacklok.dev/v1alpha1
+kind: MCPGroup
+metadata:
+  name: shop
+`,
 })
 
 t.test('the exit code does not depend on the format', async (t) => {
@@ -186,36 +272,6 @@ t.test('data on stdout, talk on stderr', async (t) => {
 })
 
 t.test('a finding between objects has the places of its other ends', async (t) => {
-  const gateway = `apiVersion: toolhive.stacklok.dev/v1beta1
-kind: VirtualMCPServer
-metadata:
-  name: tools
-spec:
-  groupRef:
-    name: tools
-  incomingAuth:
-    type: oidc
-    oidcConfigRef:
-      name: corporate
-      audience: https://mcp.example.com
-      resourceUrl: https://mcp.example.com
-  authServerConfig:
-    issuer: https://auth.example.com
-    upstreamProviders:
-      - name: google
-        type: oidc
-        oidcConfig:
-          issuerUrl: https://idp.example.com
-          clientId: vmcp
-  outgoingAuth:
-    source: inline
-    backends:
-      jira:
-        externalAuthConfigRef:
-          name: jira
-`
-  const config = manifest('type: upstreamInject\nupstreamInject:\n  providerName: okta\n', 'name: jira')
-  await write({ 'ends/jira.yaml': `${OTHER}---\n${config}`, 'ends/tools.yaml': gateway })
   const { findings } = await printed(['ends'])
   const ends = findings.flatMap(({ id, path, related }) =>
     related.map((end) => `${id} ${path} -> ${at(end)} ${end.kind} ${end.name} ${end.path}: ${end.message}`),
@@ -1510,18 +1566,21 @@ t.test('which version this is, and which ids there are', async (t) => {
 })
 
 t.test('help, in every way it is asked for', async (t) => {
-  const rows: readonly (readonly [name: string, args: string[]])[] = [
-    ['help.txt', ['-h']],
-    ['help.txt', ['help']],
-    ['help-check.txt', ['help', 'check']],
-    ['help-check.txt', ['check', 'a', '-h']],
-  ]
-  const compare = async ([name, args]: (typeof rows)[number]) => {
-    const [, ...expected] = (await readFile(goldenFile(name), 'utf8')).split('\n')
-    const [, ...found] = (await transcript(args)).split('\n')
-    t.strictSame(found, expected, args.join(' '))
+  const withoutCommand = async (args: readonly string[]) =>
+    (await transcript(args)).split('\n').slice(1).join('\n')
+  for (const [args, ways] of [
+    [['--help'], [['-h'], ['help']]],
+    [
+      ['check', '--help'],
+      [
+        ['help', 'check'],
+        ['check', 'a', '-h'],
+      ],
+    ],
+  ] as const) {
+    const expected = await withoutCommand(args)
+    for (const way of ways) t.equal(await withoutCommand(way), expected, way.join(' '))
   }
-  await Promise.all(rows.map(compare))
 })
 
 t.test('explain finds every kind and every field, and names the rules about it', async (t) => {
@@ -1623,63 +1682,6 @@ t.test('a reader that stops early is not a failure', async (t) => {
   child.stdout.once('data', () => child.stdout.destroy())
   const status = await new Promise((resolve) => child.on('close', resolve))
   t.strictSame([status, await talk], [1, ''])
-})
-
-await write({
-  'shop/auth/login.yaml': `# Who may log in to the shop.
-apiVersion: toolhive.stacklok.dev/v1beta1
-kind: MCPExternalAuthConfig
-metadata:
-  name: shop-login
-  namespace: shop
-spec:
-  type: embeddedAuthServer
-  embeddedAuthServer:
-    issuer: http://mcp.shop.example.com
-    storage:
-      type: redis
-      redis:
-        sentinelConfig:
-          masterName: shop
-          sentinelAddrs: ["redis-0:26379"]
-        aclUserConfig:
-          usernameSecretRef: {name: redis, key: user}
-          passwordSecretRef: {name: redis}
-    tokenLifespans:
-      refreshTokenLifespan: 7d
-    upstreamProviders:
-      - name: Okta
-        type: oidc
-        oidcConfig:
-          issuerUrl: \${OKTA_URL}
-          clientId: <CLIENT_ID>
-          clientSecretRef: {name: okta, key: client-secret}
-          redirectURI: https://mcp.shop.example.com/oauth/callback
-`,
-  'shop/auth/aws.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1
-kind: MCPExternalAuthConfig
-metadata:
-  name: shop-aws
-spec:
-  type: awsSts
-  awsSts:
-    region: {{ .Values.region }}
-    roleMappings:
-      - roleArn: ${ROLE}
-        claim: readers
-      - roleArn: ${ROLE}
-        matcher: claim.email.endsWith("@shop.example.com")
----
-apiVersion: v1
-kind: Secret
-metadata:
-  name: okta
----
-apiVersion: toolhive.stacklok.dev/v1alpha1
-kind: MCPGroup
-metadata:
-  name: shop
-`,
 })
 
 /** What a person sees of a command, compared with test/golden/cli; UPDATE_GOLDEN=1 writes it, to be read first. */

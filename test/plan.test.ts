@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -1079,7 +1080,7 @@ const HARMLESS = [
   gateway({ ...oidc(), ...server('a'), ...inline({ default: ref('a') }) }),
 ]
 
-const folder = await mkdtemp(join(tmpdir(), 'vmcp-plan-'))
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-plan-'))
 t.teardown(() => rm(folder, { recursive: true }))
 
 const vmcp = (args: readonly string[], input = '') =>

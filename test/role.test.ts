@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -749,7 +749,7 @@ t.test('nothing in claims or files writes over the terminal', async (t) => {
   t.equal(text.split('\n').filter((line) => line.startsWith('role:')).length, 1)
 })
 
-const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-role-'))
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-role-'))
 t.teardown(() => rm(folder, { recursive: true }))
 const vmcpRole = (args: readonly string[], input = '') => runCli(['role', ...args], { cwd: folder, input })
 
