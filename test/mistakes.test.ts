@@ -12,7 +12,7 @@ import { Judges } from '../src/mistakes/judges.ts'
 import { withMistake } from '../src/mistakes/mistake.ts'
 import { coverageOf, type Made } from '../src/mistakes/run.ts'
 import { countsOf } from '../src/mistakes/summary.ts'
-import { worldOf } from '../src/mistakes/world.ts'
+import { linkObjects } from '../src/mistakes/linked-objects.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { runCli } from './support/cli.ts'
 
@@ -102,7 +102,7 @@ t.test('mistakes, and who catches them', (t) => {
 
 t.test('no mistake means the same as what stands there, or leaves everything as it is', (t) => {
   const values = EXAMPLES.map(({ value }) => value)
-  for (const mistake of mistakesIn(worldOf(values, judging, installed))) {
+  for (const mistake of mistakesIn(linkObjects(values, judging, installed))) {
     const before = values[mistake.object] as object
     const after = withMistake(before, mistake)
     if (JSON.stringify(before) === JSON.stringify(after)) t.fail(JSON.stringify(mistake))
@@ -131,7 +131,7 @@ t.test('check says what a new judgement of all files says', (t) => {
     )
   const before = judged(values)
   const judges = new Judges(EXAMPLES, judging)
-  const all = [...mistakesIn(worldOf(values, judging, installed))]
+  const all = [...mistakesIn(linkObjects(values, judging, installed))]
   for (const mistake of sampled(all, 200, 7)) {
     const objects = values.with(mistake.object, withMistake(values[mistake.object] as object, mistake))
     const after = judged(objects)

@@ -7,25 +7,25 @@ import { formMistakes } from './of-form.ts'
 import { meaningMistakes, namesIn } from './of-meaning.ts'
 import { isOfAuthentication, sitesOf } from './site.ts'
 import { hashOf } from './spelling.ts'
-import type { World, WorldObject } from './world.ts'
+import type { LinkedObjects, LinkedObject } from './linked-objects.ts'
 
 /**
  * Every mistake of the objects, in their order; none that means the same as what stands there. Those in fields that do not
  * bear on authentication, such as images and resources, only if `everyField`.
  */
-export function* mistakesIn(world: World, everyField = false): Generator<Mistake> {
-  for (const object of world.objects) {
-    const names = namesIn(object, world)
+export function* mistakesIn(linked: LinkedObjects, everyField = false): Generator<Mistake> {
+  for (const object of linked.objects) {
+    const names = namesIn(object, linked)
     for (const site of sitesOf(object)) {
       if (!everyField && !isOfAuthentication(site)) continue
-      for (const mistakes of [formMistakes(site, world), meaningMistakes(site, world, names)])
+      for (const mistakes of [formMistakes(site, linked), meaningMistakes(site, linked, names)])
         for (const mistake of mistakes) if (!meansTheSame(object, mistake)) yield mistake
     }
   }
 }
 
 /** Whether the defaults of /mutate or of the CRD make both objects equal. */
-function meansTheSame({ kind, value, namespace, crd }: WorldObject, mistake: Mistake): boolean {
+function meansTheSame({ kind, value, namespace, crd }: LinkedObject, mistake: Mistake): boolean {
   const { change } = mistake
   if (change.op !== 'remove' && mistake.class !== 'emptied') return false
   const byDefault = schemaAt(crd, change.at)?.default

@@ -6,7 +6,7 @@ import type { Class, Undecidable } from './classes.ts'
 import type { Mistake } from './mistake.ts'
 import { fieldName, namesOf, type Site } from './site.ts'
 import { hashOf, misspeltName, misspeltWord } from './spelling.ts'
-import { standsElsewhere, type World } from './world.ts'
+import { standsElsewhere, type LinkedObjects } from './linked-objects.ts'
 
 export const setting = (site: Site, of: Class, value: unknown, undecidable?: Undecidable): Mistake => ({
   class: of,
@@ -15,18 +15,18 @@ export const setting = (site: Site, of: Class, value: unknown, undecidable?: Und
   undecidable,
 })
 
-export function* formMistakes(site: Site, world: World): Generator<Mistake> {
+export function* formMistakes(site: Site, linked: LinkedObjects): Generator<Mistake> {
   const { value, at, keys, object } = site
   const key = keys.at(-1)
   if (typeof key === 'string' && !isEnvelope(site, 'namespace')) {
     const why = maybeAbsent(site)
     yield { class: 'missing', object: object.index, change: { op: 'remove', at }, undecidable: why }
-    yield* misspeltKey(site, key, world)
+    yield* misspeltKey(site, key, linked)
   }
   const wrong = ofWrongType(value)
   if (wrong !== undefined && keys.length > 0 && !isEnvelope(site, 'namespace'))
     yield setting(site, 'wrong type', wrong)
-  if (typeof value === 'string') yield* ofText(site, value, world)
+  if (typeof value === 'string') yield* ofText(site, value, linked)
   if (typeof value === 'number') yield* ofNumber(site)
   if (typeof value === 'boolean') yield setting(site, 'flag turned', !value, 'choice')
   if (Array.isArray(value)) yield* ofList(site, value)
@@ -61,7 +61,7 @@ const isNamed = (holder: Site['holder'], key: string): boolean =>
 const names = (value: string, key: string): boolean =>
   ['', 'Config', 'ConfigRef', 'Ref'].some((end) => key.toLowerCase() === `${value}${end}`.toLowerCase())
 
-function* misspeltKey(site: Site, key: string, world: World): Generator<Mistake> {
+function* misspeltKey(site: Site, key: string, linked: LinkedObjects): Generator<Mistake> {
   const { at, object, holder, holderNode, holderCrd, isKeyOfMap } = site
   const taken = [
     ...Object.keys(holder),
@@ -73,7 +73,7 @@ function* misspeltKey(site: Site, key: string, world: World): Generator<Mistake>
   } else {
     const isName = namesOf(site).at(-2) === 'backends'
     const isKnown =
-      isName && world.objects.some(({ name, namespace }) => name === key && namespace === object.namespace)
+      isName && linked.objects.some(({ name, namespace }) => name === key && namespace === object.namespace)
     const change = { op: 'rename', at, to: misspeltName(key, taken) } as const
     yield isName
       ? {
@@ -94,7 +94,7 @@ function ofWrongType(value: unknown): unknown {
   return isObject(value) ? Object.keys(value).join(' ') : undefined
 }
 
-function* ofText(site: Site, value: string, world: World): Generator<Mistake> {
+function* ofText(site: Site, value: string, linked: LinkedObjects): Generator<Mistake> {
   if (holdsPlaceholder(value)) return
   const values = (site.node?.enum ?? site.crd?.enum)?.map(String)
   if (values !== undefined) {
@@ -114,7 +114,7 @@ function* ofText(site: Site, value: string, world: World): Generator<Mistake> {
   const wrong = wrongForm(value)
   // An audience is any text.
   const why =
-    /audience/i.test(fieldName(site)) && !standsElsewhere(world, site.object, fieldName(site), value)
+    /audience/i.test(fieldName(site)) && !standsElsewhere(linked, site.object, fieldName(site), value)
       ? 'outside'
       : undefined
   if (wrong !== undefined) yield setting(site, 'wrong form', wrong, why)

@@ -13,23 +13,24 @@ import { matcherMistakes } from './of-matchers.ts'
 import { setting } from './of-form.ts'
 import { fieldName, namesOf, type Site } from './site.ts'
 import { hashOf, misspeltName } from './spelling.ts'
-import { isPaired, standsElsewhere, type World, type WorldObject } from './world.ts'
+import { isPaired, standsElsewhere, type LinkedObjects, type LinkedObject } from './linked-objects.ts'
 
 /** The mistakes in the names and texts of one object. */
-export function* meaningMistakes(site: Site, world: World, names: NamesIn): Generator<Mistake> {
+export function* meaningMistakes(site: Site, linked: LinkedObjects, names: NamesIn): Generator<Mistake> {
   const { value, keys, object } = site
   if (keys[0] === 'metadata') {
-    yield* ofMetadata(site, world)
+    yield* ofMetadata(site, linked)
     return
   }
   if (typeof value !== 'string' || value === '' || keys[0] !== 'spec' || holdsPlaceholder(value)) return
   const reference = names.get(jsonPointer(site.at))
   if (reference !== undefined) yield* reference(site)
   else if (site.node?.enum !== undefined || site.crd?.enum !== undefined) return
-  else if (PROVIDER_FIELDS.has(fieldName(site)) || isProviderName(site)) yield* ofProvider(site, value, world)
+  else if (PROVIDER_FIELDS.has(fieldName(site)) || isProviderName(site))
+    yield* ofProvider(site, value, linked)
   else if (fieldName(site) === 'matcher') yield* matcherMistakes(site, value)
-  else if (/^https?:\/\//.test(value)) yield* ofUrl(site, value, world)
-  else if (/audience|resourceUrl/i.test(fieldName(site))) yield* ofAudience(site, value, world)
+  else if (/^https?:\/\//.test(value)) yield* ofUrl(site, value, linked)
+  else if (/audience|resourceUrl/i.test(fieldName(site))) yield* ofAudience(site, value, linked)
   else if (value.startsWith('arn:')) yield* ofRole(site, value)
   else if (/scopes$/i.test(fieldName(site)))
     yield setting(site, 'scope misspelt', misspeltName(value), OIDC_SCOPES.has(value) ? undefined : 'outside')
@@ -41,7 +42,7 @@ export function* meaningMistakes(site: Site, world: World, names: NamesIn): Gene
       site,
       'other text',
       misspeltName(value),
-      isPaired(fieldName(site)) && standsElsewhere(world, object, fieldName(site), value)
+      isPaired(fieldName(site)) && standsElsewhere(linked, object, fieldName(site), value)
         ? undefined
         : 'outside',
     )
@@ -49,12 +50,12 @@ export function* meaningMistakes(site: Site, world: World, names: NamesIn): Gene
 
 const OIDC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'offline_access'])
 
-function* ofMetadata(site: Site, world: World): Generator<Mistake> {
+function* ofMetadata(site: Site, linked: LinkedObjects): Generator<Mistake> {
   const { value, keys, object } = site
-  const isLinked = world.neighbours(object).length > 0
+  const isLinked = linked.neighbours(object).length > 0
   if (keys[1] === 'name' && typeof value === 'string') {
     const isNamed =
-      isLinked && world.neighbours(object).some(({ kind, value: by }) => refersTo(kind.kind, by, object))
+      isLinked && linked.neighbours(object).some(({ kind, value: by }) => refersTo(kind.kind, by, object))
     yield setting(site, 'own name misspelt', misspeltName(value), isNamed ? undefined : 'outside')
   }
   if (keys.length === 1) {
@@ -73,17 +74,17 @@ function* ofMetadata(site: Site, world: World): Generator<Mistake> {
   }
 }
 
-const otherNamespace = ({ namespace }: WorldObject) => misspeltName(namespace)
+const otherNamespace = ({ namespace }: LinkedObject) => misspeltName(namespace)
 
-const refersTo = (kind: string, by: Resource, { kind: to, name }: WorldObject): boolean =>
+const refersTo = (kind: string, by: Resource, { kind: to, name }: LinkedObject): boolean =>
   referencesOf(kind, by, to.kind).some((reference) => reference.to.name === name)
 
 /** What can be wrong with the names of other objects, by the pointer to the name. */
 export type NamesIn = ReadonlyMap<string, (site: Site) => Iterable<Mistake>>
 
-export function namesIn(object: WorldObject, world: World): NamesIn {
+export function namesIn(object: LinkedObject, linked: LinkedObjects): NamesIn {
   const { kind, value, namespace } = object
-  const others = world.objects.filter((each) => each.namespace === namespace)
+  const others = linked.objects.filter((each) => each.namespace === namespace)
   const found = new Map<string, (site: Site) => Iterable<Mistake>>()
   const add = (at: readonly Segment[], of: (site: Site) => Iterable<Mistake>) =>
     found.set(jsonPointer(at), of)
@@ -100,9 +101,9 @@ export function namesIn(object: WorldObject, world: World): NamesIn {
 function* ofReference(
   site: Site,
   to: { kind: string; name: string },
-  others: readonly WorldObject[],
+  others: readonly LinkedObject[],
 ): Generator<Mistake> {
-  const names = (isSo: (each: WorldObject) => boolean) => [
+  const names = (isSo: (each: LinkedObject) => boolean) => [
     ...new Set(others.filter(isSo).map(({ name }) => name)),
   ]
   const same = names(({ kind }) => kind.kind === to.kind)
@@ -114,7 +115,7 @@ function* ofReference(
   )
   if (another !== undefined) {
     const there = others.find(({ kind, name }) => kind.kind === to.kind && name === another)
-    const isServer = (object: WorldObject | undefined) => typeOf(object) === 'embeddedAuthServer'
+    const isServer = (object: LinkedObject | undefined) => typeOf(object) === 'embeddedAuthServer'
     const differs = to.kind === 'MCPExternalAuthConfig' && isServer(target) !== isServer(there)
     yield setting(site, 'other object', another, differs ? undefined : 'choice')
   }
@@ -125,7 +126,7 @@ function* ofReference(
   if (other !== undefined) yield setting(site, 'other kind', other)
 }
 
-const typeOf = (object: WorldObject | undefined): unknown =>
+const typeOf = (object: LinkedObject | undefined): unknown =>
   isObject(object?.value.spec) ? object.value.spec.type : undefined
 
 const chosen = (names: readonly string[], salt: string): string | undefined =>
@@ -142,11 +143,11 @@ const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
 
 const isProviderName = (site: Site): boolean => namesOf(site).slice(-2).join('.') === 'upstreamProviders.name'
 
-function* ofProvider(site: Site, value: string, world: World): Generator<Mistake> {
-  const servers = world.providers(site.object)
+function* ofProvider(site: Site, value: string, linked: LinkedObjects): Generator<Mistake> {
+  const servers = linked.providers(site.object)
   const known = servers.find((names) => names.includes(value))
   const isReferred = isProviderName(site)
-    ? standsElsewhere(world, site.object, fieldName(site), value)
+    ? standsElsewhere(linked, site.object, fieldName(site), value)
     : known !== undefined
   yield setting(site, 'provider misspelt', misspeltName(value, known), isReferred ? undefined : 'outside')
   const others = (known ?? []).filter((name) => name !== value)
@@ -158,12 +159,12 @@ function* ofProvider(site: Site, value: string, world: World): Generator<Mistake
 /** The issuers of our own authorization servers, whose form the specification gives. */
 const OWN_ISSUERS: ReadonlySet<string> = new Set(['authServerConfig.issuer', 'embeddedAuthServer.issuer'])
 
-function* ofUrl(site: Site, value: string, world: World): Generator<Mistake> {
+function* ofUrl(site: Site, value: string, linked: LinkedObjects): Generator<Mistake> {
   const field = fieldName(site)
   const isIssuer = /^issuer(?:Url|Ref)?$/.test(field)
   const isOwn = OWN_ISSUERS.has(namesOf(site).slice(-2).join('.'))
   const isAudience = /audience|resourceUrl/i.test(field)
-  const elsewhere = standsElsewhere(world, site.object, fieldName(site), value)
+  const elsewhere = standsElsewhere(linked, site.object, fieldName(site), value)
   const why = elsewhere && (isIssuer || isAudience) ? undefined : 'outside'
   const host: Class = isIssuer ? 'other issuer' : isAudience ? 'other audience' : 'other host'
   yield setting(site, host, atOtherHost(value), why)
@@ -183,8 +184,8 @@ function* ofUrl(site: Site, value: string, world: World): Generator<Mistake> {
 const atOtherHost = (url: string): string =>
   url.replace(/^(https?:\/\/)([^/:.]+)/, (_, start: string, host: string) => start + misspeltName(host))
 
-function* ofAudience(site: Site, value: string, world: World): Generator<Mistake> {
-  const why = standsElsewhere(world, site.object, fieldName(site), value) ? undefined : 'outside'
+function* ofAudience(site: Site, value: string, linked: LinkedObjects): Generator<Mistake> {
+  const why = standsElsewhere(linked, site.object, fieldName(site), value) ? undefined : 'outside'
   yield setting(site, 'other audience', misspeltName(value), why)
 }
 

@@ -4,7 +4,7 @@ import { mistakesIn, sampled } from './all.ts'
 import { type Given, Judges, type Judging } from './judges.ts'
 import type { Mistake } from './mistake.ts'
 import type { Judged } from './summary.ts'
-import { worldOf, type WorldObject } from './world.ts'
+import { linkObjects, type LinkedObject } from './linked-objects.ts'
 
 /** A mistake that was made, with the object and who caught it. */
 export interface Made extends Judged {
@@ -41,11 +41,11 @@ export function coverageOf(
   tell: (done: number, of: number) => void = () => undefined,
 ): Coverage {
   const values = given.map(({ value }) => value)
-  const world = worldOf(values, judging, judging.installed)
+  const linked = linkObjects(values, judging, judging.installed)
   const judges = new Judges(given, judging)
-  const all = [...mistakesIn(world, everyField)].filter((mistake) => !judges.isWrongAlready(mistake))
+  const all = [...mistakesIn(linked, everyField)].filter((mistake) => !judges.isWrongAlready(mistake))
   const chosen = sampled(all, limit, seed)
-  const objects = new Map(world.objects.map((object) => [object.index, object]))
+  const objects = new Map(linked.objects.map((object) => [object.index, object]))
   const made = chosen.flatMap((mistake, i): Made[] => {
     tell(i, chosen.length)
     const object = objects.get(mistake.object)
@@ -54,10 +54,10 @@ export function coverageOf(
       ? []
       : [{ ...describe(mistake, object), file, ...judges.caught(mistake) }]
   })
-  return { mistakes: all.length, objects: world.objects.length, made }
+  return { mistakes: all.length, objects: linked.objects.length, made }
 }
 
-function describe(mistake: Mistake, { kind, namespace, name, value }: WorldObject) {
+function describe(mistake: Mistake, { kind, namespace, name, value }: LinkedObject) {
   const { change, undecidable } = mistake
   const named = change.at.map((segment) => (typeof segment === 'number' ? '[]' : segment))
   return {

@@ -2,11 +2,11 @@ import { fieldOf as specFieldOf, isKeyOfMap, type SchemaNode } from '../review/p
 import { fieldOf as crdFieldOf, type ReleaseSchema } from '../release/schema.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
-import type { WorldObject } from './world.ts'
+import type { LinkedObject } from './linked-objects.ts'
 
 /** A field or an item of an object, where mistakes can be made. */
 export interface Site {
-  readonly object: WorldObject
+  readonly object: LinkedObject
   readonly at: readonly Segment[]
   /** Names and indexes; the last one is that of the field, or of the item. */
   readonly keys: readonly (string | number)[]
@@ -32,7 +32,7 @@ export const namesOf = ({ keys }: Site): readonly string[] => keys.filter((key) 
 export const isOfAuthentication = ({ keys, node }: Site): boolean => keys[0] !== 'spec' || node !== undefined
 
 /** Every field of the spec and the items of its lists, and before them the four fields that each object has. */
-export function* sitesOf(object: WorldObject): Generator<Site> {
+export function* sitesOf(object: LinkedObject): Generator<Site> {
   const { value, kind, crd } = object
   const node = kind.schema as SchemaNode
   const of = (holder: object, key: string, prefix: readonly string[]): Site => ({
@@ -71,7 +71,7 @@ interface Way {
 }
 
 function* inside(
-  object: WorldObject,
+  object: LinkedObject,
   holder: unknown,
   node: SchemaNode | undefined,
   crd: ReleaseSchema | undefined,

@@ -6,7 +6,7 @@ import { kindOf, nameOf, namespaceOf, type Reading } from '../review/given-objec
 import { isObject, type Resource } from '../rule/resource.ts'
 
 /** An object of one of the seven kinds. */
-export interface WorldObject {
+export interface LinkedObject {
   /** Its place among the given objects. */
   readonly index: number
   readonly kind: Kind
@@ -19,16 +19,16 @@ export interface WorldObject {
 }
 
 /** The objects to which mistakes are applied, and what of them others name. */
-export interface World {
-  readonly objects: readonly WorldObject[]
+export interface LinkedObjects {
+  readonly objects: readonly LinkedObject[]
   /** The objects that refer to it, or that it refers to. */
-  neighbours(object: WorldObject): readonly WorldObject[]
+  neighbours(object: LinkedObject): readonly LinkedObject[]
   /** The names of upstream providers of the authorization servers that references lead to, a list for each server. */
-  providers(object: WorldObject): readonly (readonly string[])[]
+  providers(object: LinkedObject): readonly (readonly string[])[]
 }
 
-export function worldOf(values: readonly unknown[], reading: Reading, release: Release): World {
-  const objects = values.flatMap((value, index): WorldObject[] => {
+export function linkObjects(values: readonly unknown[], reading: Reading, release: Release): LinkedObjects {
+  const objects = values.flatMap((value, index): LinkedObject[] => {
     const kind = kindOf(value, reading)
     if (kind === undefined) return []
     const resource = value as Resource
@@ -48,10 +48,10 @@ export function worldOf(values: readonly unknown[], reading: Reading, release: R
   }
 }
 
-function neighboursIn(objects: readonly WorldObject[]): ReadonlyMap<number, ReadonlySet<WorldObject>> {
+function neighboursIn(objects: readonly LinkedObject[]): ReadonlyMap<number, ReadonlySet<LinkedObject>> {
   const keyOf = (namespace: string, kind: string, name: string) => `${namespace}/${kind}/${name}`
   const named = new Map(objects.map((each) => [keyOf(each.namespace, each.kind.kind, each.name), each]))
-  const linked = new Map(objects.map(({ index }) => [index, new Set<WorldObject>()]))
+  const linked = new Map(objects.map(({ index }) => [index, new Set<LinkedObject>()]))
   for (const object of objects) {
     for (const { to } of referencesOf(object.kind.kind, object.value)) {
       const target = named.get(keyOf(object.namespace, to.kind, to.name))
@@ -65,9 +65,9 @@ function neighboursIn(objects: readonly WorldObject[]): ReadonlyMap<number, Read
 
 /** The objects to which references lead, in both directions. */
 function reachable(
-  object: WorldObject,
-  linked: ReadonlyMap<number, ReadonlySet<WorldObject>>,
-): ReadonlySet<WorldObject> {
+  object: LinkedObject,
+  linked: ReadonlyMap<number, ReadonlySet<LinkedObject>>,
+): ReadonlySet<LinkedObject> {
   const reached = new Set([object])
   for (const { index } of reached) for (const next of linked.get(index) ?? []) reached.add(next)
   return reached
@@ -104,9 +104,14 @@ function textsIn(value: unknown): Map<string, number> {
 }
 
 /** Whether the text stands a second time in such a field of the object, or of one that is linked with it. */
-export function standsElsewhere(world: World, object: WorldObject, field: string, text: string): boolean {
+export function standsElsewhere(
+  linked: LinkedObjects,
+  object: LinkedObject,
+  field: string,
+  text: string,
+): boolean {
   const key = textKey(field, text)
-  return (object.texts.get(key) ?? 0) > 1 || world.neighbours(object).some(({ texts }) => texts.has(key))
+  return (object.texts.get(key) ?? 0) > 1 || linked.neighbours(object).some(({ texts }) => texts.has(key))
 }
 
 export const isPaired = (field: string): boolean => pairOf(field) >= 0
