@@ -4,19 +4,10 @@
 //
 // The same seed gives the same pairs. Most expressions compile; many meet claims of another type than they expect.
 
-/** A random source of 32 bits (mulberry32). */
-function source(seed: number) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import { randomNumbers } from '../../../src/access/difference/random-numbers.ts'
 
 const [seed = '1', count = '1000'] = process.argv.slice(2)
-const random = source(Number(seed))
+const random = randomNumbers(Number(seed))
 const below = (n: number) => Math.floor(random() * n)
 const pick = <T>(items: readonly T[]): T => items[below(items.length)] as T
 const chance = (part: number) => random() < part
