@@ -14,9 +14,10 @@ import t from 'tap'
 import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
 import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
+import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { kubeconfigOf } from './support/fake-api-server.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
-import { COMPILE_CACHE, type RunningServer, startServer } from './support/server.ts'
+import { type RunningServer, startServer } from './support/server.ts'
 
 const MAIN = fileURLToPath(new URL('../src/server/main.ts', import.meta.url))
 

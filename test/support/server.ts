@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
 /** Our server as a person starts it, on free ports, with certificates in a folder of its own. */
 export interface RunningServer {
@@ -23,11 +24,6 @@ export interface RunningServer {
   readonly ready: () => Promise<void>
   /** Sends the signal and answers with the exit code; by then `log` is complete. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
-}
-
-/** Environment of a process of ours: one that was started before has compiled what this one runs. */
-export const COMPILE_CACHE = {
-  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url)),
 }
 
 const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
