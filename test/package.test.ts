@@ -48,9 +48,15 @@ const npm = (...args: string[]) =>
   )
 npm()
 
-const nodes: [title: string, node: string | undefined][] = [
-  [`Node ${OLDEST}`, oldestNode()],
-  [`Node ${process.versions.node}`, process.execPath],
+const oldest = oldestNode()
+/** Every command once is enough: the executables run the same bundle, and every command of it, with this Node. */
+const nodes: [title: string, node: string | undefined, rows: typeof COMMAND_ROWS][] = [
+  [`Node ${OLDEST}`, oldest, COMMAND_ROWS],
+  [
+    `Node ${process.versions.node}`,
+    process.execPath,
+    oldest === undefined ? COMMAND_ROWS : COMMAND_ROWS.slice(0, 4),
+  ],
 ]
 
 /** Runs a program without a home, a network or anything of this process. */
@@ -91,12 +97,12 @@ t.test('installs for all folders', async (t) => {
   t.strictSame([status, stdout], [0, `${manifest.version}\n`])
 })
 
-for (const [title, node] of nodes) {
+for (const [title, node, rows] of nodes) {
   const skip =
     node === undefined && process.env.CI !== 'true' && `no ${title} on the PATH, nor in NODE_OLDEST`
   t.test(title, { skip }, async (t) => {
     if (node === undefined) throw new Error(`CI needs ${title} on the PATH, or in NODE_OLDEST`)
-    for (const [args, status, said] of COMMAND_ROWS) {
+    for (const [args, status, said] of rows) {
       const ended = run(node, join(project, 'node_modules/.bin/vmcp-admission'), args)
       t.equal(ended.status, status, args.join(' '))
       t.match(ended.stdout + ended.stderr, said)
