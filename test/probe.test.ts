@@ -154,6 +154,31 @@ const wants401 = answering('/mcp', (context) => {
   context.status = 401
 })
 
+/** Serves what the operator serves for `resourceUrl: URL/mcp`, with changes. */
+const metadata =
+  (change: object = {}, path = '/mcp'): NonNullable<ProviderSetup['extend']> =>
+  (provider) => {
+    const body = {
+      resource: `${provider.issuer}/mcp`,
+      authorization_servers: [provider.issuer],
+      bearer_methods_supported: ['header'],
+      scopes_supported: ['openid'],
+      ...change,
+    }
+    answering(`/.well-known/oauth-protected-resource${path}`, (context) => {
+      context.status = 200
+      context.body = body
+    })(provider)
+  }
+/** A server whose callers an issuer logs in, and that has a public URL. */
+const published =
+  (path = '/mcp', kind: 'VirtualMCPServer' | 'MCPServer' = 'VirtualMCPServer'): Manifests =>
+  (url) => {
+    const oidcConfigRef = { name: 'example', audience: 'tools', resourceUrl: url + path }
+    const spec = kind === 'MCPServer' ? { oidcConfigRef } : { incomingAuth: { type: 'oidc', oidcConfigRef } }
+    return [...oidc({ insecureAllowHTTP: true })(url, 0), object(kind, spec)]
+  }
+
 interface Row {
   readonly title: string
   readonly provider?: ProviderSetup
@@ -167,6 +192,7 @@ interface Row {
 const INLINE = 'spec.inline'
 const UPSTREAM = 'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig'
 const OAUTH2 = 'spec.embeddedAuthServer.upstreamProviders[0].oauth2Config'
+const RESOURCE_URL = 'spec.incomingAuth.oidcConfigRef.resourceUrl'
 const TRUSTED = 'spec.embeddedAuthServer.trustedIssuers[0]'
 const good: ProviderSetup = { tls, configuration: settings({}) }
 const plain: ProviderSetup = { configuration: settings({}) }
@@ -655,6 +681,88 @@ const ROWS: readonly Row[] = [
     found: [],
   },
   {
+    title: 'a server that serves its protected-resource metadata',
+    provider: { ...plain, extend: metadata() },
+    manifests: published(),
+    found: [],
+  },
+  {
+    title: 'the same for a workload at the root of its host',
+    provider: {
+      ...plain,
+      extend: (provider) => metadata({ resource: `${provider.issuer}/` }, '')(provider),
+    },
+    manifests: published('/', 'MCPServer'),
+    found: [],
+  },
+  {
+    title: 'a server whose Ingress routes its path only',
+    provider: plain,
+    manifests: published(),
+    found: [
+      [
+        'probe-resource-metadata-served',
+        RESOURCE_URL,
+        /\/\.well-known\/oauth-protected-resource\/mcp answers 404, so clients do not find where to log in; route this path/,
+      ],
+    ],
+  },
+  {
+    title: 'a server that answers the metadata with a page',
+    provider: {
+      ...plain,
+      extend: answering('/.well-known/oauth-protected-resource/mcp', (context) => {
+        context.status = 200
+        context.body = '<html></html>'
+      }),
+    },
+    manifests: published(),
+    found: [['probe-resource-metadata-served', RESOURCE_URL, /is not a JSON object/]],
+  },
+  {
+    title: 'a server that calls itself otherwise',
+    provider: { ...plain, extend: (provider) => metadata({ resource: `${provider.issuer}/mcp/` })(provider) },
+    manifests: published(),
+    found: [
+      [
+        'probe-resource-metadata-agrees',
+        RESOURCE_URL,
+        /says it is "http:\/\/localhost:\d+\/mcp\/", which differs by the slash at its end, so clients refuse it; it is another server, or not yet/,
+      ],
+    ],
+  },
+  {
+    title: 'a server that sends logins elsewhere',
+    provider: { ...plain, extend: metadata({ authorization_servers: ['https://idp.corp'] }) },
+    manifests: published(),
+    found: [
+      [
+        'probe-resource-metadata-agrees',
+        RESOURCE_URL,
+        /sends logins to "https:\/\/idp\.corp", not to "http:\/\/localhost:\d+";/,
+      ],
+    ],
+  },
+  {
+    title: 'the same where the issuer is not known, and where callers are anonymous',
+    provider: { ...plain, extend: metadata({ authorization_servers: ['https://idp.corp'] }) },
+    manifests: (url) => [
+      ...published()(url, 0).slice(2),
+      object(
+        'VirtualMCPServer',
+        { incomingAuth: { type: 'anonymous', oidcConfigRef: { name: 'example', resourceUrl: `${url}/no` } } },
+        'open',
+      ),
+    ],
+    found: [],
+  },
+  {
+    title: 'a server with a certificate of an authority that only its clients may know',
+    manifests: published(),
+    found: [],
+    notes: [/^the certificate of localhost:\d+ is not judged: clients may trust its authority$/],
+  },
+  {
     title: 'values that are filled in later, and names for documentation',
     manifests: () => [...oidc()('https://${HOST}', 0), ...oidc()('https://example.okta.com', 0).slice(0, 1)],
     found: [],
@@ -847,7 +955,7 @@ t.test('findings are as those of check', async (t) => {
 t.test('wrong usage', async (t) => {
   for (const [args, said] of [
     [[], /name the files or folders whose addresses to ask, or --cluster alone/],
-    [['--cluster', 'manifests.yaml'], /or --cluster alone/],
+    [['--cluster', 'manifests.yaml'], /reads no files: write probe --cluster, or probe manifests\.yaml\n/],
     [['--namespaces', 'a', 'manifests.yaml'], /--namespaces needs --cluster/],
     [['--timeout', '0', 'manifests.yaml'], /'0' is not a number of seconds/],
   ] as const) {

@@ -2,9 +2,16 @@ import { differenceText } from '../kinds/between/issuers.ts'
 import type { Finding } from '../review/finding.ts'
 import { shortQuote } from '../rule/go-text.ts'
 import { isRedirect } from './connection.ts'
-import { advise, refute } from './findings.ts'
+import { advise, listText, refute } from './findings.ts'
 import { problemWithKeys } from './keys.ts'
-import { discoveryUrl, expectedIssuer, type Metadata, possibleDocuments, readMetadata } from './metadata.ts'
+import {
+  discoveryUrl,
+  expectedIssuer,
+  type Metadata,
+  possibleDocuments,
+  readMetadata,
+  resourceMetadataUrl,
+} from './metadata.ts'
 import { offerFindings } from './offers.ts'
 import type { Answer, Method } from './request.ts'
 import type { Needs, Reader, Target, Use } from './target.ts'
@@ -28,6 +35,8 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
       return checkEndpoint(target, use.needs, ask)
     case 'remote':
       return checkRemote(target, use, ask)
+    case 'resource':
+      return checkResource(target, use, ask)
   }
 }
 
@@ -175,4 +184,40 @@ async function checkRemote(
   const detail =
     'the server answers 401 without a token, and the entry sends none; name one in externalAuthConfigRef'
   return [advise(target, 'probe-credential-configured', detail)]
+}
+
+/** The server serves what its manifests say: something else comes of another server, or of an older configuration. */
+async function checkResource(
+  target: Target,
+  { issuer }: UseThat<'resource'>,
+  ask: Asking,
+): Promise<Finding[]> {
+  const url = resourceMetadataUrl(target.url)
+  const answer = await ask('GET', url)
+  if (answer === undefined || isRedirect(answer)) return []
+  const read = answer.status === 200 ? readMetadata(answer.body) : undefined
+  if (read === undefined) {
+    const what = answer.status === 200 ? 'is not a JSON object' : `answers ${answer.status}`
+    const detail = `${url} ${what}, so clients do not find where to log in; route this path to the server too`
+    return [advise(target, 'probe-resource-metadata-served', detail)]
+  }
+  const { resource = '', authorization_servers: servers = [] } = read
+  const disagrees = (detail: string) =>
+    advise(
+      target,
+      'probe-resource-metadata-agrees',
+      `${detail}; it is another server, or not yet configured so`,
+    )
+  return [
+    ...(resource === target.url
+      ? []
+      : [
+          disagrees(
+            `the server there says it is ${shortQuote(resource)}${differenceText(target.url, resource)}, so clients refuse it`,
+          ),
+        ]),
+    ...(issuer === undefined || servers.includes(issuer)
+      ? []
+      : [disagrees(`the server there sends logins to ${listText(servers)}, not to ${shortQuote(issuer)}`)]),
+  ]
 }

@@ -10,6 +10,9 @@ import type { Target } from './target.ts'
 /** Most milliseconds by which two clocks may differ: what the operator allows in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
 
+export const isOfUnknownAuthority = ({ failed, detail }: Failure): boolean =>
+  failed === 'certificate' && detail.startsWith('is not of')
+
 /** The finding that a host cannot be asked; undefined where this says nothing about the cluster. */
 export function failureFinding(target: Target, url: URL, { failed, detail }: Failure): Finding | undefined {
   const { host } = url
@@ -20,7 +23,8 @@ export function failureFinding(target: Target, url: URL, { failed, detail }: Fai
         bundle?.isOnly === true
           ? `; only those of ConfigMap ${shortQuote(bundle.name)} are trusted`
           : '; caBundleRef names others'
-      const more = detail.startsWith('is not of') && (privateField !== undefined || bundle) ? authority : ''
+      const isUnknown = isOfUnknownAuthority({ failed, detail })
+      const more = isUnknown && (privateField !== undefined || bundle) ? authority : ''
       return advise(target, 'probe-certificate-trusted', `the certificate of ${host} ${detail}${more}`)
     }
     case 'private':

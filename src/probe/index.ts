@@ -3,7 +3,7 @@
 import type { Finding } from '../review/finding.ts'
 import { compareFindings } from '../review/finding.ts'
 import { check } from './checks.ts'
-import { answerFindings, failureFinding } from './connection.ts'
+import { answerFindings, failureFinding, isOfUnknownAuthority } from './connection.ts'
 import { isLocal, whyNotAsked } from './hosts.ts'
 import { ask, type Answer, authoritiesOf, type Method, type Reply } from './request.ts'
 import type { Target } from './target.ts'
@@ -101,6 +101,8 @@ class Run {
         target,
         `the certificate of ${url.host} is not judged: ConfigMap '${target.connecting.bundle?.name ?? ''}' with its authority is not known here`,
       )
+    else if (target.use.is === 'resource' && isOfUnknownAuthority(reply))
+      this.#note(target, `the certificate of ${url.host} is not judged: clients may trust its authority`)
     else {
       const finding = failureFinding(target, url, reply)
       if (finding !== undefined) this.#add(target, [finding])

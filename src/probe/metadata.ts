@@ -15,8 +15,14 @@ export interface Metadata {
   readonly token_endpoint_auth_methods_supported?: readonly string[]
 }
 
+/** What a protected resource says of itself (RFC 9728). */
+export interface ResourceMetadata {
+  readonly resource?: string
+  readonly authorization_servers?: readonly string[]
+}
+
 /** Undefined where the text is not a JSON object. */
-export function readMetadata(body: string): Metadata | undefined {
+export function readMetadata(body: string): (Metadata & ResourceMetadata) | undefined {
   const value = parseJson(body)
   if (!isObject(value)) return undefined
   const kept = Object.entries(value).filter(
@@ -31,6 +37,12 @@ const OAUTH = '/.well-known/oauth-authorization-server'
 
 /** Where the operator looks an issuer up: one slash at its end does not count. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
+
+/** Where the operator tells clients to read what a resource says of itself (RFC 9728). */
+export function resourceMetadataUrl(resource: string): string {
+  const { origin, pathname } = new URL(resource)
+  return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
+}
 
 /** The issuer that the operator expects in the document at a discoveryUrl of dcrConfig: what is left without the known part. */
 export function expectedIssuer(discoveryUrl: string): string {

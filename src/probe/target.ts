@@ -46,6 +46,7 @@ export type Use =
   | { readonly is: 'metadata'; readonly needs: Needs }
   | { readonly is: 'endpoint'; readonly name: string; readonly needs?: Needs }
   | { readonly is: 'remote'; readonly hasCredential: boolean }
+  | { readonly is: 'resource'; readonly issuer: string | undefined }
 
 /** An address in a field, and how the operator uses it. */
 export interface Target {

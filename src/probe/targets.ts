@@ -1,6 +1,6 @@
 import type { AuthConfig, Gateway, OidcConfig } from '../kinds/between/related-resources.ts'
 import type { Subject } from '../review/given-objects.ts'
-import { pathTo } from '../rule/path.ts'
+import { pathTo, type Segment } from '../rule/path.ts'
 import type { Given, Resource } from '../rule/resource.ts'
 import { type AuthServer, inAuthServer } from './auth-server.ts'
 import {
@@ -28,8 +28,9 @@ export function targetsOf(all: readonly Named[]): {
   const given = credentialsGiven(all)
   const targets: Target[] = []
   const leftOut: LeftOut[] = []
+  const issuer = issuersOfCallers(all)
   for (const { subject, resource } of all)
-    for (const each of namedIn(subject.kind, resource)) {
+    for (const each of namedIn(subject, resource, issuer)) {
       if ('why' in each) leftOut.push({ subject, ...each })
       else if (each.use.is === 'remote' && given(subject))
         targets.push({ subject, ...each, use: { ...each.use, hasCredential: true } })
@@ -50,7 +51,23 @@ function credentialsGiven(all: readonly Named[]): (backend: Subject) => boolean 
     })
 }
 
-function* namedIn(kind: string, resource: Resource): Iterable<Found | Skipped> {
+type Issuers = (namespace: string, name: string | undefined) => string | undefined
+
+/** The issuer of an MCPOIDCConfig; undefined where it is not known. */
+function issuersOfCallers(all: readonly Named[]): Issuers {
+  const known = new Map(
+    all
+      .filter(({ subject }) => subject.kind === 'MCPOIDCConfig')
+      .map(({ subject: { namespace, name }, resource }) => {
+        const { spec } = resource as OidcConfig
+        return [`${namespace}/${name}`, spec?.type === 'inline' ? spec.inline?.issuer : undefined]
+      }),
+  )
+  return (namespace, name = '') => known.get(`${namespace}/${name}`)
+}
+
+function* namedIn(subject: Subject, resource: Resource, issuer: Issuers): Iterable<Found | Skipped> {
+  const { kind, namespace } = subject
   if (kind === 'MCPOIDCConfig') yield* inOidcConfig(resource as OidcConfig)
   else if (kind === 'MCPExternalAuthConfig') {
     yield* inAuthConfig(resource as AuthConfig)
@@ -59,7 +76,32 @@ function* namedIn(kind: string, resource: Resource): Iterable<Found | Skipped> {
   } else if (kind === 'VirtualMCPServer') {
     const server = (resource as Gateway).spec?.authServerConfig
     if (server !== undefined) yield* inAuthServer(server, pathTo<AuthServer>(['spec', 'authServerConfig']))
-  } else yield* inWorkload(kind, resource)
+    const { type, oidcConfigRef } = (resource as Gateway).spec?.incomingAuth ?? {}
+    if (type === 'oidc')
+      yield* inReference(oidcConfigRef, ['spec', 'incomingAuth'], issuer(namespace, oidcConfigRef?.name))
+  } else {
+    const { oidcConfigRef } = (resource.spec ?? {}) as { readonly oidcConfigRef?: OidcReference }
+    yield* inReference(oidcConfigRef, ['spec'], issuer(namespace, oidcConfigRef?.name))
+    yield* inWorkload(kind, resource)
+  }
+}
+
+type OidcReference = Given<{ name: string; resourceUrl: string }>
+
+/** Where callers find a server, and read who logs them in. */
+function* inReference(
+  reference: OidcReference | undefined,
+  at: readonly Segment[],
+  issuer: string | undefined,
+): Iterable<Found> {
+  const url = reference?.resourceUrl
+  if (isGiven(url))
+    yield {
+      at: [...at, 'oidcConfigRef', 'resourceUrl'],
+      url,
+      use: { is: 'resource', issuer },
+      connecting: TOKEN_REQUESTS,
+    }
 }
 
 /** The issuers that embedded authorization servers are: their keys are read in the process. */

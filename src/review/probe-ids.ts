@@ -93,6 +93,20 @@ export const PROBE_IDS = [
     sources: ['1'],
   },
   {
+    id: 'probe-resource-metadata-served',
+    severity: 'warning',
+    summary: 'A server that names its `resourceUrl` serves its protected-resource metadata (RFC 9728) there.',
+    why: 'The 401 of the server sends clients to this path to find who logs them in. An Ingress often routes the path of the server only.',
+    sources: ['2.3'],
+  },
+  {
+    id: 'probe-resource-metadata-agrees',
+    severity: 'warning',
+    summary: 'The server at a `resourceUrl` names this URL, to the byte, and the issuer of its manifests.',
+    why: 'The operator serves both as the manifests have them: another server answers there, or the manifests are not applied yet. Clients refuse metadata of another resource.',
+    sources: ['2.3'],
+  },
+  {
     id: 'probe-clock-agrees',
     severity: 'warning',
     summary: 'The clock of a host agrees with the one here, within a minute.',

@@ -52,7 +52,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 export async function probe(args: readonly string[], environment: Environment): Promise<number> {
   const { values: flags, positionals: names } = readFlags(PROBE_FLAGS, args, environment)
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
-  if (flags.cluster === names.length > 0)
+  if (flags.cluster && names.length > 0)
+    throw new UsageError(
+      `--cluster asks what the cluster has, and reads no files: write probe --cluster, or probe ${names.join(' ')}`,
+    )
+  if (!flags.cluster && names.length === 0)
     throw new UsageError('name the files or folders whose addresses to ask, or --cluster alone')
   const configuration = await openConfiguration(flags['config-file'], names)
   const settings = chosenSettings(flags, configuration, Date.now())
