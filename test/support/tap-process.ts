@@ -1,4 +1,4 @@
-// Loaded into each process that runs a test file, before the file: `node-arg` of .taprc.
+// Loaded into each process that runs a test file, before the file: node-arg of the configuration of tap.
 import { enableCompileCache } from 'node:module'
 import { COMPILE_CACHE } from './compile-cache.ts'
 
