@@ -244,7 +244,10 @@ t.test(
       await server.stop('SIGKILL')
       await rm(folder, { recursive: true })
     })
-    /** Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. */
+    /**
+     * Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. Too many where it
+     * has taken some back since the peak, as on a busy machine: where there is a cgroup, the kernel judges.
+     */
     const peak = () => {
       const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
       const [all = NaN, ofFiles = NaN] = ['VmHWM', 'RssFile'].map((field) =>
@@ -270,10 +273,18 @@ t.test(
         sent.end(payload)
       })
     const own = Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { namespace: 'quiet' })))
+    /** The status of an ordinary review; asked again where the machine was so busy that the server gave up on the body. */
+    const review = async (again = 5): Promise<number> => {
+      const started = performance.now()
+      const status = await post(own)
+      const isLate = (status === 408 || status === 503) && performance.now() - started > 5_000
+      return isLate && again > 0 ? review(again - 1) : status
+    }
     const isServed = async (title: string) => {
-      for (let i = 0; i < 3; i++) t.equal(await post(own), 200, `${title}: an ordinary review`)
-      t.ok(peak() < LIMIT, `${title}: ${peak().toFixed(0)} MB`)
-      t.notOk(limit?.killed(), `${title}: not killed`)
+      for (let i = 0; i < 3; i++) t.equal(await review(), 200, `${title}: an ordinary review`)
+      const measured = `${title}: ${peak().toFixed(0)} MB`
+      if (limit === undefined) t.ok(peak() < LIMIT, measured)
+      else t.notOk(limit.killed(), `${measured}, not killed`)
     }
     const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
     while (!(await isReady())) await setTimeout(50)
