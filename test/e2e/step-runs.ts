@@ -78,7 +78,7 @@ const resourceOf = ({ kind, namespace, name, value, before }: Step): Resource =>
 function wrongOnTheWay(plan: StepsPlan, seen: readonly ReturnType<typeof observe>[]): string | undefined {
   const [old, now] = [seen[0], seen.at(-1)]
   if (plan.outcome !== 'order' || old === undefined || now === undefined) return undefined
-  return seen.flatMap((here, i) => wrongIn(here, old, now).map((text) => `after step ${i}: ${text}`))[0]
+  return seen.flatMap((here, i) => wrongIn(here, old, now).map(({ text }) => `after step ${i}: ${text}`))[0]
 }
 
 async function differenceAtEnd(

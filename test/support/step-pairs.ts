@@ -1,5 +1,6 @@
 import { plansOf } from '../../src/access/effective-authentication.ts'
 import { decideRole } from '../../src/access/role/decide.ts'
+import { GENERATIONS } from '../../src/access/role/releases.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
 import { fromJson } from '../../src/cel/evaluate/values.ts'
 import {
@@ -21,12 +22,11 @@ import { withChanges } from '../../src/review/defaults.ts'
 import { findingText } from '../../src/review/finding.ts'
 import { asApplied, stateOf } from '../../src/review/given-objects.ts'
 import { judgeSubmission, mutate, submissionOf } from '../../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/review/settings.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import type { Question, StepsPlan } from '../../src/steps/plan.ts'
 import { itemsOf } from '../../src/steps/states.ts'
 import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
-import { newest } from './access-pairs.ts'
 
 export interface Manifest {
   readonly apiVersion: string
@@ -237,7 +237,13 @@ const nameOf = ({ kind, metadata }: Manifest) => ({ kind, name: metadata.name })
 export const keyOf = ({ kind, metadata }: Manifest): string =>
   `${kind}/${metadata.namespace}/${metadata.name}`
 
-function errorsIn(object: unknown, oldObject: unknown, self: Manifest, state: ClusterState): string[] {
+function errorsIn(
+  object: unknown,
+  oldObject: unknown,
+  self: Manifest,
+  state: ClusterState,
+  settings = DEFAULT_SETTINGS,
+): string[] {
   const { namespace } = self.metadata
   const given = {
     namespace,
@@ -245,7 +251,11 @@ function errorsIn(object: unknown, oldObject: unknown, self: Manifest, state: Cl
     object,
     ...(oldObject === undefined ? {} : { oldObject }),
   }
-  return judgeSubmission(submissionOf(nameOf(self), given), { ...SITUATION, state }).errors.map(findingText)
+  const submission = {
+    ...submissionOf(nameOf(self), given),
+    ...(object === undefined && { operation: 'DELETE' as const }),
+  }
+  return judgeSubmission(submission, { ...SITUATION, settings, state }).errors.map(findingText)
 }
 
 function isValid(objects: readonly Manifest[]): boolean {
@@ -284,12 +294,18 @@ export function questionOf({ old, new: now }: StatePair, more: Partial<Question>
   }
 }
 
-/** Which backends get credentials, who lets callers in, and which roles callers of each backend get. */
+/** What holds in a state, by the words of the page for who is concerned. */
 export interface Observed {
-  readonly credentials: ReadonlySet<string>
-  readonly open: ReadonlySet<string>
+  /** What backends are sent; those without credentials are left out. */
+  readonly sent: ReadonlyMap<string, { readonly what: string; readonly isMember: boolean }>
+  /** How callers of a server log in: OPEN, IMPOSSIBLE, or the MCPOIDCConfig. */
+  readonly logins: ReadonlyMap<string, string>
+  /** The role of each caller in each generation of releases. */
   readonly roles: ReadonlyMap<string, readonly string[]>
 }
+
+const OPEN = 'open'
+const IMPOSSIBLE = 'impossible'
 
 /** Every subset of the groups that mappings name. */
 const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
@@ -297,25 +313,55 @@ const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
   groups: SOME_GROUPS.filter((_, i) => (bits >> i) % 2 === 1),
 }))
 
+const textOf = (value: unknown): string => JSON.stringify(sorted(value))
+
+interface WorkloadSpec {
+  readonly oidcConfigRef?: { readonly name: string }
+  readonly externalAuthConfigRef?: { readonly name: string }
+}
+
 export function observe(objects: Iterable<Manifest>): Observed {
   const all = [...objects]
   const state = stateOf(all, READING)
-  const configs = new Map(
-    all.filter(({ kind }) => kind === 'MCPExternalAuthConfig').map((each) => [each.metadata.name, each]),
-  )
-  const credentials = new Set<string>()
-  const open = new Set<string>()
+  const named = (kind: string) =>
+    new Map(all.filter((each) => each.kind === kind).map((each) => [each.metadata.name, each]))
+  const [configs, oidcConfigs] = [named('MCPExternalAuthConfig'), named('MCPOIDCConfig')]
+  const login = (oidcConfig: string | null | undefined) => {
+    const found = oidcConfigs.get(oidcConfig ?? '')
+    return found === undefined ? IMPOSSIBLE : textOf(found.spec)
+  }
+  const sent = new Map<string, { what: string; isMember: boolean }>()
+  const logins = new Map<string, string>()
   const roles = new Map<string, readonly string[]>()
-  for (const plan of plansOf(state)) {
-    if (plan.incoming.type === 'anonymous') open.add(plan.name)
-    for (const { kind, name, credentials: has, config, type } of plan.backends) {
-      const who = `${plan.name} ${kind ?? ''} ${name}`
-      if (has === 'sent') credentials.add(who)
-      const value = type === 'awsSts' && kind !== null ? configs.get(config ?? '') : undefined
-      if (value !== undefined) roles.set(who, rolesIn(value))
+  const addRoles = (who: string, config: string | null | undefined) => {
+    const found = configs.get(config ?? '')
+    if ((found?.spec as { type?: unknown } | undefined)?.type === 'awsSts' && found !== undefined)
+      roles.set(who, rolesIn(found))
+  }
+  for (const { namespace, name, incoming, backends } of plansOf(state, false)) {
+    const server = `VirtualMCPServer ${namespace}/${name}`
+    const isKnown = incoming.reason === null
+    logins.set(
+      server,
+      incoming.type === 'anonymous' ? OPEN : isKnown ? login(incoming.oidcConfig) : IMPOSSIBLE,
+    )
+    for (const { kind, name: workload, credentials, config, type, token, provider } of backends) {
+      const isMember = kind !== null
+      const who = `backend ${isMember ? `${kind} ` : ''}${workload} of ${server}`
+      const settings = withoutWritten(configs.get(config ?? ''))?.spec
+      if (credentials === 'sent') sent.set(who, { what: textOf([type, token, provider, settings]), isMember })
+      if (isMember) addRoles(who, config)
     }
   }
-  return { credentials, open, roles }
+  for (const { kind, metadata, spec } of all) {
+    if (!['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'].includes(kind)) continue
+    const who = `${kind} ${metadata.namespace}/${metadata.name}`
+    const { oidcConfigRef, externalAuthConfigRef } = spec as WorkloadSpec
+    if (kind !== 'MCPServerEntry')
+      logins.set(who, oidcConfigRef === undefined ? OPEN : login(oidcConfigRef.name))
+    addRoles(who, externalAuthConfigRef?.name)
+  }
+  return { sent, logins, roles }
 }
 
 const memo = new Map<string, readonly string[]>()
@@ -325,39 +371,92 @@ function rolesIn(config: Manifest): readonly string[] {
   const key = JSON.stringify(config.spec)
   const known = memo.get(key)
   if (known !== undefined) return known
-  const roles = CALLERS.map((claims) => {
-    const evaluationOf = (matcher: string) =>
-      evaluateMatcher(
-        matcher,
-        fromJson(claims),
-        newest.celGo,
-        bounded(LIMITS, Infinity, () => 0),
-      )
-    return decideRole(config, claims, newest, evaluationOf).role ?? ''
-  })
+  const roles = GENERATIONS.flatMap((generation) =>
+    CALLERS.map((claims) => {
+      const evaluationOf = (matcher: string) =>
+        evaluateMatcher(
+          matcher,
+          fromJson(claims),
+          generation.celGo,
+          bounded(LIMITS, Infinity, () => 0),
+        )
+      return decideRole(config, claims, generation, evaluationOf).role ?? ''
+    }),
+  )
   memo.set(key, roles)
   return roles
 }
 
-/** What a state on the way does that it must not. */
-export function wrongIn(here: Observed, old: Observed, now: Observed): string[] {
-  const lost = [...old.credentials].filter((who) => now.credentials.has(who) && !here.credentials.has(who))
-  const opened = [...here.open].filter((who) => !old.open.has(who) && !now.open.has(who))
-  const gained = [...here.roles].flatMap(([who, roles]) =>
-    roles.flatMap((role, i) => {
-      const allowed = ['', old.roles.get(who)?.[i], now.roles.get(who)?.[i]]
-      return allowed.includes(role) ? [] : [`${who} gives ${role} to ${JSON.stringify(CALLERS[i])}`]
-    }),
-  )
-  return [
-    ...lost.map((who) => `${who} has no credentials`),
-    ...opened.map((who) => `${who} is open`),
-    ...gained,
-  ]
+/** What a state on the way does that it must not, and whether it gives somebody something. */
+export interface Wrong {
+  readonly text: string
+  readonly gives: boolean
 }
 
+export function wrongIn(here: Observed, old: Observed, now: Observed): Wrong[] {
+  return [...wrongSent(here, old, now), ...wrongLogins(here, old, now), ...wrongRoles(here, old, now)]
+}
+
+function* wrongSent(here: Observed, old: Observed, now: Observed): Iterable<Wrong> {
+  for (const who of old.sent.keys())
+    if (now.sent.has(who) && !here.sent.has(who))
+      yield { text: `${who} is without credentials`, gives: false }
+  for (const [who, { what, isMember }] of here.sent) {
+    const sides = [old.sent.get(who)?.what, now.sent.get(who)?.what]
+    // Nothing is behind a key of `backends` without its workload.
+    if (sides.includes(what) || (!isMember && sides.includes(undefined))) continue
+    yield { text: `${who} is sent other credentials than before and after`, gives: true }
+  }
+}
+
+function* wrongLogins(here: Observed, old: Observed, now: Observed): Iterable<Wrong> {
+  for (const who of new Set([...here.logins.keys(), ...old.logins.keys()])) {
+    const [login, ...sides] = [here, old, now].map(({ logins }) => logins.get(who))
+    const wasAndWillBe = sides.every((side) => side !== undefined && side !== OPEN && side !== IMPOSSIBLE)
+    if (login === undefined || login === IMPOSSIBLE) {
+      const what = login === undefined ? 'is not there' : 'cannot check tokens'
+      if (wasAndWillBe) yield { text: `${who} ${what}`, gives: false }
+    } else if (!sides.includes(login) && !sides.includes(OPEN))
+      yield {
+        text: `${who} ${login === OPEN ? 'lets everybody in' : 'takes other tokens than before and after'}`,
+        gives: true,
+      }
+  }
+}
+
+function* wrongRoles(here: Observed, old: Observed, now: Observed): Iterable<Wrong> {
+  for (const [who, roles] of here.roles) {
+    const [before, after] = [old.roles.get(who), now.roles.get(who)]
+    if (roles.some((role, i) => role !== '' && role !== before?.[i] && role !== after?.[i]))
+      yield { text: `callers of ${who} get a role that they have neither before nor after`, gives: true }
+  }
+}
+
+/** The object as the API server stores the write of a value, or a deletion; or why the webhook refuses it. */
+export function writeOf(
+  value: unknown,
+  before: Manifest | undefined,
+  self: Manifest,
+  state: ClusterState,
+  settings = DEFAULT_SETTINGS,
+): { readonly stored: Manifest | undefined } | { readonly refusal: string } {
+  const isNamed = (value as { spec?: { tokenExchange?: { subjectProviderName?: string } } } | undefined)?.spec
+    ?.tokenExchange?.subjectProviderName
+  const object = isNamed !== undefined ? value : asApplied(value, before, READING)
+  const [refusal] = errorsIn(object, before, self, state, settings)
+  if (refusal !== undefined) return { refusal }
+  if (value === undefined) return { stored: undefined }
+  return { stored: written(object, isNamed !== undefined ? undefined : before, self, state) }
+}
+
+/** What the plan says that a state on the way gives up. */
+const saidAfter = ({ givenUp }: StepsPlan, step: number): string[] =>
+  givenUp
+    .filter(({ after, until }) => after <= step && (step < until || after === until))
+    .map(({ text }) => text)
+
 /** Judges every step of a plan anew; answers with the first thing that is wrong. */
-export function checkSteps(pair: StatePair, plan: StepsPlan): string | undefined {
+export function checkSteps(pair: StatePair, plan: StepsPlan, settings?: Settings): string | undefined {
   const stored = storedState(pair.old)
   const [old, end] = [observe(stored.values()), observe(storedState(pair.new).values())]
   for (const { number, verb, kind, namespace, name, value } of plan.steps) {
@@ -366,17 +465,14 @@ export function checkSteps(pair: StatePair, plan: StepsPlan): string | undefined
     const before = stored.get(key)
     if ((before === undefined) !== (verb === 'create')) return `step ${number} is not a ${verb}`
     const state = stateOf([...stored.values()], READING)
-    if (verb === 'delete') stored.delete(key)
-    else {
-      const isNamed = (value as { spec?: { tokenExchange?: { subjectProviderName?: string } } }).spec
-        ?.tokenExchange?.subjectProviderName
-      const object = isNamed !== undefined ? value : asApplied(value, before, READING)
-      const [refusal] = errorsIn(object, before, self, state)
-      if (refusal !== undefined) return `step ${number}: ${kind} ${name} is refused: ${refusal}`
-      stored.set(key, written(object, isNamed !== undefined ? undefined : before, self, state))
-    }
-    const [wrong] = wrongIn(observe(stored.values()), old, end)
-    if (wrong !== undefined && plan.outcome === 'order') return `after step ${number}: ${wrong}`
+    const result = writeOf(verb === 'delete' ? undefined : value, before, self, state, settings)
+    if ('refusal' in result) return `step ${number}: ${kind} ${name} is refused: ${result.refusal}`
+    if (result.stored === undefined) stored.delete(key)
+    else stored.set(key, result.stored)
+    const seen = wrongIn(observe(stored.values()), old, end).map(({ text }) => text)
+    const said = saidAfter(plan, number)
+    if (seen.toSorted().join() !== said.toSorted().join())
+      return `after step ${number}: seen ${seen.join()}, said ${said.join()}`
   }
   const last = new Map(pair.new.map((object) => [keyOf(object), object]))
   const left = [...stored.keys()].filter((key) => !last.has(key))
