@@ -1,7 +1,7 @@
 import { findingText } from '../review/finding.ts'
 import { deliver, type DocumentOrder, fewestCommits, orderOf, type Problem, type Tool } from './commits.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
-import type { Path } from './search.ts'
+import { costAlong, type Path } from './search.ts'
 import { type Change, lastOf } from './versions.ts'
 
 /** Whether a tool brings a change as one commit, and how it would. */
@@ -47,7 +47,11 @@ export function commitsOf(
   const passes = (from: Node, moves: readonly Move[]): Node | undefined => {
     let to: Node | undefined
     for (const tool of tools) {
-      const delivered = deliver(lattice, from, ordered(tool, moves), allowed)
+      const groups = ordered(tool, moves)
+      // In another order, what is given up could be gone for longer.
+      if (path.cost > 0 && costAlong(lattice, from, groups.flat()) > costAlong(lattice, from, moves))
+        return undefined
+      const delivered = deliver(lattice, from, groups, allowed)
       if (delivered.problem !== undefined || !isGoodEnd(delivered.to)) return undefined
       if (to !== undefined && to.key !== delivered.to.key) return undefined
       to = delivered.to

@@ -134,16 +134,14 @@ function inAnyOrder(
 /** Most writes for which every division into commits is tried. */
 const MOST_DIVIDED = 6
 
-/** The fewest commits, each of which all the tools bring without a refusal and without harm. */
+/** The fewest commits, each of which all the tools bring without a refusal and without harm, or without more than the path. */
 export function fewestCommits(
   lattice: Lattice,
   path: Path,
   passes: (from: Node, moves: readonly Move[]) => Node | undefined,
 ): readonly (readonly Move[])[] {
-  return (
-    (path.moves.length <= MOST_DIVIDED ? divided(lattice, path.moves, passes) : undefined) ??
-    greedy(lattice, path, passes)
-  )
+  const isDivided = path.cost === 0 && path.moves.length <= MOST_DIVIDED
+  return (isDivided ? divided(lattice, path.moves, passes) : undefined) ?? greedy(lattice, path, passes)
 }
 
 interface Reached {

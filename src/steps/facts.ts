@@ -108,18 +108,16 @@ class Collected implements Facts {
     if (workload === undefined) return
     const who = `${kind} ${namespace}/${name}`
     const { spec = {} } = workload
-    if (kind !== 'MCPServerEntry') {
-      const oidcConfig = spec.oidcConfigRef?.name ?? null
-      const isChecking = checksTokens(kind, workload)
-      const found = oidcConfig === null ? undefined : getOidcConfig(cluster, oidcConfig)
-      this.logins.set(who, {
-        isOpen: !isChecking,
-        reason: !isChecking || found !== undefined ? null : `MCPOIDCConfig ${oidcConfig ?? ''} is not there`,
-        oidcConfig,
-        audience: spec.oidcConfigRef?.audience ?? null,
-        settings: withoutReach(this.#spec('MCPOIDCConfig', namespace, oidcConfig)),
-      })
-    }
+    const oidcConfig = spec.oidcConfigRef?.name ?? null
+    const isChecking = checksTokens(kind, workload)
+    const found = oidcConfig === null ? undefined : getOidcConfig(cluster, oidcConfig)
+    this.logins.set(who, {
+      isOpen: !isChecking,
+      reason: !isChecking || found !== undefined ? null : `MCPOIDCConfig ${oidcConfig ?? ''} is not there`,
+      oidcConfig,
+      audience: spec.oidcConfigRef?.audience ?? null,
+      settings: withoutReach(this.#spec('MCPOIDCConfig', namespace, oidcConfig)),
+    })
     for (const field of ['externalAuthConfigRef', 'authServerRef'] as const) {
       const ref = (spec as Readonly<Record<string, unknown>>)[field]
       const config = isObject(ref) && typeof ref.name === 'string' ? ref.name : undefined

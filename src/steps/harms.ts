@@ -74,7 +74,7 @@ export class Comparison {
     }
     for (const [server, old] of this.#old.logins) {
       const after = this.#new.logins.get(server)
-      if (logins.has(server) || after === undefined || !canLogIn(old) || !canLogIn(after)) continue
+      if (logins.has(server) || old.reason !== null || after?.reason !== null) continue
       yield { is: 'no login', text: `${server} is not there`, why: '' }
     }
   }

@@ -9,7 +9,7 @@ import { TOOLS, type Tool } from './commits.ts'
 import { factsOf } from './facts.ts'
 import { Comparison, GAIN } from './harms.ts'
 import { Lattice, type Move, type Node } from './lattice.ts'
-import { type Found, search, type Searching } from './search.ts'
+import { type Found, type Path, search, type Searching } from './search.ts'
 import {
   isChanged,
   type Item,
@@ -214,9 +214,18 @@ class World {
     const result = { errors: [], states, isComplete, asOne }
     if (parts.some(({ commits }) => commits === undefined))
       return { outcome: 'refused', steps: [], commits: 0, givenUp: [], ...result }
-    const order = this.#together(
-      parts.map(({ changes, commits }) => ({ changes, commits: commits?.commits ?? [] })),
-    )
+    const ways = parts.map(({ changes, found, commits }) => ({
+      changes,
+      commits: commits?.commits ?? [],
+      isHarmless: found.path?.cost === 0,
+    }))
+    // What is given up comes back before anything else is written.
+    const rounds = [
+      ways.filter(({ isHarmless }) => isHarmless),
+      ...ways.filter(({ isHarmless }) => !isHarmless).map((way) => [way]),
+    ]
+    const order: Placed[] = []
+    for (const round of rounds) order.push(...this.#together(round, order.at(-1)?.commit ?? 0))
     const walked = this.#walk(order)
     if (walked === undefined) return undefined
     const isHarmless = parts.every(({ found }) => found.path?.cost === 0)
@@ -229,17 +238,18 @@ class World {
     }
   }
 
-  /** The writes of all components: first those of every first commit. */
+  /** The writes of components, after some commits: first those of every first commit. */
   #together(
     parts: readonly { readonly changes: readonly Change[]; readonly commits: readonly (readonly Move[])[] }[],
+    before: number,
   ): Placed[] {
     const index = new Map(this.changes.map(({ key }, i) => [key, i]))
-    const count = Math.max(...parts.map(({ commits }) => commits.length))
+    const count = Math.max(0, ...parts.map(({ commits }) => commits.length))
     return Array.from({ length: count }, (_, commit) =>
       parts.flatMap(({ changes, commits }) =>
         (commits[commit] ?? []).map(({ of, to }) => ({
           move: { of: index.get(changes[of]?.key ?? '') ?? -1, to },
-          commit: commit + 1,
+          commit: before + commit + 1,
         })),
       ),
     ).flat()
@@ -281,41 +291,45 @@ const REWRITTEN =
 
 const keyIn = ({ kind, namespace, name }: Omit<Item, 'value'>) => `${kind.kind}/${namespace}/${name}`
 
+/** Most objects of a component that take an intermediate version. */
+const MOST_BETWEEN = 3
+
 /** Whole objects first, then intermediate versions, then the least harm; interruptions come at the last. */
 function waySearch(lattice: Lattice, mostStates: number): Found {
   const whole: Searching = { between: 0, interruptions: false, harms: false, deletionsLast: true, mostStates }
-  const phases: Searching[] = [
+  const most: Searching = { ...whole, between: MOST_BETWEEN, deletionsLast: false }
+  let states = 0
+  let isComplete = true
+  const tried = (phase: Searching): Found => {
+    const found = search(lattice, phase)
+    states += found.states
+    isComplete &&= found.isComplete
+    return found
+  }
+  for (const phase of [
     whole,
     { ...whole, deletionsLast: false },
     { ...whole, between: 1 },
     { ...whole, between: 1, deletionsLast: false },
-    { ...whole, between: 2, deletionsLast: false },
-    { ...whole, between: 3, deletionsLast: false },
-  ]
-  let states = 0
-  let isComplete = true
-  for (const phase of phases) {
-    const found = search(lattice, phase)
-    states += found.states
+    most,
+    { ...most, interruptions: true },
+  ]) {
+    const found = tried(phase)
     if (found.path !== undefined) return { ...found, states, isComplete: true }
-    isComplete &&= found.isComplete
     if (!found.isComplete && phase.between > 0) break
   }
-  const least = { ...whole, harms: true, deletionsLast: false }
-  let best: Found | undefined
-  for (const phase of [
-    { ...least, between: 1 },
-    { ...least, between: 1, interruptions: true },
-    { ...least, between: 2, interruptions: true },
-  ]) {
-    const found = search(lattice, phase)
-    states += found.states
-    isComplete &&= found.isComplete
-    if (found.path !== undefined && found.path.cost < (best?.path?.cost ?? Infinity)) best = found
+  let best: Path | undefined
+  for (const phase of [most, { ...most, interruptions: true }]) {
+    // What is too much to search with many intermediate versions may be found with fewer.
+    for (const between of [MOST_BETWEEN, 1, 0]) {
+      const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between })
+      if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
+      if (path !== undefined || isWhole) break
+    }
     // Only to give nobody what neither state gives is an interruption worth it.
-    if ((best?.path?.cost ?? Infinity) < GAIN) break
+    if ((best?.cost ?? Infinity) < GAIN) break
   }
-  return { path: best?.path, states, isComplete }
+  return { path: best, states, isComplete }
 }
 
 function stepOf(

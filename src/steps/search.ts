@@ -43,6 +43,21 @@ export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, har
 /** What is lost at the end stays lost. */
 const AT_THE_END = 100
 
+const costAt = (lattice: Lattice, node: Node): number =>
+  costOf(lattice.harms(node)) * (lattice.isEnd(node) ? AT_THE_END : 1)
+
+/** What writes cost, one after the other; Infinity where one is refused. */
+export function costAlong(lattice: Lattice, from: Node, moves: readonly Move[]): number {
+  let [node, cost] = [from, 0]
+  for (const move of moves) {
+    const result = lattice.move(node, move)
+    if (result.refused !== undefined) return Infinity
+    node = result.node
+    cost += costAt(lattice, node)
+  }
+  return cost
+}
+
 /** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
 export function search(lattice: Lattice, searching: Searching): Found {
   const order = preferred(lattice.changes)
@@ -62,7 +77,7 @@ export function search(lattice: Lattice, searching: Searching): Found {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
         const result = lattice.move(node, { of, to })
         if (result.refused !== undefined) continue
-        const harm = costOf(lattice.harms(result.node)) * (lattice.isEnd(result.node) ? AT_THE_END : 1)
+        const harm = costAt(lattice, result.node)
         if (harm > 0 && !searching.harms) continue
         open.push({
           node: result.node,
@@ -134,21 +149,22 @@ function pathTo(end: Reached): Path {
   return { moves, nodes, cost: end.cost }
 }
 
-/** What was reached and not yet followed, by cost; the last one first among equals. */
+/** What was reached and not yet followed: the least cost, then the fewest intermediate versions, then the last one first. */
 class Open {
-  readonly #byCost = new Map<number, Reached[]>()
+  readonly #byRank = new Map<number, Reached[]>()
 
   push(reached: Reached): void {
-    const same = this.#byCost.get(reached.cost) ?? []
-    this.#byCost.set(reached.cost, same)
+    const rank = reached.cost * 10 + reached.between
+    const same = this.#byRank.get(rank) ?? []
+    this.#byRank.set(rank, same)
     same.push(reached)
   }
 
   pop(): Reached | undefined {
-    const least = Math.min(...this.#byCost.keys())
-    const same = this.#byCost.get(least)
+    const least = Math.min(...this.#byRank.keys())
+    const same = this.#byRank.get(least)
     const reached = same?.pop()
-    if (same?.length === 0) this.#byCost.delete(least)
+    if (same?.length === 0) this.#byRank.delete(least)
     return reached
   }
 }

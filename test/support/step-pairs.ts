@@ -65,6 +65,27 @@ export class RandomStates {
     }
   }
 
+  /** Two backends exchange configurations that change: mostly no order is without harm. At most five objects change. */
+  exchange(namespace = 'default'): StatePair {
+    const side = (configs: readonly string[], others: readonly Other[]) =>
+      placed(
+        [
+          ...others,
+          ...NAMES.slice(0, 2).map((name) => this.#config(name)),
+          ...configs.map((config, i) => backend(NAMES[i] ?? '', config, kinds[i])),
+        ],
+        namespace,
+      )
+    const kinds = NAMES.map(() => this.#pick(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']))
+    for (;;) {
+      const fixed = [group(), this.#oidc('corporate'), this.#oidc('other')]
+      const server = this.#gateway('one', ['tools'])
+      const old = side(['a', 'b'], [...fixed, server])
+      const now = side(['b', 'a'], [...fixed, this.#chance(0.7) ? server : this.#gateway('one', ['tools'])])
+      if (isValid(old) && isValid(now)) return { old, new: now }
+    }
+  }
+
   #chance(of: number): boolean {
     return this.#random() < of
   }
@@ -263,21 +284,33 @@ function isValid(objects: readonly Manifest[]): boolean {
   return objects.every((object) => errorsIn(object, undefined, object, state).length === 0)
 }
 
-/** What the API server would store of a write. */
-function written(object: unknown, stored: unknown, self: Manifest, state: ClusterState): Manifest {
-  const applied = asApplied(object, stored, READING) as Manifest
-  const given = { namespace: self.metadata.namespace, group: DEFAULT_API_GROUP, object: applied }
+/** What the API server stores of a write, with the defaults of /mutate. */
+function written(
+  object: unknown,
+  before: Manifest | undefined,
+  self: Manifest,
+  state: ClusterState,
+): Manifest {
+  const given = { namespace: self.metadata.namespace, group: DEFAULT_API_GROUP, object }
   const submission = submissionOf(
     nameOf(self),
-    stored === undefined ? given : { ...given, oldObject: stored },
+    before === undefined ? given : { ...given, oldObject: before },
   )
-  return withChanges(applied, mutate(submission, { ...SITUATION, state }))
+  return withChanges(object as Manifest, mutate(submission, { ...SITUATION, state }))
 }
 
-/** A state as it is stored after all was applied, with the defaults of /mutate. */
-export function storedState(objects: readonly Manifest[]): Map<string, Manifest> {
+/** A state as it is stored after all was applied beside all, over what was stored before. */
+export function storedState(
+  objects: readonly Manifest[],
+  before: ReadonlyMap<string, Manifest> = new Map(),
+): Map<string, Manifest> {
   const state = stateOf(objects, READING)
-  return new Map(objects.map((object) => [keyOf(object), written(object, undefined, object, state)]))
+  return new Map(
+    objects.map((object) => {
+      const applied = asApplied(object, before.get(keyOf(object)), READING)
+      return [keyOf(object), written(applied, undefined, object, state)]
+    }),
+  )
 }
 
 export function questionOf({ old, new: now }: StatePair, more: Partial<Question> = {}): Question {
@@ -313,7 +346,7 @@ const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
   groups: SOME_GROUPS.filter((_, i) => (bits >> i) % 2 === 1),
 }))
 
-const textOf = (value: unknown): string => JSON.stringify(sorted(value))
+export const textOf = (value: unknown): string => JSON.stringify(sorted(value))
 
 interface WorkloadSpec {
   readonly oidcConfigRef?: { readonly name: string }
@@ -357,8 +390,7 @@ export function observe(objects: Iterable<Manifest>): Observed {
     if (!['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'].includes(kind)) continue
     const who = `${kind} ${metadata.namespace}/${metadata.name}`
     const { oidcConfigRef, externalAuthConfigRef } = spec as WorkloadSpec
-    if (kind !== 'MCPServerEntry')
-      logins.set(who, oidcConfigRef === undefined ? OPEN : login(oidcConfigRef.name))
+    logins.set(who, oidcConfigRef === undefined ? OPEN : login(oidcConfigRef.name))
     addRoles(who, externalAuthConfigRef?.name)
   }
   return { sent, logins, roles }
@@ -412,10 +444,12 @@ function* wrongSent(here: Observed, old: Observed, now: Observed): Iterable<Wron
 function* wrongLogins(here: Observed, old: Observed, now: Observed): Iterable<Wrong> {
   for (const who of new Set([...here.logins.keys(), ...old.logins.keys()])) {
     const [login, ...sides] = [here, old, now].map(({ logins }) => logins.get(who))
-    const wasAndWillBe = sides.every((side) => side !== undefined && side !== OPEN && side !== IMPOSSIBLE)
-    if (login === undefined || login === IMPOSSIBLE) {
-      const what = login === undefined ? 'is not there' : 'cannot check tokens'
-      if (wasAndWillBe) yield { text: `${who} ${what}`, gives: false }
+    if (login === undefined) {
+      if (!sides.includes(undefined) && !sides.includes(IMPOSSIBLE))
+        yield { text: `${who} is not there`, gives: false }
+    } else if (login === IMPOSSIBLE) {
+      if (sides.every((side) => side !== undefined && side !== OPEN && side !== IMPOSSIBLE))
+        yield { text: `${who} cannot check tokens`, gives: false }
     } else if (!sides.includes(login) && !sides.includes(OPEN))
       yield {
         text: `${who} ${login === OPEN ? 'lets everybody in' : 'takes other tokens than before and after'}`,
@@ -446,7 +480,7 @@ export function writeOf(
   const [refusal] = errorsIn(object, before, self, state, settings)
   if (refusal !== undefined) return { refusal }
   if (value === undefined) return { stored: undefined }
-  return { stored: written(object, isNamed !== undefined ? undefined : before, self, state) }
+  return { stored: written(object, before, self, state) }
 }
 
 /** What the plan says that a state on the way gives up. */
@@ -458,7 +492,8 @@ const saidAfter = ({ givenUp }: StepsPlan, step: number): string[] =>
 /** Judges every step of a plan anew; answers with the first thing that is wrong. */
 export function checkSteps(pair: StatePair, plan: StepsPlan, settings?: Settings): string | undefined {
   const stored = storedState(pair.old)
-  const [old, end] = [observe(stored.values()), observe(storedState(pair.new).values())]
+  const wantedAtEnd = storedState(pair.new, stored)
+  const [old, end] = [observe(stored.values()), observe(wantedAtEnd.values())]
   for (const { number, verb, kind, namespace, name, value } of plan.steps) {
     const self = { apiVersion: '', kind, metadata: { name, namespace } }
     const key = keyOf(self)
@@ -479,7 +514,7 @@ export function checkSteps(pair: StatePair, plan: StepsPlan, settings?: Settings
   if (left.length > 0) return `${left.join()} is left`
   for (const [key, object] of last) {
     const there = withoutWritten(stored.get(key))
-    const wanted = withoutWritten(storedState(pair.new).get(key))
+    const wanted = withoutWritten(wantedAtEnd.get(key))
     if (JSON.stringify(sorted(there?.spec)) !== JSON.stringify(sorted(wanted?.spec)))
       return `${key} is not the new one: ${JSON.stringify([there?.spec, object.spec])}`
   }
