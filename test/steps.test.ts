@@ -6,6 +6,7 @@ import { stringify } from 'yaml'
 import {
   authServer,
   backend,
+  bearerConfig,
   exchangeConfig,
   gateway,
   group,
@@ -21,6 +22,7 @@ import { ALL_IDS } from '../src/review/engine-ids.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'
+import { compareWithEveryOrder } from './support/every-order.ts'
 import { checkSteps, placed, questionOf, RandomStates } from './support/step-pairs.ts'
 
 const providing = (...names: readonly string[]) =>
@@ -70,10 +72,13 @@ interface Row {
   readonly settings?: Partial<Question>
 }
 
-const severity = (text: string) => {
-  const setting = parseSeveritySetting(text, ALL_IDS)
-  if (typeof setting === 'string') throw new Error(setting)
-  return { settings: { mode: 'enforce', severities: [setting] } } as const
+const severity = (...texts: readonly string[]) => {
+  const severities = texts.map((text) => {
+    const setting = parseSeveritySetting(text, ALL_IDS)
+    if (typeof setting === 'string') throw new Error(setting)
+    return setting
+  })
+  return { settings: { mode: 'enforce', severities } } as const
 }
 
 const ROWS: readonly Row[] = [
@@ -220,6 +225,42 @@ const ROWS: readonly Row[] = [
     settings: { ...severity('deleted-resource-unreferenced=error'), tools: ['kubectl', 'flux'] },
   },
   {
+    title: 'a change that severities refuse, of a configuration that is in use',
+    old: [group(), gateway('tools'), headerConfig('jira'), backend('jira', 'jira')],
+    new: [group(), gateway('tools'), bearerConfig('jira'), backend('jira', 'jira')],
+    steps: [],
+    outcome: 'refused',
+    asOne: '',
+    settings: severity('auth-config-change-meant=error', 'deleted-resource-unreferenced=error'),
+  },
+  {
+    title: 'an entry without credentials leaves its configuration for a while: nobody loses anything',
+    old: [
+      group(),
+      backend('a', 'a', 'MCPServerEntry'),
+      backend('b', 'b'),
+      serverConfig('a', 'okta'),
+      headerConfig('b'),
+      providing('okta'),
+    ],
+    new: [
+      group(),
+      backend('a', 'b', 'MCPServerEntry'),
+      backend('b', 'a'),
+      injectConfig('a', 'okta'),
+      bearerConfig('b'),
+      providing('okta'),
+    ],
+    steps: [
+      '1: update MCPServerEntry/a (the old version without externalAuthConfigRef)',
+      '2: update MCPExternalAuthConfig/a',
+      '3: update MCPServer/b',
+      '4: update MCPExternalAuthConfig/b',
+      '5: update MCPServerEntry/a',
+    ],
+    asOne: '',
+  },
+  {
     title: 'a new state that contradicts itself',
     old: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
     new: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('entra')],
@@ -268,6 +309,13 @@ t.test('random pairs: every step is admitted, and nobody loses or gains access',
     if (plan.steps.some(({ words }) => words !== '')) between += 1
   }
   t.ok(between > 0, `${between} with intermediate versions`)
+  t.end()
+})
+
+t.test('every order is tried: none harms less, and none is admitted where it is said so', (t) => {
+  const counts = compareWithEveryOrder(120, 2, (text) => t.fail(text))
+  t.equal(counts.wrong, 0)
+  t.ok(counts.harm > 5 && counts.refused > 5 && counts.tooMany < 5, JSON.stringify(counts))
   t.end()
 })
 

@@ -1,4 +1,4 @@
-import { type Harm, weightOf } from './harms.ts'
+import { GAIN, type Harm, weightOf } from './harms.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
 import type { Change } from './versions.ts'
 
@@ -18,7 +18,7 @@ export interface Found {
   readonly isComplete: boolean
 }
 
-export interface Searching {
+interface Searching {
   /** Most objects that take an intermediate version. */
   readonly between: number
   /** Whether an object may lose something on the way, or be deleted and created again. */
@@ -28,6 +28,47 @@ export interface Searching {
   /** Whether deletions come after everything else. */
   readonly deletionsLast: boolean
   readonly mostStates: number
+}
+
+/** Most objects of a component that take an intermediate version. */
+const MOST_BETWEEN = 3
+
+/** Finds a way: whole objects first, then intermediate versions, then the least harm; interruptions come at the last. */
+export function waySearch(lattice: Lattice, mostStates: number): Found {
+  const whole: Searching = { between: 0, interruptions: false, harms: false, deletionsLast: true, mostStates }
+  const most: Searching = { ...whole, between: MOST_BETWEEN, deletionsLast: false }
+  let states = 0
+  let isComplete = true
+  const tried = (phase: Searching): Found => {
+    const found = search(lattice, phase)
+    states += found.states
+    isComplete &&= found.isComplete
+    return found
+  }
+  for (const phase of [
+    whole,
+    { ...whole, deletionsLast: false },
+    { ...whole, between: 1 },
+    { ...whole, between: 1, deletionsLast: false },
+    most,
+    { ...most, interruptions: true },
+  ]) {
+    const found = tried(phase)
+    if (found.path !== undefined) return { ...found, states, isComplete: true }
+    if (!found.isComplete && phase.between > 0) break
+  }
+  let best: Path | undefined
+  for (const phase of [most, { ...most, interruptions: true }]) {
+    // What is too much to search with many intermediate versions may be found with fewer.
+    for (const between of [MOST_BETWEEN, 1, 0]) {
+      const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between })
+      if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
+      if (path !== undefined || isWhole) break
+    }
+    // Only to give nobody what neither state gives is an interruption worth it.
+    if ((best?.cost ?? Infinity) < GAIN) break
+  }
+  return { path: best, states, isComplete }
 }
 
 interface Reached {
@@ -59,7 +100,7 @@ export function costAlong(lattice: Lattice, from: Node, moves: readonly Move[]):
 }
 
 /** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
-export function search(lattice: Lattice, searching: Searching): Found {
+function search(lattice: Lattice, searching: Searching): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
   const closed = new Set<string>()

@@ -144,7 +144,8 @@ function changedObjects(
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((key): Changed[] => {
     const [stored, wanted, given] = [old.get(key), now.get(key), files?.get(key)]
     const self = given ?? wanted
-    if (self === undefined || textOf(stored?.spec) === textOf(wanted?.spec)) return []
+    if (self === undefined || textOf(stored && writtenIn(stored)) === textOf(wanted && writtenIn(wanted)))
+      return []
     const file = newFiles?.get(key)
     // An apply of an unchanged file sends nothing, so the file says what /mutate wrote.
     const last = textOf(given?.spec) === textOf(file?.spec) ? namingProvider(wanted) : file
@@ -156,6 +157,12 @@ function changedObjects(
     return [{ self, between: versions.map(({ value }) => value as Manifest | undefined), last }]
   })
 }
+
+/** The spec, and the annotation of /mutate. */
+const writtenIn = ({ spec, metadata }: Manifest): unknown => [
+  spec,
+  (metadata as { readonly annotations?: unknown }).annotations,
+]
 
 function namingProvider(object: Manifest | undefined): Manifest | undefined {
   const spec = object?.spec as { readonly tokenExchange: object } | undefined

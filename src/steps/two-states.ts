@@ -1,0 +1,134 @@
+import { GENERATIONS, type Generation } from '../access/role/releases.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
+import { deepEqual } from '../review/deep-equal.ts'
+import { findingText } from '../review/finding.ts'
+import { judgeSubmission } from '../review/index.ts'
+import type { Component } from './components.ts'
+import { factsOf } from './facts.ts'
+import { Comparison } from './harms.ts'
+import { Lattice } from './lattice.ts'
+import {
+  isChanged,
+  type Item,
+  type Items,
+  type Judging,
+  keyOf,
+  namingProvider,
+  put,
+  storedItems,
+  submitted,
+} from './states.ts'
+import { type Change, interruptions, type Version, versionsBetween } from './versions.ts'
+
+/** The old and the new state of a question. */
+export interface States extends Judging {
+  readonly old: Items
+  readonly new: Items
+  /** A state that knows of both sides what rules read beside these objects, such as Secrets; it is changed. */
+  readonly state: ClusterState
+  /** Whether the old objects are as the API server has them, with the defaults of /mutate. */
+  readonly isStored: boolean
+  /** Whether an old object is deleted that the new state does not have. */
+  isDeleted(key: string): boolean
+  /** Whether an apply of the new value would send nothing although the stored object has more. */
+  isApplied?(old: unknown, now: unknown): boolean
+  readonly generations?: readonly Generation[]
+}
+
+/** The old and the new state as the API server has them, and what changes between them. */
+export class TwoStates {
+  readonly changes: readonly Change[]
+  readonly objects: readonly Omit<Item, 'value'>[]
+  readonly #given: States
+  readonly #old: ReadonlyMap<string, unknown>
+  readonly #new: ReadonlyMap<string, unknown>
+
+  constructor(given: States) {
+    this.#given = given
+    const { old, new: now, state, isStored, reading } = given
+    this.objects = [...new Map([...old, ...now]).values()]
+    for (const object of this.objects) put(state, object, undefined, reading)
+    this.#old = isStored
+      ? new Map(Array.from(old, ([key, { value }]) => [key, value]))
+      : storedItems(old, new Map(), state, given)
+    this.#toState(this.#old)
+    const kept = [...old].filter(([key]) => !now.has(key) && !given.isDeleted(key))
+    for (const [key, item] of old)
+      if (!now.has(key) && given.isDeleted(key)) put(state, item, undefined, reading)
+    this.#new = new Map([
+      ...kept.map(([key]) => [key, this.#old.get(key)] as const),
+      ...storedItems(now, this.#old, state, given),
+    ])
+    this.changes = this.#changes()
+  }
+
+  #toState(stored: ReadonlyMap<string, unknown>): void {
+    const { state, reading, old, new: now } = this.#given
+    for (const [key, item] of new Map([...old, ...now])) put(state, item, stored.get(key), reading)
+  }
+
+  #changes(): Change[] {
+    const { old, new: now, isApplied = () => false } = this.#given
+    return [...new Map([...old, ...now])].flatMap(([key, item]): Change[] => {
+      const [before, after] = [this.#old.get(key), this.#new.get(key)]
+      const wanted = now.get(key)?.value
+      if (after !== undefined && !isChanged(before, after)) return []
+      if (after !== undefined && before !== undefined && isApplied(before, wanted)) return []
+      const isSameFile = !this.#given.isStored && deepEqual(old.get(key)?.value, wanted)
+      const value = isSameFile && after !== undefined ? namingProvider(after as Item['value']) : wanted
+      const words = isSameFile && value !== undefined ? REWRITTEN : ''
+      const first: Version = { is: 'old', value: before as Item['value'] | undefined, words: '' }
+      const last: Version = { is: 'new', value: after === undefined ? undefined : value, words }
+      const original = old.get(key)?.value
+      const between =
+        original === undefined || last.value === undefined
+          ? []
+          : [...versionsBetween(original, last.value), ...interruptions(original)]
+      return [{ ...item, key, versions: [first, ...between, last] }]
+    })
+  }
+
+  /** The errors of the new state that the old one does not have. */
+  newErrors(): string[] {
+    const before = new Set(this.#errorsBeside(this.#old).map(({ key, id }) => `${key} ${id}`))
+    return this.#errorsBeside(this.#new)
+      .filter(({ key, id }) => !before.has(`${key} ${id}`))
+      .map(({ text }) => text)
+  }
+
+  #errorsBeside(stored: ReadonlyMap<string, unknown>) {
+    const { state, reading, settings } = this.#given
+    this.#toState(stored)
+    return this.objects.flatMap((object) => {
+      const value = stored.get(keyOf(object))
+      if (value === undefined) return []
+      const submission = submitted(object, value, undefined, reading)
+      const { errors } = judgeSubmission(submission, {
+        group: reading.group,
+        settings,
+        state,
+        phase: 'before deployment',
+        placeholders: reading.placeholders,
+      })
+      return errors.map((error) => ({
+        key: keyOf(object),
+        id: error.id,
+        text: `${object.kind.kind} ${object.namespace}/${object.name}: ${findingText(error)}`,
+      }))
+    })
+  }
+
+  /** The states between both of some of the changes, of which the facts of these objects are compared; it starts at the old one. */
+  lattice({ changes, objects }: Component): Lattice {
+    const { state, reading, generations = GENERATIONS } = this.#given
+    this.#toState(this.#new)
+    const after = factsOf(state, objects, reading)
+    this.#toState(this.#old)
+    const before = factsOf(state, objects, reading)
+    const comparison = new Comparison(before, after, generations)
+    return new Lattice(changes, state, this.#given, objects, comparison)
+  }
+}
+
+const REWRITTEN =
+  'with subjectProviderName as /mutate would write it then, because an unchanged file is not sent'
