@@ -1,6 +1,7 @@
 /**
- * Brings random pairs of states into a real API server with the webhook, step by step as `steps` plans it. Prints the counts,
- * and pairs in which a step was refused or a backend lost credentials.
+ * Compares the plans of `steps` for small random changes with every order; then brings random pairs of states into a real API
+ * server with the webhook, step by step as planned. Prints the counts, what a plan says wrongly, and pairs in which a step was
+ * refused or a backend lost credentials.
  * Run: npm run prove:steps -- [COUNT] [SEED]; it needs KUBEBUILDER_ASSETS (see CONTRIBUTING.md).
  */
 import { startApiServer } from '../test/e2e/api-server.ts'
@@ -8,11 +9,16 @@ import { called, installCrds, register } from '../test/e2e/cluster.ts'
 import { createNamespaces } from '../test/e2e/resources.ts'
 import { runPair, throughTheApi } from '../test/e2e/step-runs.ts'
 import { startServer } from '../test/support/server.ts'
+import { compareWithEveryOrder } from '../test/support/every-order.ts'
 import { RandomStates } from '../test/support/step-pairs.ts'
 
 const count = Number(process.argv[2] ?? 1_000)
-const random = new RandomStates(Number(process.argv[3] ?? 1))
+const seed = Number(process.argv[3] ?? 1)
+const random = new RandomStates(seed)
 const AT_ONCE = 3
+
+const compared = compareWithEveryOrder(count, seed, (text) => process.stdout.write(text))
+process.stdout.write(`every order: ${JSON.stringify(compared)}\n`)
 
 const api = await startApiServer()
 const counts = {
@@ -70,5 +76,5 @@ try {
 } finally {
   await api.stop()
 }
-process.stdout.write(`${JSON.stringify(counts)}\n`)
-process.exitCode = counts.wrong + counts.other + counts.notStored > 0 ? 1 : 0
+process.stdout.write(`API server: ${JSON.stringify(counts)}\n`)
+process.exitCode = compared.wrong + counts.wrong + counts.other + counts.notStored > 0 ? 1 : 0
