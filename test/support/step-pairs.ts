@@ -331,7 +331,7 @@ export function questionOf({ old, new: now }: StatePair, more: Partial<Question>
 export interface Observed {
   /** What backends are sent; those without credentials are left out. */
   readonly sent: ReadonlyMap<string, { readonly what: string; readonly isMember: boolean }>
-  /** How callers of a server log in: OPEN, IMPOSSIBLE, or the MCPOIDCConfig. */
+  /** How callers of a server log in: OPEN, IMPOSSIBLE, or the MCPOIDCConfig and the audience. */
   readonly logins: ReadonlyMap<string, string>
   /** The role of each caller in each generation of releases. */
   readonly roles: ReadonlyMap<string, readonly string[]>
@@ -348,8 +348,14 @@ const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
 
 export const textOf = (value: unknown): string => JSON.stringify(sorted(value))
 
+const HOW_FETCHED = /AllowPrivateIP$|^caBundleRef$|^insecureAllowHTTP$|^jwksAuthTokenPath$|^useClusterAuth$/
+
+/** An MCPOIDCConfig without what only says how its issuer is reached. */
+const whoseTokens = (spec: unknown): unknown =>
+  JSON.parse(JSON.stringify(spec, (key, value: unknown) => (HOW_FETCHED.test(key) ? undefined : value)))
+
 interface WorkloadSpec {
-  readonly oidcConfigRef?: { readonly name: string }
+  readonly oidcConfigRef?: { readonly name: string; readonly audience?: string }
   readonly externalAuthConfigRef?: { readonly name: string }
 }
 
@@ -359,9 +365,9 @@ export function observe(objects: Iterable<Manifest>): Observed {
   const named = (kind: string) =>
     new Map(all.filter((each) => each.kind === kind).map((each) => [each.metadata.name, each]))
   const [configs, oidcConfigs] = [named('MCPExternalAuthConfig'), named('MCPOIDCConfig')]
-  const login = (oidcConfig: string | null | undefined) => {
+  const login = (oidcConfig: string | null | undefined, audience: string | null | undefined) => {
     const found = oidcConfigs.get(oidcConfig ?? '')
-    return found === undefined ? IMPOSSIBLE : textOf(found.spec)
+    return found === undefined ? IMPOSSIBLE : textOf([whoseTokens(found.spec), audience])
   }
   const sent = new Map<string, { what: string; isMember: boolean }>()
   const logins = new Map<string, string>()
@@ -376,7 +382,11 @@ export function observe(objects: Iterable<Manifest>): Observed {
     const isKnown = incoming.reason === null
     logins.set(
       server,
-      incoming.type === 'anonymous' ? OPEN : isKnown ? login(incoming.oidcConfig) : IMPOSSIBLE,
+      incoming.type === 'anonymous'
+        ? OPEN
+        : isKnown
+          ? login(incoming.oidcConfig, incoming.audience)
+          : IMPOSSIBLE,
     )
     for (const { kind, name: workload, credentials, config, type, token, provider } of backends) {
       const isMember = kind !== null
@@ -390,7 +400,7 @@ export function observe(objects: Iterable<Manifest>): Observed {
     if (!['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'].includes(kind)) continue
     const who = `${kind} ${metadata.namespace}/${metadata.name}`
     const { oidcConfigRef, externalAuthConfigRef } = spec as WorkloadSpec
-    logins.set(who, oidcConfigRef === undefined ? OPEN : login(oidcConfigRef.name))
+    logins.set(who, oidcConfigRef === undefined ? OPEN : login(oidcConfigRef.name, oidcConfigRef.audience))
     addRoles(who, externalAuthConfigRef?.name)
   }
   return { sent, logins, roles }
