@@ -279,9 +279,9 @@ function errorsIn(
   return judgeSubmission(submission, { ...SITUATION, settings, state }).errors.map(findingText)
 }
 
-export function isValid(objects: readonly Manifest[], settings?: Settings): boolean {
+function isValid(objects: readonly Manifest[]): boolean {
   const state = stateOf(objects, READING)
-  return objects.every((object) => errorsIn(object, undefined, object, state, settings).length === 0)
+  return objects.every((object) => errorsIn(object, undefined, object, state).length === 0)
 }
 
 /** What the API server stores of a write, with the defaults of /mutate. */
