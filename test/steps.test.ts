@@ -313,9 +313,9 @@ t.test('random pairs: every step is admitted, and nobody loses or gains access',
 })
 
 t.test('every order is tried: none harms less, and none is admitted where it is said so', (t) => {
-  const counts = compareWithEveryOrder(120, 2, (text) => t.fail(text))
+  const counts = compareWithEveryOrder(60, 3, (text) => t.fail(text))
   t.equal(counts.wrong, 0)
-  t.ok(counts.harm > 5 && counts.refused > 5 && counts.tooMany < 5, JSON.stringify(counts))
+  t.ok(counts.harm > 2 && counts.refused > 2 && counts.tooMany < 5, JSON.stringify(counts))
   t.end()
 })
 
