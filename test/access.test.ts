@@ -7,6 +7,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RE2JS } from '@bufbuild/re2'
 import { compareChoices } from '../src/access/difference/compare.ts'
+import { judge } from '../src/library/index.ts'
+import type { Claims } from '../src/access/role/claims.ts'
 import { isTrueFor, roleChoice } from '../src/access/difference/role-choice.ts'
 import { grantsOf } from '../src/access/difference/who.ts'
 import { programOf } from '../src/cel/reason/program.ts'
@@ -176,6 +178,56 @@ void t.test('a candidate that changes nothing is not a change', (t) => {
   t.end()
 })
 
+/** Matchers, each true for one caller that the solver cannot make up. */
+const HARD: readonly (readonly [matcher: string, claims: object])[] = [
+  ['has(claims.act.sub) && claims.act.all(k, !claims.sub.contains(k))', { sub: 'ann', act: { sub: 1 } }],
+  ['has(claims.act.sub) && !claims.act.exists(k, claims.sub.startsWith(k))', { sub: 'ann', act: { sub: 1 } }],
+  ['has(claims.act.sub) && !claims.act.exists(k, k == claims.client)', { client: 'ann', act: { sub: 1 } }],
+  ['has(claims.act.sub) && claims.act.exists(k, k == claims.client)', { client: 'sub', act: { sub: 1 } }],
+  ['claims.act.sub == "x" && claims.act.all(k, k != claims.client)', { client: 'ann', act: { sub: 'x' } }],
+  ['has(claims.act.a) && claims.act.exists_one(k, k != claims.client)', { client: 'x', act: { a: 1 } }],
+  ['claims.sub.matches("^k(?i)+$") && claims.sub == "kk"', { sub: 'kk' }],
+  ['claims.sub.matches("^a(?s){2}$") && claims.sub == "aa"', { sub: 'aa' }],
+]
+
+void t.test('a matcher that is true for somebody is never proved to be false', (t) => {
+  for (const [matcher, claims] of HARD) {
+    for (const generation of GENERATIONS) {
+      const [some, none] = [matcher, 'false'].map((each) => roleChoice(matching(each), generation))
+      if (some === undefined || none === undefined) continue
+      if (some.decide(claims as Claims).access !== role('r0')) t.fail(`${matcher} is not true`)
+      const { changes, undecided } = compareChoices(some, none)
+      t.ok(changes.length + undecided.length > 0, matcher)
+    }
+    const value = { ...matching(matcher), metadata: { name: 'aws' } }
+    const said = judge([value]).findings.map(({ message }) => message)
+    t.notMatch(said.join(), /never true/, matcher)
+  }
+  t.end()
+})
+
+void t.test('what a gateway would evaluate for very long ends at the bound', (t) => {
+  const list = `[${Array.from({ length: 40 }, (_, i) => i).join()}]`
+  const loops = `${list}.all(a, ${list}.all(b, ${list}.all(c, claims.exp * 3.0 - claims.iat > 1.0)))`
+  const budget = new Budget(200_000)
+  const { undecided } = compareChoices(
+    roleChoice(matching(loops), newest),
+    roleChoice(matching('false'), newest),
+    { budget },
+  )
+  t.match(undecided, [{ why: /bound/ }])
+  t.end()
+})
+
+void t.test('each mapping has a cost limit of its own, as at the gateway', (t) => {
+  const loops = 'claims.n.all(a, claims.n.all(b, claims.n.all(c, a + b + c > 0.0)))'
+  const choice = roleChoice(matching(`!${loops}`, loops), newest)
+  const counting = (length: number) => ({ n: Array.from({ length }, () => 1) })
+  t.equal(choice.decide(counting(44)).by, 'roleMappings[1]', 'less than the limit each, more together')
+  t.equal(choice.decide(counting(80)).by, 'fallbackRoleArn', 'more than the limit each')
+  t.end()
+})
+
 interface WhoRow {
   readonly mappings: readonly object[]
   /** For each place of the role `r`: its callers, those that get something else, and an example or why there is none. */
@@ -267,7 +319,7 @@ void t.test('the description of a role is true of exactly the callers that get i
       if (known !== undefined) return known(claims)
       const program = programOf(text, newest.celGo)
       if (typeof program === 'string') throw new Error(`${text}: ${program}`)
-      const test = (each: Value) => isTrueFor(program, each, () => undefined)
+      const test = (each: Value) => isTrueFor(program, each)
       tests.set(text, test)
       return test(claims)
     }
@@ -501,6 +553,19 @@ spec:
         roleArn: arn:aws:iam::123456789012:role/admin
 `
 
+/** Two trusted issuers of one URL, the first of which lets these actors exchange tokens. */
+const ISSUERS = (actors: string) => `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: server }
+spec:
+  type: embeddedAuthServer
+  embeddedAuthServer:
+    issuer: https://auth.example.com
+    trustedIssuers:
+      - { name: a, issuerUrl: https://idp.example.com, allowedActors: [${actors}] }
+      - { name: b, issuerUrl: https://idp.example.com, allowedActors: [other] }
+`
+
 void t.test('the command', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'access-'))
   t.teardown(() => rm(cwd, { recursive: true }))
@@ -509,6 +574,9 @@ void t.test('the command', async (t) => {
   await writeFile(join(cwd, 'old.yaml'), old)
   await writeFile(join(cwd, 'new.yaml'), now)
   await writeFile(join(cwd, 'bob.json'), '{"sub":"bob"}')
+  await writeFile(join(cwd, 'smile.yaml'), now.replace('role/admin', 'role/😀'))
+  await writeFile(join(cwd, 'issuers.yaml'), ISSUERS('ci'))
+  await writeFile(join(cwd, 'more-issuers.yaml'), ISSUERS('ci, deploy'))
   await writeFile(join(cwd, 'other.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
   const run = (...args: string[]) => runCli(['access', ...args], { cwd })
   const rows: readonly (readonly [args: readonly string[], status: number, said: RegExp])[] = [
@@ -535,6 +603,13 @@ void t.test('the command', async (t) => {
     ],
     [['old.yaml', 'new.yaml', '--claims', 'bob.json'], 0, /moves: arn\S+admin/],
     [['old.yaml', 'new.yaml', '--claims', 'none.json'], 3, /^$/],
+    [['old.yaml', 'new.yaml', '--claims', 'bob.json', '--deny-new', '*'], 2, /^$/],
+    [
+      ['issuers.yaml', 'more-issuers.yaml'],
+      0,
+      /gains: exchange[^]*before: no exchange[^]*1 of 2 configurations/,
+    ],
+    [['old.yaml', 'smile.yaml', '--deny-new', '*😀'], 1, /^denied/m],
     [
       ['--who', '*:role/admin', 'old.yaml'],
       0,
@@ -572,7 +647,7 @@ void t.test('the command', async (t) => {
   t.match(JSON.parse(stdout), {
     compared: 1,
     verdict: 'different',
-    differences: [{ changes: [{ witness: { sub: 'bob' }, releases: 'all' }], undecided: [] }],
+    differences: [{ changes: [{ example: { sub: 'bob' }, releases: 'all' }], undecided: [] }],
   })
   const sarif = JSON.parse(
     (await run('old.yaml', 'new.yaml', '--output', 'sarif', '--deny-new', '*admin')).stdout,

@@ -39,6 +39,7 @@ export class RandomConfigs {
       'claims.g',
       'claims.g',
       'claims.n',
+      'claims.m',
       'claims.m.s',
       'claims["s"]',
       'claims.g[0]',
@@ -55,7 +56,7 @@ export class RandomConfigs {
       () => `${value}.${this.#pick(['startsWith', 'endsWith', 'contains'])}(${text})`,
       () => `${text}.${this.#pick(['startsWith', 'endsWith', 'contains'])}(${value})`,
       () =>
-        `${value}.matches(${this.#pick(['"^a"', '"b$"', '"^[ab]?$"', '"a+b*"', '"^(a|b)b*$"', '"(?i)A"'])})`,
+        `${value}.matches(${this.#pick(['"^a"', '"b$"', '"^[ab]?$"', '"a+b*"', '"^(a|b)b*$"', '"(?i)A"', '"^a(?i)+B?$"'])})`,
       () => `${value} in [${text}, ${this.#text()}]`,
       () => `${value} ${compare} ${text}`,
       () => `${value} ${compare} ${this.#number()}`,
@@ -87,7 +88,10 @@ export class RandomConfigs {
       () => `has(${this.#pick(['claims.s', 'claims.g', 'claims.n', 'claims.m', 'claims.m.s'])})`,
       () => `${this.#pick(['"s"', '"g"', '"n"', '"m"'])} in claims`,
       () => this.#path(),
-      () => `["a", "b"].${this.#pick(['exists', 'all', 'exists_one'])}(w, w in claims.g)`,
+      () => `has(claims.m.s) && ${this.#loop('claims.m', 0)}`,
+      () =>
+        `has(claims.m.s) && claims.m.${this.#pick(['exists', 'all'])}(k, k ${this.#pick(['==', '!='])} claims.s)`,
+      (): string => `["a", "b"].${this.#pick(['exists', 'all', 'exists_one'])}(w, w in claims.g)`,
       () => `(has(claims.s) ? claims.s : "a") == ${this.#text()}`,
       () => `claims.s + ${this.#pick(['"a"', 'claims.m.s', 'claims.s', '"" + claims.n'])} == ${this.#text()}`,
       () => `${this.#text()} in claims.g + ${this.#pick(['["a"]', 'claims.m.s', '[claims.s, 1]'])}`,
@@ -204,7 +208,7 @@ const LISTS = [
   ['a', 'b', 'c'],
   ['a', 'a', 'b'],
 ]
-const MAPS = [{}, { s: 'a' }, { s: 'b' }, { s: ['a'] }, { a: 1 }, { a: 1, b: 2 }]
+const MAPS = [{}, { s: 'a' }, { s: 'b' }, { s: ['a'] }, { a: 1 }, { a: 1, b: 2 }, { s: 'a', b: 2 }]
 const ANYTHING = [undefined, null, true, false, ...TEXTS, ...NUMBERS, ...LISTS, ...MAPS]
 
 /** All callers of the small universe in which one or two claims vary at a time, and many in which all do. */

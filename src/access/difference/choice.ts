@@ -1,5 +1,5 @@
 import type { Claims } from '../role/claims.ts'
-import type { Literal } from '../../cel/reason/solver.ts'
+import type { Budget, Literal } from '../../cel/reason/solver.ts'
 import type { World } from '../../cel/reason/world.ts'
 
 /** What a caller gets. */
@@ -30,8 +30,8 @@ export interface Way extends Outcome {
 export interface Choice {
   /** The alternatives in the order tried; everyone satisfies the last one. */
   ways(world: World): readonly Way[]
-  /** What the claims get, evaluated as the gateway does. */
-  decide(claims: Claims): Outcome
+  /** What the claims get, evaluated as the gateway does. Throws OutOfBudget. */
+  decide(claims: Claims, budget?: Budget): Outcome
 }
 
 /** A condition that is not made smaller. */

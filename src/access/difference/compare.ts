@@ -4,7 +4,7 @@ import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
 import { shrink } from './shrink.ts'
-import { samples } from './samples.ts'
+import { sampled, whyNotDecided } from './samples.ts'
 
 /** A caller for whom the old and the new state choose differently. */
 export interface Change {
@@ -34,8 +34,6 @@ export const COMPARISON = 6_000_000
 const MOST_PAIRS = 60
 /** Witnesses that are made as small as they can be; the others are as they were found. */
 const MOST_SHRUNK = 40
-/** Callers that are tried at random where a question is not decided. */
-export const MOST_SAMPLES = 3_000
 
 /**
  * Who gets what differently. Every change has a witness that both sides were evaluated for; without changes and undecided
@@ -98,10 +96,10 @@ class Search {
       })),
     )
     this.#answer(questions.filter(({ access, when }) => access !== '' && when !== world.false))
-    this.#others(before, after)
+    this.#findMorePairs(before, after)
   }
 
-  /** One question after the other; after each without a caller, and first of all, the open ones at once. */
+  /** Asks all open questions at once, then one by one; after one without a caller, those that are left at once again. */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
     for (const question of questions) {
@@ -110,7 +108,7 @@ class Search {
     }
   }
 
-  /** Whether no question is open: it is proved that nobody is the answer to one. */
+  /** Whether it is proved that no caller answers a question that is open. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))
@@ -127,10 +125,14 @@ class Search {
   #answerOne(question: Question): boolean {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
-    if (this.#witness([question.when], holds) || this.#sample(holds)) return this.#changes.size > size
-    const { access, question: asked } = question
-    this.#undecided.push({ access, question: asked, why: this.#reason() })
-    return false
+    if (this.#witness([question.when], holds)) return this.#changes.size > size
+    const caller = sampled(this.#world, holds)
+    if (caller !== undefined) this.#keep(caller)
+    else {
+      const { access, question: asked } = question
+      this.#undecided.push({ access, question: asked, why: whyNotDecided(this.#world) })
+    }
+    return caller !== undefined
   }
 
   #isAnswered({ access, question }: Question): boolean {
@@ -138,7 +140,7 @@ class Search {
   }
 
   /** Looks for further pairs of an old and a new access. */
-  #others(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
+  #findMorePairs(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
     const world = this.#world
     const blocked = new Set<string>()
     const differs = world.variable()
@@ -182,7 +184,12 @@ class Search {
   #change(claims: Claims): Change {
     const known = this.#tried.get(claims)
     if (known !== undefined) return known
-    const change = { old: this.#old.decide(claims), new: this.#new.decide(claims), witness: claims }
+    const { budget } = this.#world
+    const change = {
+      old: this.#old.decide(claims, budget),
+      new: this.#new.decide(claims, budget),
+      witness: claims,
+    }
     this.#tried.set(claims, change)
     return change
   }
@@ -196,25 +203,6 @@ class Search {
     this.#changes.set(pair, this.#change(witness))
     this.#answered.gains.add(change.new.access)
     this.#answered.loses.add(change.old.access)
-  }
-
-  /** Whether a caller that was tried at random answers the question with yes. */
-  #sample(holds: (claims: Claims) => boolean): boolean {
-    for (const claims of samples(this.#world, MOST_SAMPLES)) {
-      this.#world.budget.spend(20)
-      if (!holds(claims)) continue
-      this.#keep(claims)
-      return true
-    }
-    return false
-  }
-
-  #reason(): string {
-    const { guesses } = this.#world
-    const [first] = guesses
-    if (first === undefined) return 'the combination of its conditions is too large'
-    const others = guesses.length === 1 ? '' : ` and ${guesses.length - 1} more`
-    return `not every claim can be tried for ${first.text}${others}`
   }
 }
 

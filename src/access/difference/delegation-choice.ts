@@ -2,7 +2,7 @@ import { fromJson } from '../../cel/evaluate/values.ts'
 import { isText } from '../../cel/reason/texts.ts'
 import type { World } from '../../cel/reason/world.ts'
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
-import { bounded, LIMITS } from '../role/matcher.ts'
+import type { Budget } from '../../cel/reason/solver.ts'
 import { programOf } from '../../cel/reason/program.ts'
 import type { RoleSelection } from '../role/releases.ts'
 import { type Choice, everyone, NOTHING, type Way, whole } from './choice.ts'
@@ -57,13 +57,12 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
       { by: 'neither allowedActors nor actorMatcher', condition: everyone(world) },
     ]
   }
-  const decide = (claims: Claims) => {
+  const decide = (claims: Claims, budget?: Budget) => {
     if (claims.may_act !== undefined && claims.may_act !== null)
       return allowMayAct === true ? { access: named, by: 'allowMayAct' } : { by: 'allowMayAct is not true' }
     const actor = Object.hasOwn(claims, name) ? claims[name] : undefined
     if (typeof actor === 'string' && actors.includes(actor)) return { access: exchange, by: 'allowedActors' }
-    const spend = bounded(LIMITS, Infinity, () => 0)
-    return program !== undefined && isTrueFor(program, fromJson(claims), spend)
+    return program !== undefined && isTrueFor(program, fromJson(claims), budget)
       ? { access: exchange, by: 'actorMatcher' }
       : { by: 'neither allowedActors nor actorMatcher' }
   }

@@ -85,12 +85,22 @@ function issuerPolicies(
   const urls = new Map(
     issuers.flatMap((each): [unknown, unknown][] => (isObject(each) ? [[each.name, each.issuerUrl]] : [])),
   )
-  return [
+  return numbered([
     ...issuers.flatMap((each, i) => (isObject(each) ? policyPart(each, each.issuerUrl, [...at, i]) : [])),
     ...policies.flatMap((each, i) =>
       isObject(each) ? policyPart(each, urls.get(each.issuerRef), [...place, i]) : [],
     ),
-  ]
+  ])
+}
+
+/** With a key of its own for each, also where several are about one issuer. */
+function numbered(parts: readonly Part[]): Part[] {
+  const seen = new Map<string, number>()
+  return parts.map((part) => {
+    const before = seen.get(part.key) ?? 0
+    seen.set(part.key, before + 1)
+    return before === 0 ? part : { ...part, key: `${part.key} ${before}` }
+  })
 }
 
 function policyPart(

@@ -1,11 +1,11 @@
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
-import { fromJson, type Spend, type Value } from '../../cel/evaluate/values.ts'
-import type { Literal } from '../../cel/reason/solver.ts'
+import { fromJson, type Value } from '../../cel/evaluate/values.ts'
+import type { Budget, Literal } from '../../cel/reason/solver.ts'
 import type { World } from '../../cel/reason/world.ts'
 import { hasInClaim } from '../../kinds/mcp-external-auth-config/proofs.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
-import { configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
+import { claimOutcome, configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
 import { bounded, LIMITS, Stopped } from '../role/matcher.ts'
 import { type Program, programOf } from '../../cel/reason/program.ts'
 import type { RoleSelection } from '../role/releases.ts'
@@ -73,7 +73,7 @@ export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   const read = readMappings(value, selection)
   return {
     ways: (world) => waysOf(world, read, selection),
-    decide: (claims) => decide(claims, read, selection),
+    decide: (claims, budget) => decide(claims, read, { selection, budget }),
   }
 }
 
@@ -97,12 +97,12 @@ function waysOf(world: World, read: ReadMappings, selection: RoleSelection): rea
   ]
 }
 
-const rolesOf = ({ roleClaim }: ReadMappings): string => claimPath(roleClaim)
-const closedBy = (read: ReadMappings): string =>
+const rolesOf = ({ roleClaim }: Pick<ReadMappings, 'roleClaim'>): string => claimPath(roleClaim)
+const closedBy = (read: Pick<ReadMappings, 'roleClaim'>): string =>
   `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
 
 /** What callers get whom no mapping takes. */
-const restOf = ({ fallback }: ReadMappings): Outcome =>
+const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
   fallback === undefined
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
     : { access: fallback, by: 'fallbackRoleArn' }
@@ -130,50 +130,44 @@ function closedOf(world: World, { mappings, roleClaim }: ReadMappings, selection
   return world.and(-forms.absent, -forms.string, -forms.list)
 }
 
-function decide(claims: Claims, read: ReadMappings, selection: RoleSelection): Outcome {
-  const { mappings, refused, roleClaim } = read
+function decide(
+  claims: Claims,
+  { mappings, refused, ...read }: ReadMappings,
+  { selection, budget }: Deciding,
+): Outcome {
   if (refused !== undefined) return { by: refused }
   const value = fromJson(claims)
-  const spend = bounded(LIMITS, Infinity, () => 0)
+  const { roleClaim } = read
+  let isClosed = false
   for (const mapping of mappings) {
-    if (matches(mapping, claims, value, { roleClaim, selection, spend }))
-      return { access: mapping.roleArn, by: placeOf(mapping) }
+    const { claim, program } = mapping
+    if (program !== undefined && isTrueFor(program, value, budget)) return outcomeOf(mapping)
+    if (program !== undefined || claim === undefined) continue
+    const { outcome } = claimOutcome(claim, { selection, roleClaim, claims })
+    if (outcome === 'match') return outcomeOf(mapping)
+    isClosed ||= outcome === 'failsClosed'
   }
-  return isClosed(claims, read, selection) ? { by: closedBy(read) } : restOf(read)
+  return isClosed ? { by: closedBy(read) } : restOf(read)
 }
 
-interface Lookup {
-  readonly roleClaim: string
+interface Deciding {
   readonly selection: RoleSelection
-  readonly spend: Spend
+  readonly budget: Budget | undefined
 }
 
-function matches(
-  { claim, program }: ReadMapping,
-  claims: Claims,
-  value: Value,
-  { roleClaim, selection, spend }: Lookup,
-): boolean {
-  if (program !== undefined) return isTrueFor(program, value, spend)
-  if (claim === undefined) return false
-  const holder = Object.hasOwn(claims, roleClaim) ? claims[roleClaim] : undefined
-  if (Array.isArray(holder)) return holder.includes(claim)
-  if (selection.roleClaim === 'asList') return holder === claim
-  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, claim)
-}
+const outcomeOf = (mapping: ReadMapping): Outcome => ({ access: mapping.roleArn, by: placeOf(mapping) })
 
-/** Whether the matcher is true; a failure and a value that is not a bool are not. */
-export function isTrueFor(program: Program, claims: Value, spend: Spend): boolean {
+/** Whether the matcher is true; a failure and a value that is not a bool are not. Throws OutOfBudget. */
+export function isTrueFor(program: Program, claims: Value, budget?: Budget): boolean {
+  const within = bounded(LIMITS, Infinity, () => 0)
+  const spend = (cost: number) => {
+    within(cost)
+    budget?.spend(cost / 4)
+  }
   try {
     return evaluate(program.expr, { ...program, claims, spend }) === true
   } catch (error) {
     if (error instanceof Stopped) return false
     throw error
   }
-}
-
-function isClosed(claims: Claims, { mappings, roleClaim }: ReadMappings, selection: RoleSelection): boolean {
-  if (selection.roleClaim !== 'asList' || mappings.every(({ claim }) => claim === undefined)) return false
-  const holder = claims[roleClaim]
-  return Object.hasOwn(claims, roleClaim) && !Array.isArray(holder) && typeof holder !== 'string'
 }

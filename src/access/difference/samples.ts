@@ -3,8 +3,28 @@ import { NUMBERS, numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
+/** Callers that are tried at random where a question is not decided. */
+const MOST_SAMPLES = 3_000
+
+/** The first caller of which that holds, of many that are tried at random. Throws OutOfBudget. */
+export function sampled(world: World, holds: (claims: Claims) => boolean): Claims | undefined {
+  for (const claims of samples(world, MOST_SAMPLES)) {
+    world.budget.spend(20)
+    if (holds(claims)) return claims
+  }
+  return undefined
+}
+
+/** Why a question about the world has no answer. */
+export function whyNotDecided({ guesses }: World): string {
+  const [first] = guesses
+  if (first === undefined) return 'the combination of its conditions is too large'
+  const others = guesses.length === 1 ? '' : ` and ${guesses.length - 1} more`
+  return `not every claim can be tried for ${first.text}${others}`
+}
+
 /** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
-export function* samples(world: World, count: number): Iterable<Claims> {
+function* samples(world: World, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
   const guesses = guessesIn(world)
   const hints = guesses.flatMap((guess) => guess.hints)

@@ -1,4 +1,5 @@
-import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import { withinBudget } from '../../cel/reason/facts.ts'
+import { Budget, type Literal } from '../../cel/reason/solver.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'
@@ -6,8 +7,8 @@ import { type Choice, type Condition, everyone, type Way } from './choice.ts'
 import type { Entry } from './entries.ts'
 import { choiceOf, type ForReleases, grouped } from './states.ts'
 import type { Generation } from '../role/releases.ts'
-import { BOUND, COMPARISON, MOST_SAMPLES } from './compare.ts'
-import { samples } from './samples.ts'
+import { BOUND, COMPARISON } from './compare.ts'
+import { sampled, whyNotDecided } from './samples.ts'
 import { shrink } from './shrink.ts'
 
 /** A place that names an access, and who gets it there. */
@@ -102,7 +103,7 @@ interface Search {
 
 function answerFor({ choice, world, callers }: Search, way: Way, earlier: readonly Way[]): Answer {
   const gets = (claims: Claims) => {
-    const { access, by } = choice.decide(claims)
+    const { access, by } = choice.decide(claims, world.budget)
     return access === way.access && by === way.by
   }
   const somebody = (claims: Claims): Answer => ({ is: 'somebody', example: shrink(claims, gets) })
@@ -120,15 +121,8 @@ function answerFor({ choice, world, callers }: Search, way: Way, earlier: readon
       needed(world, way, taking).map(({ by }) => by),
     )
   }
-  for (const claims of samples(world, MOST_SAMPLES)) {
-    world.budget.spend(20)
-    if (gets(claims)) return somebody(claims)
-  }
-  const [guess] = world.guesses
-  return {
-    is: 'not decided',
-    why: guess === undefined ? BOUND : `not every claim can be tried for ${guess.text}`,
-  }
+  const tried = sampled(world, gets)
+  return tried === undefined ? { is: 'not decided', why: whyNotDecided(world) } : somebody(tried)
 }
 
 /** A claim whose elements are asked for is a list in most tokens. */
@@ -208,14 +202,4 @@ function smallest(world: World, condition: Condition, around: readonly Literal[]
     }
   }
   return found
-}
-
-/** Undefined when the budget of the world is spent. */
-function withinBudget<T>(run: () => T): T | undefined {
-  try {
-    return run()
-  } catch (error) {
-    if (error instanceof OutOfBudget) return undefined
-    throw error
-  }
 }

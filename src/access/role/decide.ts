@@ -167,7 +167,11 @@ function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
   return decided('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
-function claimOutcome(claim: string, { selection, roleClaim, claims }: Caller): Decided {
+/** What a mapping with this `claim` does for the claims. */
+export function claimOutcome(
+  claim: string,
+  { selection, roleClaim, claims }: Omit<Caller, 'evaluationOf'>,
+): Decided {
   const name = filledOr(roleClaim, 'groups')
   const path = claimPath(name)
   if (!Object.hasOwn(claims, name)) return decided('skipped', `there is no ${path}`)

@@ -29,9 +29,13 @@ export const isTrueWithoutClaims = (program: Program, steps: number): boolean =>
   ) ?? false
 
 /** Undefined where more steps are needed. */
-export function withinSteps<T>(steps: number, run: (budget: Budget) => T): T | undefined {
+export const withinSteps = <T>(steps: number, run: (budget: Budget) => T): T | undefined =>
+  withinBudget(() => run(new Budget(steps)))
+
+/** Undefined where a budget is spent. */
+export function withinBudget<T>(run: () => T): T | undefined {
   try {
-    return run(new Budget(steps))
+    return run()
   } catch (error) {
     if (error instanceof OutOfBudget) return undefined
     throw error

@@ -8,6 +8,7 @@ import {
   FORMS,
   type Found,
   type Guess,
+  type KeyFact,
   type ListPlace,
   type Place,
   type World,
@@ -228,7 +229,7 @@ class Model {
     const present = named.filter(({ part }) => this.#formOf(part) !== 'absent')
     const none = counts.filter(({ literal, least }) => least === 1 && !this.#world.isTrue(literal))
     for (const { key, part } of present) {
-      for (const { literal } of none.filter(({ of }) => this.#holdsFor(keys, key, of))) {
+      for (const { literal } of none.filter(({ of }) => this.#factOf(keys, key, of) === 'always')) {
         lemmas.push({ clause: [-place.forms.map, literal, part.forms.absent], proved: true })
       }
     }
@@ -236,8 +237,9 @@ class Model {
     if (counts.every(({ of }) => of === keys.elements.true))
       return this.#anyKeys(place, counts, present.length, lemmas)
     const further: Found[] = []
+    const mayHold = (key: string, of: Literal) => this.#factOf(keys, key, of) !== 'never'
     const countOf = (of: Literal) =>
-      present.filter(({ key }) => this.#holdsFor(keys, key, of)).length +
+      present.filter(({ key }) => mayHold(key, of)).length +
       further.filter(({ satisfies }) => satisfies.has(of)).length
     const is = (key: string) => keys.elements.text(keys.elements.root, isText(key))
     for (const { literal, least, of } of counts) {
@@ -253,7 +255,7 @@ class Model {
           continue
         }
         const isProved = found !== undefined && least === 1 && further.length === 0
-        const absent = named.filter((each) => !present.includes(each) && this.#holdsFor(keys, each.key, of))
+        const absent = named.filter((each) => !present.includes(each) && mayHold(each.key, of))
         const clause = isProved
           ? [-place.forms.map, -literal, ...found.clause, ...absent.map(({ part }) => -part.forms.absent)]
           : this.#differs(place)
@@ -261,11 +263,14 @@ class Model {
         return []
       }
     }
+    const holding = (of: Literal) => present.filter(({ key }) => this.#factOf(keys, key, of) === 'always')
     const tooMany = counts.find(
-      ({ literal, least, of }) => !this.#world.isTrue(literal) && countOf(of) >= least,
+      ({ literal, least, of }) =>
+        !this.#world.isTrue(literal) &&
+        holding(of).length + further.filter(({ satisfies }) => satisfies.has(of)).length >= least,
     )
     if (tooMany !== undefined) {
-      const those = present.filter(({ key }) => this.#holdsFor(keys, key, tooMany.of))
+      const those = holding(tooMany.of)
       const isProved = those.length >= tooMany.least
       const clause = isProved
         ? [-place.forms.map, tooMany.literal, ...those.map(({ part }) => part.forms.absent)]
@@ -289,15 +294,21 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether a literal about a key holds for this one. */
-  #holdsFor({ elements, held }: ListPlace, key: string, of: Literal): boolean {
-    if (of === elements.true) return true
+  /** Whether a literal about a key holds for this one; `open` where that depends on what is not understood. */
+  #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
+    if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
-    const known = held.get(asked)
+    const known = facts.get(asked)
     if (known !== undefined) return known
-    const answer = solve(elements, [elements.text(elements.root, isText(key)), of])
-    held.set(asked, answer.is === 'possible')
-    return answer.is === 'possible'
+    const isKey = elements.text(elements.root, isText(key))
+    const fact =
+      solve(elements, [isKey, of]).is === 'impossible'
+        ? 'never'
+        : solve(elements, [isKey, -of]).is === 'impossible'
+          ? 'always'
+          : 'open'
+    facts.set(asked, fact)
+    return fact
   }
 
   #itemsAt(place: Place, lemmas: Lemma[]): unknown {

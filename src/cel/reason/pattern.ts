@@ -184,6 +184,8 @@ class PatternReader {
   #sequence(): Tree {
     const parts: Tree[] = []
     while (!['', '|', ')'].includes(this.#peek())) {
+      // After flags such as `(?i)`, RE2 repeats what stands before them.
+      if (this.#bounds() !== undefined) throw new Unread('a repetition of nothing')
       const part = this.#part()
       if (part !== undefined) parts.push(this.#repeated(part))
     }

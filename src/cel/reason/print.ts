@@ -46,9 +46,11 @@ function unwrapped(expr: Expr): string {
     case 'ident':
       return `${expr.absolute ? '.' : ''}${expr.name}`
     case 'select': {
-      const field = /^[A-Za-z_]\w*$/.test(expr.field) ? `.${expr.field}` : `[${JSON.stringify(expr.field)}]`
-      const path = `${print(expr.operand, ATOM)}${expr.testOnly ? `.${expr.field}` : field}`
-      return expr.testOnly ? `has(${path})` : path
+      const { field, testOnly } = expr
+      const operand = print(expr.operand, ATOM)
+      const isPlain = /^[A-Za-z_]\w*$/.test(field)
+      if (testOnly) return `has(${operand}.${isPlain ? field : `\`${field}\``})`
+      return `${operand}${isPlain ? `.${field}` : `[${JSON.stringify(field)}]`}`
     }
     case 'call':
       return callText(expr)
@@ -67,7 +69,7 @@ function literal(expr: Expr & { readonly kind: 'literal' }): string {
   if (expr.type === 'string') return JSON.stringify(expr.value)
   if (expr.type === 'bytes') return 'b"…"'
   if (expr.type === 'uint') return `${expr.value}u`
-  if (expr.type === 'double' && Number.isInteger(expr.value)) return `${expr.value}.0`
+  if (expr.type === 'double' && /^-?\d+$/.test(String(expr.value))) return `${expr.value}.0`
   return String(expr.value)
 }
 

@@ -230,6 +230,9 @@ export function passes(test: TextTest, text: string): boolean {
   return test.accepts(state)
 }
 
+/** Steps to put so many tests to a text. */
+export const workOf = (tests: number, text: string): number => tests * (1 + text.length / 16)
+
 export interface Wanted {
   readonly test: TextTest
   readonly answer: boolean
@@ -251,14 +254,14 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
   if (pinned?.test.only !== undefined) {
     const { only } = pinned.test
+    budget.spend(workOf(wanted.length, only))
     const others = wanted.filter(({ test, answer }) => passes(test, only) !== answer)
-    budget.spend(wanted.length)
     return others.length === 0 ? { text: only } : { conflicts: others.map((other) => [pinned, other]) }
   }
   const positive = wanted.filter(({ answer }) => answer)
   for (const plain of PLAIN) {
     const text = positive.reduce((rest, { test }) => test.hint(rest), plain)
-    budget.spend(wanted.length * 2)
+    budget.spend(workOf(wanted.length, text))
     if (wanted.every(({ test, answer }) => passes(test, text) === answer)) return { text }
   }
   const used = [...positive]
@@ -266,6 +269,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
     const text = shortest(used, budget)
     if (text === null) return { conflicts: [leastConflict(used, budget)] }
     if (text === undefined) return undefined
+    budget.spend(workOf(wanted.length, text))
     const violated = wanted.filter(({ test, answer }) => passes(test, text) !== answer)
     if (violated.length === 0) return { text }
     used.push(...violated.slice(0, 4))

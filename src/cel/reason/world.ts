@@ -1,6 +1,6 @@
 import type { Bound } from './bounds.ts'
 import { type Budget, type Literal, Solver } from './solver.ts'
-import { passes, type TextTest } from './texts.ts'
+import { passes, type TextTest, workOf } from './texts.ts'
 
 /** The forms that a claim can have; a boolean is two of them. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
@@ -30,9 +30,12 @@ export interface ListPlace {
   readonly elements: World
   readonly counts: Map<string, Count>
   found: Found[]
-  /** Whether a literal holds for a key. */
-  readonly held: Map<string, boolean>
+  /** What is known of literals about keys, by literal and key. */
+  readonly facts: Map<string, KeyFact>
 }
+
+/** Whether a literal holds for a key. */
+export type KeyFact = 'always' | 'never' | 'open'
 
 export interface Count {
   readonly literal: Literal
@@ -190,7 +193,7 @@ export class World {
     test: TextTest,
     other: { readonly literal: Literal; readonly test: TextTest },
   ): void {
-    this.budget.spend(1)
+    this.budget.spend(workOf(1, test.only ?? other.test.only ?? ''))
     if (test.only !== undefined && other.test.only !== undefined) return
     if (test.only !== undefined)
       this.#solver.clause([-literal, passes(other.test, test.only) ? other.literal : -other.literal])
@@ -226,7 +229,12 @@ export class World {
 
   #manyAt(place: Place, over: Over): ListPlace {
     const forms = over === 'keys' ? (['string'] as const) : FORMS.filter((form) => form !== 'absent')
-    place[over] ??= { elements: new World(this.budget, forms), counts: new Map(), found: [], held: new Map() }
+    place[over] ??= {
+      elements: new World(this.budget, forms),
+      counts: new Map(),
+      found: [],
+      facts: new Map(),
+    }
     return place[over]
   }
 
@@ -237,7 +245,7 @@ export class World {
 
   /** Whether at least so many elements of the list at the place, or keys of the map, satisfy a literal of their world. */
   atLeast(place: Place, least: number, of: Literal, over: Over = 'list'): Literal {
-    const { elements, counts, held } = this.#manyAt(place, over)
+    const { elements, counts, facts } = this.#manyAt(place, over)
     if (least <= 0) return this.true
     if (of === elements.false) return this.false
     const known = counts.get(`${least} ${of}`)
@@ -251,7 +259,7 @@ export class World {
         this.#solver.clause([-literal, other.literal])
     }
     counts.set(`${least} ${of}`, { literal, least, of })
-    place[over] = { elements, counts, found: [], held }
+    place[over] = { elements, counts, found: [], facts }
     return literal
   }
 

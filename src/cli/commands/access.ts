@@ -36,6 +36,8 @@ export { ACCESS_FLAGS } from './access/flags.ts'
 export async function access(args: readonly string[], environment: Environment): Promise<number> {
   const { values: flags, positionals } = readFlags(ACCESS_FLAGS, args, environment)
   needCluster(flags.cluster, args, ['kubeconfig'])
+  if (flags['deny-new'].length > 0 && flags.claims.length > 0)
+    throw new UsageError('--deny-new is about all callers: leave --claims out')
   if (flags.who.length > 0) return forRoles(positionals, flags, environment)
   const states = flags.cluster
     ? await overCluster(positionals, flags, environment)
@@ -158,7 +160,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       ...gained.filter(isDenied).map((name) => ({ entry, access: name, isProved: true })),
       ...open
         .filter(({ access: name }) => (name === '' ? patterns.length > 0 : isDenied(name)))
-        .map(({ access: name }) => ({ entry, access: name || 'another role', isProved: false })),
+        .map(({ access: name }) => ({ entry, access: name, isProved: false })),
     ]
   })
   return [

@@ -15,6 +15,7 @@ import { visible } from './visible.ts'
 /** An access that somebody newly gets, or may get, although `--deny-new` denies it. */
 export interface Denied {
   readonly entry: Entry
+  /** Empty where it is not decided for any. */
   readonly access: string
   readonly isProved: boolean
 }
@@ -37,9 +38,11 @@ function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome
 }
 
 export const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
-export const NONE = 'no role'
-const accessName = ({ access }: Outcome): string => access ?? NONE
-const outcomeText = (outcome: Outcome): string => `${accessName(outcome)} (${outcome.by})`
+/** What callers have who get nothing by this part: a configuration gives roles, a policy exchanges tokens. */
+export const noneOf = ({ key }: Entry): string => (key === 'awsSts' ? 'no role' : 'no exchange')
+const accessName = (entry: Entry, { access }: Outcome): string => access ?? noneOf(entry)
+const outcomeText = (entry: Entry, outcome: Outcome): string =>
+  `${accessName(entry, outcome)} (${outcome.by})`
 export const claimsText = (claims: Claims): string => JSON.stringify(claims)
 
 const isSame = ({ changes, undecided }: PartDifference): boolean => changes.length + undecided.length === 0
@@ -63,11 +66,11 @@ function partLines(difference: PartDifference): string[] {
   return [
     `${nameOf(entry)}: ${entryPath(entry)}${state}`,
     ...changes.flatMap((change) => [
-      `  ${wayOf(change)}: ${outcomeText(change.new)}${inReleases(change)}`,
-      `    before: ${outcomeText(change.old)}`,
+      `  ${wayOf(change)}: ${outcomeText(entry, change.new)}${inReleases(change)}`,
+      `    before: ${outcomeText(entry, change.old)}`,
       `    example: ${claimsText(change.witness)}`,
     ]),
-    ...(more ? ['  more callers change between these accesses in other ways'] : []),
+    ...(more ? [`  ${MORE}`] : []),
     ...undecided.map((each) => `  not decided: ${undecidedText(each)}${inReleases(each)}`),
     '',
   ]
@@ -81,21 +84,20 @@ function undecidedText({ access, question, why }: Undecided): string {
   return `${subject}: ${why}`
 }
 
+const MORE = 'not decided: whether callers also move between these in other ways'
+
 const QUESTIONS = { gains: 'newly gets', loses: 'no longer gets' } as const
 
 const deniedText = ({ entry, access, isProved }: Denied): string =>
   isProved
     ? `denied: ${nameOf(entry)}: somebody newly gets ${access}`
-    : `denied: ${nameOf(entry)}: it is not decided whether somebody newly gets ${access}`
+    : `denied: ${nameOf(entry)}: it is not decided whether somebody newly gets ${access || 'another role'}`
 
 function summary({ compared, differences }: AccessReport): string {
-  const different = new Set(
-    differences.filter(({ changes }) => changes.length > 0).map((each) => nameOf(entryOf(each))),
-  )
+  const different = differences.filter(({ changes }) => changes.length > 0).length
   const open = differences.filter(({ undecided }) => undecided.length > 0).length
   if (compared === 0) return 'nothing decides access by claims here'
-  if (different.size > 0)
-    return `access differs in ${different.size} of ${counted(compared, 'configuration')}`
+  if (different > 0) return `access differs in ${different} of ${counted(compared, 'configuration')}`
   return open > 0
     ? `no difference was found, but not everything is decided`
     : `no difference for any caller, proved for ${counted(compared, 'configuration')}`
@@ -119,7 +121,9 @@ function partMarkdown(difference: PartDifference): string[] {
   const rows = changes.map((change) =>
     [
       `${wayOf(change)}${cell(inReleases(change))}`,
-      ...[change.old, change.new].map((outcome) => `${code(accessName(outcome))}<br>${cell(outcome.by)}`),
+      ...[change.old, change.new].map(
+        (outcome) => `${code(accessName(entry, outcome))}<br>${cell(outcome.by)}`,
+      ),
       code(claimsText(change.witness)),
     ].join(' | '),
   )
@@ -134,7 +138,7 @@ function partMarkdown(difference: PartDifference): string[] {
           ...rows.map((row) => `| ${row} |`),
           '',
         ]),
-    ...(more ? ['More callers change between these accesses in other ways.', ''] : []),
+    ...(more ? [`- ${MORE}`, ''] : []),
     ...undecided.map((each) => `- not decided: ${cell(undecidedText(each) + inReleases(each))}`),
     ...(undecided.length === 0 ? [] : ['']),
   ]
@@ -154,6 +158,7 @@ export function code(text: string): string {
 export function accessJson(report: AccessReport): string {
   const { compared, differences, denied, unread } = report
   return json({
+    version: 1,
     compared,
     verdict: verdictOf(report),
     differences: differences.map((difference) => {
@@ -164,7 +169,7 @@ export function accessJson(report: AccessReport): string {
           change: wayOf(change),
           old: outcomeJson(change.old),
           new: outcomeJson(change.new),
-          witness: change.witness,
+          example: change.witness,
           releases: change.releases,
         })),
         more,
@@ -174,7 +179,11 @@ export function accessJson(report: AccessReport): string {
         })),
       }
     }),
-    denied: denied.map(({ entry, access, isProved }) => ({ ...subjectOf(entry), access, proved: isProved })),
+    denied: denied.map(({ entry, access, isProved }) => ({
+      ...subjectOf(entry),
+      access: access || null,
+      proved: isProved,
+    })),
     unread,
   })
 }
@@ -219,13 +228,13 @@ export function accessFindings(
     return [
       ...difference.changes.map((change) =>
         finding(
-          `a caller ${WAYS[wayOf(change)]} ${outcomeText(change.new)}, before: ${outcomeText(change.old)}; example: ${claimsText(change.witness)}${inReleases(change)}`,
+          `a caller ${WAYS[wayOf(change)]} ${outcomeText(entry, change.new)}, before: ${outcomeText(entry, change.old)}; example: ${claimsText(change.witness)}${inReleases(change)}`,
           change.new.access,
           wayOf(change),
         ),
       ),
       ...difference.undecided.map((each) =>
-        finding(`not decided: ${undecidedText(each)}`, each.access, undefined),
+        finding(`not decided: ${undecidedText(each)}${inReleases(each)}`, each.access, undefined),
       ),
     ]
   })
@@ -240,8 +249,8 @@ export function callersText(
   const lines = callers.flatMap(({ file, outcomes }) => [
     `${oneLine(file)}:`,
     ...outcomes.flatMap((each) => {
-      const before = outcomeText(each.oldOutcome)
-      const after = outcomeText(each.newOutcome)
+      const before = outcomeText(entryOf(each), each.oldOutcome)
+      const after = outcomeText(entryOf(each), each.newOutcome)
       return [
         `  ${nameOf(entryOf(each))}: ${entryPath(entryOf(each))}${inReleases(each)}`,
         ...(each.oldOutcome.access === each.newOutcome.access
@@ -261,6 +270,7 @@ export function callersJson(
   unread: readonly Unread[],
 ): string {
   return json({
+    version: 1,
     callers: callers.map(({ file, outcomes }) => ({
       file,
       outcomes: outcomes.map((each) => ({

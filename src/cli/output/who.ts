@@ -1,7 +1,7 @@
 import { type Entry, entryPath } from '../../access/difference/entries.ts'
 import type { ForReleases } from '../../access/difference/states.ts'
 import type { Grant } from '../../access/difference/who.ts'
-import { cell, claimsText, code, inReleases, json, nameOf, NONE, subjectOf } from './access.ts'
+import { cell, claimsText, code, inReleases, json, nameOf, noneOf, subjectOf } from './access.ts'
 import { counted, type Unread } from './report.ts'
 import { visible } from './visible.ts'
 
@@ -43,7 +43,7 @@ function rowLines({ entry, grant }: Row): string[] {
   return [
     place,
     `    callers: ${callersOf(grant)}`,
-    ...listed(grant.except.map(takenText)).map((line) => `    but not: ${line}`),
+    ...listed(grant.except.map((each) => takenText(entry, each))).map((line) => `    but not: ${line}`),
     ...(grant.isMinimal
       ? []
       : ['    perhaps shorter: the search for a shorter description reached its bound']),
@@ -65,8 +65,8 @@ const listed = (lines: readonly string[]): readonly string[] =>
     ? lines
     : [...lines.slice(0, MOST_LISTED - 1), `and ${lines.length - MOST_LISTED + 1} more: see --output json`]
 
-const takenText = ({ callers, by, access }: Grant['except'][number]): string =>
-  access === null ? `${callers} (${NONE})` : `${callers} (${by}: ${access})`
+const takenText = (entry: Entry, { callers, by, access }: Grant['except'][number]): string =>
+  access === null ? `${callers} (${noneOf(entry)})` : `${callers} (${by}: ${access})`
 
 function summary(report: WhoReport): string {
   const { asked, read } = report
@@ -104,16 +104,19 @@ function rowCells({ entry, grant }: Row): string[] {
   return [
     place,
     code(callersOf(grant)),
-    listed(grant.except.map(takenText)).map(code).join('<br>'),
+    listed(grant.except.map((each) => takenText(entry, each)))
+      .map(code)
+      .join('<br>'),
     answer.is === 'somebody' ? code(claimsText(answer.example)) : `not decided: ${cell(answer.why)}`,
   ]
 }
 
 export function whoJson(report: WhoReport): string {
   return json({
+    version: 1,
     asked: report.asked,
-    roles: Array.from(byAccess(report), ([access, rows]) => ({
-      role: access,
+    accesses: Array.from(byAccess(report), ([access, rows]) => ({
+      access,
       places: rows.map(({ entry, grant: { by, callers, except, isMinimal, answer, releases } }) => ({
         ...subjectOf(entry),
         by,

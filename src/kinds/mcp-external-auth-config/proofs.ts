@@ -81,7 +81,9 @@ export interface Taken {
   readonly isSame: boolean
 }
 
-const MOST_KNOWN = 200
+/** Most characters of mappings of which proofs are sought, and lists whose proofs are kept. */
+const LONGEST_LIST = 64 * 1024
+const MOST_KNOWN = 50
 const knownLists = new Map<string, ReadonlyMap<number, Taken>>()
 
 /**
@@ -94,6 +96,7 @@ export function takenByEarlier(
 ): ReadonlyMap<number, Taken> {
   if (mappings.length > MOST_MAPPINGS) return NOTHING
   const key = JSON.stringify([roleClaim, mappings])
+  if (key.length > LONGEST_LIST) return NOTHING
   const known = knownLists.get(key)
   if (known !== undefined) return known
   if (knownLists.size >= MOST_KNOWN) knownLists.clear()

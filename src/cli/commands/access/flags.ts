@@ -51,7 +51,7 @@ export function fits(patterns: readonly string[]): (name: string) => boolean {
 const pattern = (written: string): RegExp =>
   new RegExp(
     `^${written
-      .replaceAll(/[^*?]/g, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
+      .replaceAll(/[^*?]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
       .replaceAll('*', '.*')
       .replaceAll('?', '.')}$`,
     'su',
