@@ -11,6 +11,8 @@ import t, { type Test } from 'tap'
 import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
 import { problemWithKeys } from '../src/probe/keys.ts'
 import { expectedIssuer, possibleDocuments } from '../src/probe/metadata.ts'
+import { probe, type Target, targetsOf } from '../src/probe/index.ts'
+import type { ask as Ask } from '../src/probe/request.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { PROBE_IDS } from '../src/review/probe-ids.ts'
 import { runCli, spawnCli } from './support/cli.ts'
@@ -265,6 +267,43 @@ const ROWS: readonly Row[] = [
     provider: { ...good, extend: discovery((document) => delete document.jwks_uri) },
     manifests: oidc(),
     found: [['probe-discovery-served', `${INLINE}.issuer`, /has no jwks_uri/]],
+  },
+  ...[
+    { field: 'scopes_supported', value: 'openid email', problem: 'is not a list of strings' },
+    { field: 'grant_types_supported', value: [{}], problem: 'is not a list of strings' },
+    { field: 'issuer', value: ['https://idp.corp'], problem: 'is not a string' },
+    { field: 'jwks_uri', value: 1, problem: 'is not a string' },
+  ].map(({ field, value, problem }): Row => {
+    const extend = discovery((document) => (document[field] = value))
+    const message = new RegExp(
+      `cannot be read: ${field} ${problem}, so every token is refused with 401; the `,
+    )
+    return {
+      title: `a document whose ${field} ${problem}`,
+      provider: { ...good, extend },
+      manifests: (url) => [...oidc()(url, 0), ...exchange()('https://example.okta.com', 0)],
+      found: [['probe-discovery-served', `${INLINE}.issuer`, message]],
+      notes: [/example\.okta\.com\/token is not asked/],
+    }
+  }),
+  {
+    title: 'a document with a null, which is as if the field were not there',
+    provider: { ...good, extend: discovery((document) => (document.scopes_supported = null)) },
+    manifests: login({ scopes: ['openid', 'groups'] }),
+    found: [],
+  },
+  {
+    title: 'an Age that is not a number',
+    provider: {
+      ...good,
+      extend: (provider) =>
+        provider.use(async (context, next) => {
+          await next()
+          context.set('Age', 'abc')
+        }),
+    },
+    manifests: oidc(),
+    found: [],
   },
   {
     title: 'a document of a mebibyte and more',
@@ -720,6 +759,18 @@ const ROWS: readonly Row[] = [
     found: [['probe-resource-metadata-served', RESOURCE_URL, /is not a JSON object/]],
   },
   {
+    title: 'a server that names its issuer in the place of a list of issuers',
+    provider: { ...plain, extend: metadata({ authorization_servers: 'https://idp.corp' }) },
+    manifests: published(),
+    found: [
+      [
+        'probe-resource-metadata-served',
+        RESOURCE_URL,
+        /cannot be read: authorization_servers is not a list of strings, so clients do not find/,
+      ],
+    ],
+  },
+  {
     title: 'a server that calls itself otherwise',
     provider: { ...plain, extend: (provider) => metadata({ resource: `${provider.issuer}/mcp/` })(provider) },
     manifests: published(),
@@ -856,6 +907,72 @@ t.test('a clock that differs', async (t) => {
     )
     for (const [i, message] of found.entries()) t.match(findings[i]?.message, message)
   }
+})
+
+/** The requests of the probe where it finds every name at 127.0.0.1. */
+const allNamesHere = async (t: Test) => {
+  const lookup = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+  const mocks = { 'node:dns/promises': { lookup } }
+  return {
+    ask: (await t.mockImport<{ ask: typeof Ask }>('../src/probe/request.ts', mocks)).ask,
+    engine: await t.mockImport<{ probe: typeof probe }>('../src/probe/index.ts', mocks),
+  }
+}
+const oneTarget = (manifests: readonly object[]): readonly Target[] =>
+  targetsOf(
+    (manifests as { kind: string }[]).map((resource) => ({
+      subject: { kind: resource.kind, namespace: 'tools', name: 'example' },
+      resource,
+    })),
+  ).targets
+const OPTIONS = { timeoutMs: 5_000, bundle: () => undefined, mayAsk: () => Promise.resolve(true) }
+
+t.test('the address that is judged is the one that is asked', async (t) => {
+  const provider = await withGood(t, plain)
+  const { ask } = await allNamesHere(t)
+  const url = new URL(provider.url.replace('localhost', 'idp.corp.test'))
+  const question = { method: 'GET', url, timeoutMs: 5_000 } as const
+  // No resolver knows the name: a second look-up would fail.
+  t.match(await ask({ ...question, reach: 'anywhere' }), { status: 404, privateAddress: '127.0.0.1' })
+  for (const reach of ['internet', 'other machines'] as const)
+    t.strictSame(await ask({ ...question, reach }), { failed: 'private', detail: '127.0.0.1' })
+  t.equal(provider.requests.length, 1)
+})
+
+t.test('the document of another machine names this one', async (t) => {
+  const secret = await withGood(t, plain)
+  for (const jwks of [`${secret.url}/jwks`, secret.url.replace('localhost', 'keys.corp.test')]) {
+    const provider = await withGood(t, {
+      configuration: settings({}),
+      extend: discovery((document) => (document.jwks_uri = jwks)),
+    })
+    // The issuer and the host of the keys are both at this machine, and only the resource names the first.
+    const { engine } = await allNamesHere(t)
+    const issuer = provider.url.replace('localhost', 'idp.corp.test')
+    const targets = oneTarget(oidc({ insecureAllowHTTP: true, caBundleRef: undefined })(issuer, 0))
+    const { findings, notes } = await engine.probe(targets, OPTIONS)
+    const said = [...findings.map(({ finding }) => finding.error.detail), ...notes.map(({ text }) => text)]
+    t.match(
+      said.join('\n'),
+      jwks.includes('localhost')
+        ? /jwks is not asked: its host is this machine, and no resource names it/
+        : /leads to keys\.corp\.test:\d+, which is at the private address 127\.0\.0\.1 here: not asked/,
+    )
+  }
+  t.strictSame(secret.requests, [])
+})
+
+t.test('a target that cannot be judged leaves the others', async (t) => {
+  const provider = await withGood(t, { ...plain, issuer: (url) => `${url}/` })
+  const bad = oidc()(`${provider.url}/realms/a`, 0)
+  const targets = oneTarget([...bad, ...oidc({ caBundleRef: undefined })(provider.url, 0)])
+  const bundle = ({ connecting }: Target) => {
+    if (connecting.bundle === undefined) return undefined
+    throw new Error('no disk')
+  }
+  const { findings, notes } = await probe(targets, { ...OPTIONS, bundle })
+  t.match(notes, [{ text: `${provider.url}/realms/a cannot be judged: no disk` }])
+  t.match(findings, [{ finding: { id: 'probe-issuer-equal' } }])
 })
 
 t.test('a host that takes connections and never answers', async (t) => {

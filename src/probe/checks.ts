@@ -10,6 +10,7 @@ import {
   type Metadata,
   possibleDocuments,
   readMetadata,
+  readResourceMetadata,
   resourceMetadataUrl,
 } from './metadata.ts'
 import { offerFindings } from './offers.ts'
@@ -85,14 +86,16 @@ function readDocument(
   { status, body }: Answer,
   consequence: string,
 ): Metadata | Finding {
-  const failed = (what: string) =>
-    advise(
-      target,
-      'probe-discovery-served',
-      `${url} ${what}, so ${consequence}; write the issuer whose document it is`,
-    )
-  if (status !== 200) return failed(`answers ${status}`)
-  return readMetadata(body) ?? failed('is not a JSON object')
+  const failed = (what: string, advice: string) =>
+    advise(target, 'probe-discovery-served', `${url} ${what}, so ${consequence}; ${advice}`)
+  const otherIssuer = 'write the issuer whose document it is'
+  if (status !== 200) return failed(`answers ${status}`, otherIssuer)
+  const read = readMetadata(body)
+  if (read === undefined) return failed('is not a JSON object', otherIssuer)
+  const { metadata, wrong } = read
+  return wrong.length === 0
+    ? metadata
+    : failed(`cannot be read: ${wrong.join(', ')}`, 'the server has to mend its document')
 }
 
 function issuerFindings(
@@ -160,7 +163,7 @@ async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Aski
   if (answer === undefined || needs === undefined) return []
   for (const url of possibleDocuments(new URL(target.url))) {
     const document = await ask('GET', url, true)
-    const metadata = document?.status === 200 ? readMetadata(document.body) : undefined
+    const metadata = document?.status === 200 ? readMetadata(document.body)?.metadata : undefined
     if (metadata?.token_endpoint === target.url) return offerFindings(target, needs, metadata)
   }
   return []
@@ -195,13 +198,15 @@ async function checkResource(
   const url = resourceMetadataUrl(target.url)
   const answer = await ask('GET', url)
   if (answer === undefined || isRedirect(answer)) return []
-  const read = answer.status === 200 ? readMetadata(answer.body) : undefined
-  if (read === undefined) {
-    const what = answer.status === 200 ? 'is not a JSON object' : `answers ${answer.status}`
+  const failed = (what: string) => {
     const detail = `${url} ${what}, so clients do not find where to log in; route this path to the server too`
     return [advise(target, 'probe-resource-metadata-served', detail)]
   }
-  const { resource = '', authorization_servers: servers = [] } = read
+  if (answer.status !== 200) return failed(`answers ${answer.status}`)
+  const read = readResourceMetadata(answer.body)
+  if (read === undefined) return failed('is not a JSON object')
+  if (read.wrong.length > 0) return failed(`cannot be read: ${read.wrong.join(', ')}`)
+  const { resource = '', authorization_servers: servers = [] } = read.metadata
   const disagrees = (detail: string) =>
     advise(
       target,

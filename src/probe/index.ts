@@ -2,11 +2,12 @@
 
 import type { Finding } from '../review/finding.ts'
 import { compareFindings } from '../review/finding.ts'
+import { errorMessage } from '../rule/error-message.ts'
 import { check } from './checks.ts'
 import { answerFindings, failureFinding, isOfUnknownAuthority } from './connection.ts'
 import { isLocal, whyNotAsked } from './hosts.ts'
-import { ask, type Answer, authoritiesOf, type Method, type Reply } from './request.ts'
-import type { Target } from './target.ts'
+import { ask, type Answer, authoritiesOf, type Method, type Reach, type Reply } from './request.ts'
+import type { Connecting, Target } from './target.ts'
 
 export { isLocal, whyNotAsked } from './hosts.ts'
 export type { LeftOut, Named, Target } from './target.ts'
@@ -56,8 +57,15 @@ class Run {
   }
 
   async probe(target: Target): Promise<void> {
-    const findings = await check(target, (method, url, isSilent) => this.#ask(target, method, url, isSilent))
-    this.#add(target, findings)
+    try {
+      const findings = await check(target, (method, url, isSilent) =>
+        this.#ask(target, method, url, isSilent),
+      )
+      this.#add(target, findings)
+    } catch (error) {
+      // Whatever a server answers, the results of the other targets are kept.
+      this.#note(target, `${target.url} cannot be judged: ${errorMessage(error)}`)
+    }
   }
 
   result(): Probed {
@@ -82,7 +90,7 @@ class Run {
 
   async #ask(target: Target, method: Method, text: string, isSilent = false): Promise<Answer | undefined> {
     const isHttp = target.connecting.http || (URL.canParse(text) && isLocal(new URL(text)))
-    const why = whyNotAsked(text, isHttp) ?? (await this.#whyNotAllowed(new URL(text)))
+    const why = whyNotAsked(text, isHttp) ?? (await this.#whyNotAllowed(target, new URL(text)))
     if (why !== undefined) {
       if (!isSilent) this.#note(target, `${text} is not asked: ${why}`)
       return undefined
@@ -113,9 +121,14 @@ class Run {
   #lacksBundle = (target: Target): boolean =>
     target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
 
+  /** Whether a resource names the host, or the answer of a host on this machine another one there. */
+  #isNamed = (target: Target, url: URL): boolean =>
+    this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
+
   /** Decides once for each host. */
-  async #whyNotAllowed(url: URL): Promise<string | undefined> {
-    if (isLocal(url) || this.#named.has(url.host)) return undefined
+  async #whyNotAllowed(target: Target, url: URL): Promise<string | undefined> {
+    if (this.#isNamed(target, url)) return undefined
+    if (isLocal(url)) return 'its host is this machine, and no resource names it'
     const known = this.#allowed.get(url.host) ?? this.#options.mayAsk(url.host)
     this.#allowed.set(url.host, known)
     return (await known) ? undefined : 'no resource names its host'
@@ -123,16 +136,18 @@ class Run {
 
   /** One request for all targets that ask the same in the same way. */
   #reply(target: Target, method: Method, url: URL): Promise<Reply> {
-    const { bundle, allowsPrivate, privateField } = target.connecting
+    const { bundle } = target.connecting
     const pem = bundle && this.#options.bundle(target)
     const authorities = bundle && pem !== undefined ? authoritiesOf(pem, bundle.isOnly) : undefined
-    const isNamed = this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
-    const mustBePublic = !isNamed && !(allowsPrivate && privateField !== undefined)
-    const key = JSON.stringify([method, url.href, pem, bundle?.isOnly, mustBePublic])
+    const reach = this.#isNamed(target, url) ? 'anywhere' : reachOfOthers(target.connecting)
+    const key = JSON.stringify([method, url.href, pem, bundle?.isOnly, reach])
     const known =
-      this.#replies.get(key) ??
-      ask({ method, url, authorities, timeoutMs: this.#options.timeoutMs, mustBePublic })
+      this.#replies.get(key) ?? ask({ method, url, authorities, timeoutMs: this.#options.timeoutMs, reach })
     this.#replies.set(key, known)
     return known
   }
 }
+
+/** Where a host may be that an answer names, and no resource. */
+const reachOfOthers = ({ allowsPrivate, privateField }: Connecting): Reach =>
+  allowsPrivate && privateField !== undefined ? 'other machines' : 'internet'

@@ -1,35 +1,61 @@
 import { isObject } from '../rule/resource.ts'
 import { parseJson } from './keys.ts'
 
-/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery): a field of another type is left out. */
-export interface Metadata {
-  readonly issuer?: string
-  readonly authorization_endpoint?: string
-  readonly token_endpoint?: string
-  readonly jwks_uri?: string
-  readonly registration_endpoint?: string
-  readonly response_types_supported?: readonly string[]
-  readonly grant_types_supported?: readonly string[]
-  readonly scopes_supported?: readonly string[]
-  readonly code_challenge_methods_supported?: readonly string[]
-  readonly token_endpoint_auth_methods_supported?: readonly string[]
-}
+/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery). */
+const OF_SERVER = {
+  texts: ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'registration_endpoint'],
+  lists: [
+    'response_types_supported',
+    'grant_types_supported',
+    'scopes_supported',
+    'code_challenge_methods_supported',
+    'token_endpoint_auth_methods_supported',
+  ],
+} as const
 
 /** What a protected resource says of itself (RFC 9728). */
-export interface ResourceMetadata {
-  readonly resource?: string
-  readonly authorization_servers?: readonly string[]
+const OF_RESOURCE = { texts: ['resource'], lists: ['authorization_servers'] } as const
+
+interface Fields {
+  readonly texts: readonly string[]
+  readonly lists: readonly string[]
 }
 
-/** Undefined where the text is not a JSON object. */
-export function readMetadata(body: string): (Metadata & ResourceMetadata) | undefined {
+type MetadataOf<Of extends Fields> = Readonly<
+  Partial<Record<Of['texts'][number], string> & Record<Of['lists'][number], readonly string[]>>
+>
+
+export type Metadata = MetadataOf<typeof OF_SERVER>
+
+export interface Read<Of extends Fields> {
+  readonly metadata: MetadataOf<Of>
+  /** The fields of a wrong type, which are not in the metadata: the operator reads nothing of such a document. */
+  readonly wrong: readonly string[]
+}
+
+export const readMetadata = (body: string): Read<typeof OF_SERVER> | undefined => readFields(body, OF_SERVER)
+
+export const readResourceMetadata = (body: string): Read<typeof OF_RESOURCE> | undefined =>
+  readFields(body, OF_RESOURCE)
+
+/** Undefined where the text is not a JSON object. A null is as if the field were not there, as in Go. */
+function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read<Of> | undefined {
   const value = parseJson(body)
   if (!isObject(value)) return undefined
-  const kept = Object.entries(value).filter(
-    ([, each]) =>
-      typeof each === 'string' || (Array.isArray(each) && each.every((item) => typeof item === 'string')),
-  )
-  return Object.fromEntries(kept)
+  const metadata: Record<string, string | string[]> = {}
+  const wrong: string[] = []
+  for (const field of texts) {
+    const text = value[field] ?? undefined
+    if (typeof text === 'string') metadata[field] = text
+    else if (text !== undefined) wrong.push(`${field} is not a string`)
+  }
+  for (const field of lists) {
+    const list = value[field] ?? undefined
+    const isList = Array.isArray(list) && list.every((item) => item === null || typeof item === 'string')
+    if (isList) metadata[field] = list.filter((item) => item !== null)
+    else if (list !== undefined) wrong.push(`${field} is not a list of strings`)
+  }
+  return { metadata: metadata as MetadataOf<Of>, wrong }
 }
 
 const OPENID = '/.well-known/openid-configuration'

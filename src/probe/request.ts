@@ -1,9 +1,10 @@
+import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { isPrivateAddress } from '../rule/address.ts'
+import { isPrivateAddress, isThisMachine } from '../rule/address.ts'
 import { errorMessage } from '../rule/error-message.ts'
 
 /** Most bytes that are read of an answer: as many as the operator reads. */
@@ -18,8 +19,17 @@ export interface Question {
   /** PEM certificates that are trusted; undefined for those of Node. */
   readonly authorities?: string | undefined
   readonly timeoutMs: number
-  /** Whether the address was read in an answer, and may not be private. */
-  readonly mustBePublic: boolean
+  /** Which addresses its host may have. */
+  readonly reach: Reach
+}
+
+/** Addresses: all, all but those of this machine, or those on the internet. */
+export type Reach = 'anywhere' | 'other machines' | 'internet'
+
+const IS_OUT_OF_REACH: Readonly<Record<Reach, (address: string) => boolean>> = {
+  anywhere: () => false,
+  'other machines': isThisMachine,
+  internet: isPrivateAddress,
 }
 
 export interface Answer {
@@ -46,38 +56,47 @@ export const authoritiesOf = (pem: string, isOnly: boolean): string =>
 
 /** Sends one request without a credential and follows no redirect. Never throws. */
 export async function ask(question: Question): Promise<Reply> {
-  const { url, mustBePublic, timeoutMs } = question
+  const { url, reach, timeoutMs } = question
   const signal = AbortSignal.timeout(timeoutMs)
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   try {
-    const found = isIP(host) === 0 ? await resolve(host, signal) : [host]
-    const privateAddress = found.find(isPrivateAddress)
-    if (mustBePublic && privateAddress !== undefined) return { failed: 'private', detail: privateAddress }
-    return { ...(await send(question, signal)), privateAddress }
+    const found = await addressesOf(url.hostname.replace(/^\[(.*)\]$/, '$1'), signal)
+    const addresses = found.map(({ address }) => address)
+    const refused = addresses.find(IS_OUT_OF_REACH[reach])
+    if (refused !== undefined) return { failed: 'private', detail: refused }
+    return { ...(await send(question, found, signal)), privateAddress: addresses.find(isPrivateAddress) }
   } catch (error) {
     return failureOf(error, timeoutMs)
   }
 }
 
-async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
+async function addressesOf(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
+  const family = isIP(host)
+  if (family !== 0) return [{ address: host, family }]
   const timedOut = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
-  const found = await Promise.race([lookup(host, { all: true }), timedOut])
-  return found.map(({ address }) => address)
+  return Promise.race([lookup(host, { all: true }), timedOut])
 }
 
 class TooLong extends Error {}
 
 function send(
   { method, url, authorities }: Question,
+  addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<Omit<Answer, 'privateAddress'>> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   const headers = { accept: 'application/json', 'user-agent': 'vmcp-admission probe' }
+  // A second look-up could give another address than the one that was judged.
+  const known: LookupFunction = (_host, { all }, found) => {
+    const [first] = addresses
+    if (all === true) found(null, [...addresses])
+    else found(null, first?.address ?? '', first?.family)
+  }
   return new Promise((resolve, reject) => {
     const asked = Date.now()
-    const options = { method, headers, signal, agent: false, ...(authorities && { ca: authorities }) }
+    const trust = authorities && { ca: authorities }
+    const options = { method, headers, signal, agent: false, lookup: known, ...trust }
     request(url, options, (message) => {
       const now = (asked + Date.now()) / 2
       const { statusCode = 0, headers } = message
@@ -105,7 +124,8 @@ async function readBody(message: IncomingMessage): Promise<string> {
 /** A cache says how old its answer is. */
 function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | undefined {
   const sent = Date.parse(date ?? '')
-  return Number.isNaN(sent) ? undefined : sent + Number(age ?? 0) * 1_000 - now
+  const seconds = /^\d+$/.test(age ?? '') ? Number(age) : 0
+  return Number.isNaN(sent) ? undefined : sent + seconds * 1_000 - now
 }
 
 const UNKNOWN_AUTHORITY =

@@ -20,6 +20,11 @@ function isIn(all: readonly Network[], host: string): boolean {
 /** Whether the host of a URL is an IP address in a private, local or reserved network. */
 export const isPrivateAddress = (host: string): boolean => isIn(PRIVATE, host)
 
+const THIS_MACHINE = networks('0.0.0.0/8', '127.0.0.0/8', '::/128', '::1/128')
+
+/** Whether an IP address leads to the machine itself. */
+export const isThisMachine = (address: string): boolean => isIn(THIS_MACHINE, address)
+
 /** A name of a Service: one label, or one that ends in the domain of Services. */
 const SERVICE = /^(?!localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.local)?$|\.cluster\.local$/i
 
