@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -181,6 +181,13 @@ t.test('the command', async (t) => {
   t.equal((await run('--at-least', '101', ...some)).status, 2)
   t.equal((await run()).status, 2)
   t.equal((await run('no-such-file.yaml')).status, 3)
+  writeFileSync(join(cwd, 'other.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n')
+  t.match(await run('--at-least', '100', 'other.yaml'), {
+    status: 3,
+    stdout: '',
+    stderr:
+      'no resource of toolhive.stacklok.dev is in 1 file: name the files or folders with your VirtualMCPServers',
+  })
 })
 
 t.test('the page names each class, and shows what the command prints', async (t) => {

@@ -86,6 +86,11 @@ export async function coverage(
   progress.end()
   printUnread(unread)
   const scope = counted(documents.files.length, 'file')
+  if (found.objects === 0) {
+    // Without a mistake every share would be reached.
+    process.stderr.write(`no resource of ${group} is in ${scope}: ${WHAT_TO_GIVE}\n`)
+    return EXIT.unread
+  }
   process.stdout.write(
     PRINT[flags.output]({ ...found, scope, release: installed.name, by: flags.by, unread }),
   )
@@ -93,6 +98,9 @@ export async function coverage(
   const { caught, decidable } = countsOf(found.made)
   return caught * 100 < flags['at-least'] * decidable ? EXIT.findings : EXIT.clean
 }
+
+const WHAT_TO_GIVE =
+  'name the files or folders with your VirtualMCPServers, MCPServers and the configurations that they refer to'
 
 const PRINT = {
   human: coverageText,
