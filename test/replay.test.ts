@@ -33,6 +33,53 @@ const event = (verb: string, name: string, spec: unknown, more: object = {}) => 
   ...more,
 })
 
+const ofResource = (resource: string, name: string) => ({
+  objectRef: { resource, namespace: 'tools', apiGroup: GROUP, ...(name !== '' && { name }) },
+})
+const OF_SERVERS = ofResource('mcpservers', 'wiki')
+const DRY_RUN = { kind: 'DeleteOptions', dryRun: ['All'] }
+const DELETED = { deletionTimestamp: '2026-11-01T10:00:00Z' }
+const server = (name: string, metadata: object = {}) => ({
+  ...object(name, { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'a' } }),
+  kind: 'MCPServer',
+  metadata: { name, namespace: 'tools', ...metadata },
+})
+const GROUP_OF_BACKENDS = { ...object('tools', {}), kind: 'MCPGroup' }
+const SERVER = [
+  event('create', 'a', GOOD),
+  event('create', 'tools', undefined, {
+    ...ofResource('mcpgroups', 'tools'),
+    responseObject: GROUP_OF_BACKENDS,
+  }),
+  event('create', 'wiki', undefined, { ...OF_SERVERS, responseObject: server('wiki') }),
+]
+const PROVIDER = { issuerUrl: 'https://entra.corp.dev', clientId: 'vmcp' }
+/** A gateway whose login provider is not the one of the backend. */
+const GATEWAY = event('create', 'gateway', undefined, {
+  ...ofResource('virtualmcpservers', 'gateway'),
+  responseObject: {
+    ...object('gateway', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      authServerConfig: {
+        issuer: 'https://auth.corp.dev',
+        signingKeySecretRefs: [{ name: 'keys', key: 'signing' }],
+        hmacSecretRefs: [{ name: 'keys', key: 'hmac' }],
+        upstreamProviders: [{ name: 'entra', type: 'oidc', oidcConfig: PROVIDER }],
+      },
+    }),
+    kind: 'VirtualMCPServer',
+  },
+})
+const deletion = (more: object) =>
+  event('deletecollection', '', undefined, { ...ofResource('mcpservers', ''), ...more })
+const listOf = (...items: object[]) => ({
+  apiVersion: `${GROUP}/v1beta1`,
+  kind: 'MCPServerList',
+  metadata: {},
+  items,
+})
+
 const DENIED = 'spec.upstreamInject.providerName'
 
 /** What the log holds, the exit code, and what is printed. */
@@ -104,10 +151,61 @@ const ROWS: [title: string, log: unknown[], status: number, stdout: RegExp[], st
     [/1 not judged: deletions of objects that the log/],
   ],
   [
-    'a deletion of a collection',
+    'a deletion of a collection of which nothing is known',
     [event('deletecollection', '', undefined)],
     0,
-    [/1 not judged: deletions of whole/],
+    [/1 not judged: deletions of whole collections/],
+  ],
+  [
+    'a deletion of a collection',
+    [...SERVER, deletion({}), GATEWAY],
+    0,
+    [/^would have been admitted(?:(?!denied)[^])*5 writes judged: 0 would have been denied/],
+  ],
+  [
+    'the same without the deletion, and without the warning that an admitted write would have had',
+    [...SERVER, GATEWAY],
+    1,
+    [
+      /^would have been denied\n {2}VirtualMCPServer tools\/gateway: (?:(?!with a warning\n)[^])*4 writes judged: 1 would have been denied, 0 admitted with a warning\n$/,
+    ],
+  ],
+  [
+    'a deletion of a collection, with the objects that it deleted',
+    [...SERVER, deletion({ responseObject: listOf(server('wiki')) }), GATEWAY],
+    0,
+    [/5 writes judged: 0 would/],
+  ],
+  [
+    'a deletion of some of a collection',
+    [...SERVER, deletion({ responseObject: listOf(server('other')) }), GATEWAY],
+    1,
+    [/^would have been denied\n {2}VirtualMCPServer tools\/gateway: /, /5 writes judged: 1 would/],
+  ],
+  [
+    'a deletion by a selector, of objects that the log does not name',
+    [...SERVER, deletion({ requestURI: '/apis/x?labelSelector=team%3Da' }), GATEWAY],
+    0,
+    [
+      /4 writes judged: 0 would.*\n {2}1 not judged: deletions by a selector, of objects that the log does not/,
+    ],
+  ],
+  [
+    'a deletion that is a dry run by its body alone',
+    [...SERVER, event('delete', 'wiki', undefined, { ...OF_SERVERS, requestObject: DRY_RUN }), GATEWAY],
+    1,
+    [/4 writes judged: 1 would/],
+  ],
+  [
+    'the last finalizer of a deleted object',
+    [
+      ...SERVER,
+      event('delete', 'wiki', undefined, OF_SERVERS),
+      event('update', 'wiki', undefined, { ...OF_SERVERS, responseObject: server('wiki', DELETED) }),
+      GATEWAY,
+    ],
+    0,
+    [/6 writes judged: 0 would/],
   ],
   [
     'only metadata',

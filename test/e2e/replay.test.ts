@@ -68,11 +68,11 @@ would have been admitted with a warning
   MCPServer tools/wiki: spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "good" makes an MCPServer fail, which has no remote URL (workload-auth-type-suited)
     TIME, by admin
   MCPExternalAuthConfig tools/good: spec.type: makes an MCPServer fail, which has no remote URL: MCPServer "wiki" (auth-config-type-suits-consumers)
-    3 writes, TIME to TIME, by admin
+    TIME, by admin
   MCPExternalAuthConfig tools/good: metadata.name: is still referred to by MCPServer "wiki" (deleted-resource-unreferenced)
     TIME, by admin
 
-9 writes judged: 4 would have been denied, 3 admitted with a warning
+10 writes judged: 4 would have been denied, 3 admitted with a warning
   1 refused at that time, and not judged
   1 not judged: patches at level Request, which holds the patch alone
   1 not judged: at level Metadata, which holds no object
@@ -107,6 +107,8 @@ await withApiServer(
       ])
     await run(['label', 'mcpexternalauthconfig', 'good', '-n', 'tools', 'team=a'])
     await run(['delete', 'mcpexternalauthconfig', 'good', '-n', 'tools'])
+    await run(['delete', 'mcpservers', 'wiki', '-n', 'tools', '--dry-run=server'])
+    await run(['delete', '--raw', `/apis/${DEFAULT_API_GROUP}/v1beta1/namespaces/tools/mcpservers`])
     await run(['create'], aws('shop', 'wrong', WRONG))
     await run(['patch', 'mcpexternalauthconfig', 'wrong', '-n', 'shop', '--type=json', '-p', patch(GOOD)])
     await run(['create'], aws('bare', 'wrong', WRONG))

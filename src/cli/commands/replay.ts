@@ -10,7 +10,8 @@ import { judgeSubmission, type Submission } from '../../review/index.ts'
 import type { Settings } from '../../review/settings.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 import { shownPath } from '../../rule/path.ts'
-import { entryOf, type Write } from '../input/audit-log.ts'
+import { isObject } from '../../rule/resource.ts'
+import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { printLines } from '../input/reading.ts'
 import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
@@ -71,6 +72,9 @@ const linesOf = (name: string) =>
 
 const kindOfResource: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [kind.plural, kind]))
 
+const isBeingDeleted = ({ metadata }: NonNullable<Write['object']>): boolean =>
+  isObject(metadata) && typeof metadata.deletionTimestamp === 'string'
+
 /** Follows the writes of a cluster: each is judged beside what the writes before it have stored. */
 class Replay {
   readonly #group: string
@@ -95,6 +99,7 @@ class Replay {
   read(line: string): boolean {
     const entry = entryOf(line, this.#group)
     if (entry.is === 'write') this.#write(entry.write)
+    else if (entry.is === 'deletion of a collection') this.#deleteCollection(entry.deletion)
     else if (entry.is === 'refused') this.#refused += 1
     return entry.is !== 'not an event'
   }
@@ -117,13 +122,31 @@ class Replay {
     if (kind === undefined) return
     const before = this.#state.object(kind.kind, write.namespace, write.name)
     const submission = this.#submission(kind, write, before)
-    if (submission === undefined) {
-      const why = write.lacking === '' ? 'deletions of objects that the log does not hold' : write.lacking
-      this.#lacking.set(why, (this.#lacking.get(why) ?? 0) + 1)
-    } else this.#judge(write, submission)
-    if (write.verb === 'delete' || write.object === undefined)
+    if (submission === undefined)
+      this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
+    else this.#judge(write, submission)
+    // The update that removes the last finalizer of a deleted object comes after its deletion.
+    if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
       this.#state.remove(kind.kind, write.namespace, write.name)
     else this.#state.put(kind, write.object, write.namespace)
+  }
+
+  #deleteCollection({ deleted, hasSelector, ...shared }: CollectionDeletion): void {
+    const kind = kindOfResource.get(shared.resource)
+    if (kind === undefined) return
+    const known = [...this.#state.all(kind.kind, shared.namespace)]
+    if (deleted !== undefined) for (const write of deleted) this.#write(write)
+    else if (hasSelector) {
+      this.#countLacking('deletions by a selector, of objects that the log does not name')
+      for (const { namespace, name } of known) this.#state.remove(kind.kind, namespace, name)
+    } else if (known.length === 0) this.#countLacking('deletions of whole collections')
+    else
+      for (const { name } of known)
+        this.#write({ ...shared, verb: 'delete', creates: false, name, object: undefined, lacking: '' })
+  }
+
+  #countLacking(why: string): void {
+    this.#lacking.set(why, (this.#lacking.get(why) ?? 0) + 1)
   }
 
   #submission({ kind }: Kind, write: Write, before: unknown): Submission | undefined {
@@ -150,7 +173,8 @@ class Replay {
     this.#judged += 1
     if (errors.length > 0) this.#denied += 1
     else if (warnings.some(({ severity }) => severity === 'warning')) this.#warned += 1
-    for (const finding of [...errors, ...warnings]) this.#add(write, submission, finding)
+    // The warnings of a denied write are not of an admitted one.
+    for (const finding of errors.length > 0 ? errors : warnings) this.#add(write, submission, finding)
   }
 
   #add({ time, user, namespace, name }: Write, { kind }: Submission, finding: Finding): void {

@@ -17,11 +17,22 @@ export interface Write {
   readonly lacking: string
 }
 
-/** What a line of an audit log is: a write of the group, something else that matters, or nothing. */
-export type Entry =
-  { readonly is: 'write'; readonly write: Write } | { readonly is: 'refused' | 'other' | 'not an event' }
+/** A stored deletion of a collection: each of its objects is deleted at the webhook as if alone. */
+export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resource' | 'namespace'> {
+  /** The objects that the answer lists; undefined where the log does not hold it. */
+  readonly deleted: readonly Write[] | undefined
+  /** Whether a label or field selector chose among the objects of the namespace. */
+  readonly hasSelector: boolean
+}
 
-const VERBS = new Set(['create', 'update', 'patch', 'delete'])
+/** What a line of an audit log is: writes of the group, something else that matters, or nothing. */
+export type Entry =
+  | { readonly is: 'write'; readonly write: Write }
+  | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }
+  | { readonly is: 'refused' | 'other' | 'not an event' }
+
+const VERBS: ReadonlySet<unknown> = new Set<Write['verb']>(['create', 'update', 'patch', 'delete'])
+const isVerb = (verb: unknown): verb is Write['verb'] => VERBS.has(verb)
 const OTHER: Entry = { is: 'other' }
 
 /** Reads one line; only stored writes of whole objects of the API group are writes, so no dry runs and no status. */
@@ -31,28 +42,40 @@ export function entryOf(line: string, group: string): Entry {
     return { is: 'not an event' }
   const { verb, stage, objectRef, requestURI, responseStatus, user } = event
   if (stage !== 'ResponseComplete' || !isObject(objectRef) || objectRef.apiGroup !== group) return OTHER
-  if (textIn(objectRef.subresource) !== '' || /[?&]dryRun=/.test(textIn(requestURI))) return OTHER
-  if (verb !== 'deletecollection' && !VERBS.has(textIn(verb))) return OTHER
+  if (textIn(objectRef.subresource) !== '' || isDryRun(event)) return OTHER
+  if (verb !== 'deletecollection' && !isVerb(verb)) return OTHER
   const code = isObject(responseStatus) ? responseStatus.code : undefined
   if (Number(code) >= 400) return { is: 'refused' }
-  const { object, lacking } = objectOf(event)
-  const { metadata } = object ?? {}
-  const named = isObject(metadata) ? metadata : {}
-  return {
-    is: 'write',
-    write: {
-      verb: verb as Write['verb'],
-      creates: verb === 'create' || code === 201,
-      time: textIn(event.requestReceivedTimestamp),
-      user: isObject(user) ? textIn(user.username) : '',
-      resource: textIn(objectRef.resource),
-      namespace: textIn(objectRef.namespace),
-      name: textIn(objectRef.name) || textIn(named.name),
-      object,
-      lacking,
-    },
+  const shared = {
+    time: textIn(event.requestReceivedTimestamp),
+    user: isObject(user) ? textIn(user.username) : '',
+    resource: textIn(objectRef.resource),
+    namespace: textIn(objectRef.namespace),
   }
+  if (verb === 'deletecollection') {
+    const { items } = isObject(event.responseObject) ? event.responseObject : {}
+    const deleted = Array.isArray(items)
+      ? items.filter(isResource).map((object): Write => {
+          const name = nameOf(object)
+          return { ...shared, verb: 'delete', creates: false, name, object, lacking: '' }
+        })
+      : undefined
+    const hasSelector = /[?&](?:label|field)Selector=[^&]/.test(textIn(requestURI))
+    return { is: 'deletion of a collection', deletion: { ...shared, deleted, hasSelector } }
+  }
+  const { object, lacking } = objectOf(event)
+  const name = textIn(objectRef.name) || nameOf(object)
+  const creates = verb === 'create' || code === 201
+  return { is: 'write', write: { ...shared, verb, creates, name, object, lacking } }
 }
+
+/** The query says it, or, of deletions by kubectl, the body alone. */
+const isDryRun = ({ requestURI, requestObject }: Readonly<Record<string, unknown>>): boolean =>
+  /[?&]dryRun=/.test(textIn(requestURI)) ||
+  (isObject(requestObject) && requestObject.kind === 'DeleteOptions' && Array.isArray(requestObject.dryRun))
+
+const nameOf = (object: Write['object']): string =>
+  isObject(object?.metadata) ? textIn(object.metadata.name) : ''
 
 function objectOf({
   verb,
@@ -62,7 +85,6 @@ function objectOf({
   annotations,
 }: Readonly<Record<string, unknown>>): Pick<Write, 'object' | 'lacking'> {
   const none = (lacking: string) => ({ object: undefined, lacking })
-  if (verb === 'deletecollection') return none('deletions of whole collections')
   if (isResource(responseObject)) return { object: responseObject, lacking: '' }
   if (verb === 'delete') return none('')
   if (verb !== 'patch' && isResource(requestObject)) return { object: requestObject, lacking: '' }
