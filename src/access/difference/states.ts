@@ -1,4 +1,3 @@
-import type { Budget } from '../../cel/reason/solver.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Generation, releasesOf } from '../role/releases.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
@@ -49,16 +48,11 @@ export const choiceOf = (entry: Entry | undefined, generation: Generation): Choi
   entry === undefined ? NOTHING : entry.choice(generation)
 
 /** How a part differs; what holds for several releases is said once. */
-export function differenceOf(
-  pair: Pair,
-  generations: readonly Generation[],
-  budget?: () => Budget,
-): PartDifference {
+export function differenceOf(pair: Pair, generations: readonly Generation[]): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
     const difference = compareChoices(choiceOf(pair.old, generation), choiceOf(pair.new, generation), {
       callers: found[0]?.difference.changes.map(({ witness }) => witness) ?? [],
-      ...(budget === undefined ? {} : { budget: budget() }),
     })
     found.push({ generation, difference })
   }
