@@ -35,9 +35,9 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
   const exchange = `exchange of tokens of ${issuer}`
   const named = `${exchange} by the client that may_act names`
   const ways = (world: World): readonly Way[] => {
-    const mayAct = world.part(world.root, 'may_act').forms
+    const mayAct = world.memberAt(world.root, 'may_act').forms
     const isNamed = whole(-world.or(mayAct.absent, mayAct.null), 'has(claims.may_act)')
-    const actor = world.part(world.root, name)
+    const actor = world.memberAt(world.root, name)
     const isListed = world.and(
       actor.forms.string,
       world.or(...actors.map((each) => world.text(actor, isText(each)))),

@@ -126,7 +126,7 @@ function conditionOf(
 function closedOf(world: World, { mappings, roleClaim }: ReadMappings, selection: RoleSelection): Literal {
   if (selection.roleClaim !== 'asList' || mappings.every(({ claim }) => claim === undefined))
     return world.false
-  const { forms } = world.part(world.root, roleClaim)
+  const { forms } = world.memberAt(world.root, roleClaim)
   return world.and(-forms.absent, -forms.string, -forms.list)
 }
 

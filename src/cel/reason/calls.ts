@@ -3,7 +3,7 @@ import { overloadsOf } from '../declarations.ts'
 import { TypeName } from '../evaluate/values.ts'
 import { boolOf, contained, equality, ordered, size, textTest, wholeNumber } from './comparisons.ts'
 import { member } from './members.ts'
-import { type Case, FAILED, is, opposite, type Part, sumOf, typeOfPart, unknown } from './parts.ts'
+import { type Case, FAILED, constant, opposite, type Part, sumOf, typeOfPart, unknown } from './parts.ts'
 import type { Reading } from './reading.ts'
 
 /** The cases of a call whose arguments have been read. */
@@ -19,7 +19,7 @@ export function applied(
     return reading.always(FAILED)
   if (settled?.some((_, i) => types[i] === undefined) === true) return reading.always(unknown(undefined))
   if (args.every((each) => each.is === 'value'))
-    return reading.always(is(reading.computed(expr, operands, args)))
+    return reading.always(constant(reading.computed(expr, operands, args)))
   const [a = FAILED, b = FAILED] = args
   switch (expr.name) {
     case '_==_':
@@ -40,7 +40,7 @@ export function applied(
     case 'type': {
       const type = typeOfPart(a)
       const fails = a.is === 'unknown' && a.fails
-      return reading.always(type === undefined || fails ? unknown('type') : is(new TypeName(type)))
+      return reading.always(type === undefined || fails ? unknown('type') : constant(new TypeName(type)))
     }
     case 'startsWith':
     case 'endsWith':

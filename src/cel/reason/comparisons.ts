@@ -8,7 +8,7 @@ import {
   counted,
   exact,
   FAILED,
-  is,
+  constant,
   isFailed,
   isNumeric,
   MOST_UNROLLED,
@@ -32,12 +32,13 @@ export function equality(reading: Reading, a: Part, b: Part): Part {
   if (a.is === 'value' && b.is !== 'value') return equality(reading, b, a)
   if (a.is === 'value' && b.is === 'value') {
     const call: Call = { ...PLAIN_CALL, name: '_==_', args: [NOTHING, NOTHING] }
-    return is(reading.computed(call, call.args, [a, b], true))
+    return constant(reading.computed(call, call.args, [a, b], true))
   }
   const [left, right] = [typeOfPart(a), typeOfPart(b)]
   if (left === undefined || right === undefined) return unknown('bool')
   const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
-  if (left !== right && !(isNumeric(left) && isNumeric(right))) return fails ? unknown('bool') : is(false)
+  if (left !== right && !(isNumeric(left) && isNumeric(right)))
+    return fails ? unknown('bool') : constant(false)
   const holds = b.is === 'value' ? equals(reading, a, b.value) : same(reading, a, b)
   if (holds === undefined) return { is: 'unknown', type: 'bool', fails }
   return { is: 'truth', truth: { yes: holds, no: -holds } }
@@ -85,7 +86,7 @@ function equals(reading: Reading, part: Part, value: Result): Literal | undefine
     if (part.items.length !== value.length) return world.false
     return allEqual(
       reading,
-      part.items.map((item, i) => equality(reading, item, is(value[i] ?? null))),
+      part.items.map((item, i) => equality(reading, item, constant(value[i] ?? null))),
     )
   }
   if (part.is !== 'list') return undefined
@@ -97,7 +98,7 @@ function equals(reading: Reading, part: Part, value: Result): Literal | undefine
     value.length > 20
   )
     return undefined
-  const items = value.map((item, i) => equalsAt(reading, reading.part(part.place, i), item))
+  const items = value.map((item, i) => equalsAt(reading, reading.memberAt(part.place, i), item))
   if (items.includes(undefined)) return undefined
   return world.and(
     world.atLeast(part.place, value.length, part.of),
@@ -133,7 +134,7 @@ function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | und
   const world = reading.world
   const keys = world.elements(place, 'keys')
   const members = Array.from(value.entries(), ([key, member]) =>
-    typeof key === 'string' ? equalsAt(reading, reading.part(place, key), member) : world.false,
+    typeof key === 'string' ? equalsAt(reading, reading.memberAt(place, key), member) : world.false,
   )
   if (members.includes(undefined) || members.length > 20) return undefined
   return world.and(
@@ -146,7 +147,7 @@ function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | und
 function equalsAt(reading: Reading, place: Place, value: Value): Literal | undefined {
   const world = reading.world
   const found = reading.at(place).map(({ guard, value: part }) => {
-    const equal = isFailed(part) ? is(false) : equality(reading, part, is(value))
+    const equal = isFailed(part) ? constant(false) : equality(reading, part, constant(value))
     return equal.is === 'unknown' ? undefined : world.and(guard, truthOf(world, equal).yes)
   })
   return found.includes(undefined) ? undefined : world.or(...(found as Literal[]))
@@ -176,7 +177,7 @@ export function ordered(reading: Reading, name: '_<_' | '_<=_' | '_>_' | '_>=_',
   } else if (a.is === 'measure') {
     const bound = numberOf(b.value)
     if (bound === undefined) return other
-    if (Number.isNaN(bound)) return is(false)
+    if (Number.isNaN(bound)) return constant(false)
     if (name === '_<_') literal = -a.least(bound)
     else if (name === '_>=_') literal = a.least(bound)
     else literal = name === '_<=_' ? -a.more(bound) : a.more(bound)
@@ -190,12 +191,12 @@ export function contained(reading: Reading, value: Part, holder: Part): Part {
     case 'map':
       if (value.is !== 'value') return unknown('bool')
       if (typeof value.value !== 'string')
-        return value.value instanceof Uint8Array ? unknown('bool') : is(false)
+        return value.value instanceof Uint8Array ? unknown('bool') : constant(false)
       return {
         is: 'truth',
         truth: {
-          yes: -reading.part(holder.place, value.value).forms.absent,
-          no: reading.part(holder.place, value.value).forms.absent,
+          yes: -reading.memberAt(holder.place, value.value).forms.absent,
+          no: reading.memberAt(holder.place, value.value).forms.absent,
         },
       }
     case 'list': {
@@ -203,7 +204,7 @@ export function contained(reading: Reading, value: Part, holder: Part): Part {
         return { is: 'unknown', type: 'bool', fails: value.is === 'unknown' }
       const elements = world.elements(holder.place, holder.over)
       const inside = reading.inList(holder)
-      const equal = within(inside, holder.item, is(value.value))
+      const equal = within(inside, holder.item, constant(value.value))
       if (equal === undefined) return { is: 'unknown', type: 'bool', fails: false }
       const some = world.atLeast(holder.place, 1, elements.and(holder.of, equal), holder.over)
       return { is: 'truth', truth: { yes: some, no: -some } }
@@ -224,13 +225,13 @@ export function contained(reading: Reading, value: Part, holder: Part): Part {
     case 'record': {
       const isKey =
         typeOfPart(value) === 'string' || (value.is === 'value' && typeof value.value === 'bigint')
-      return isKey ? inAny(reading, value, [...holder.entries.keys()].map(is)) : unknown('bool')
+      return isKey ? inAny(reading, value, [...holder.entries.keys()].map(constant)) : unknown('bool')
     }
     case 'value':
       if (holder.value instanceof Failure) return FAILED
-      if (isList(holder.value)) return inAny(reading, value, holder.value.map(is))
+      if (isList(holder.value)) return inAny(reading, value, holder.value.map(constant))
       if (holder.value instanceof CelMap && value.is === 'text') {
-        const keys = Array.from(holder.value.entries(), ([key]) => is(key))
+        const keys = Array.from(holder.value.entries(), ([key]) => constant(key))
         return inAny(reading, value, keys)
       }
       return holder.value instanceof CelMap ? unknown('bool') : FAILED
@@ -257,7 +258,7 @@ function within(reading: Reading, item: Binding, value: Part): Literal | undefin
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)
   const found = cases.map((each) => {
-    const equal = isFailed(each.value) ? is(false) : equality(reading, each.value, value)
+    const equal = isFailed(each.value) ? constant(false) : equality(reading, each.value, value)
     return equal.is === 'unknown' ? undefined : world.and(each.guard, truthOf(world, equal).yes)
   })
   return found.includes(undefined) ? undefined : world.or(...(found as Literal[]))
@@ -278,7 +279,7 @@ export function textTest(
   if (a.is === 'value' && (b.is === 'text' || b.is === 'sum') && name !== 'matches') {
     const parts = partsOf(name, textOf(a.value))
     if (parts === undefined) return other
-    return inAny(reading, b, parts.map(is))
+    return inAny(reading, b, parts.map(constant))
   }
   if (a.is !== 'text' || b.is !== 'value') return other
   const wanted = textOf(b.value)
@@ -297,9 +298,9 @@ export function size(reading: Reading, part: Part): Part {
     case 'list':
       return counted(world, (least) => world.atLeast(part.place, least, part.of, part.over))
     case 'tuple':
-      return is(BigInt(part.items.length))
+      return constant(BigInt(part.items.length))
     case 'record':
-      return is(BigInt(part.entries.size))
+      return constant(BigInt(part.entries.size))
     case 'sum':
     case 'joined':
       return { is: 'unknown', type: 'int', fails: false }
@@ -312,7 +313,7 @@ export function size(reading: Reading, part: Part): Part {
   }
 }
 
-const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(is)
+const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(constant)
 
 /** The bool that a text stands for, as `bool` has it. */
 export function boolOf(

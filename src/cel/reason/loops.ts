@@ -8,12 +8,12 @@ import {
   type Binding,
   type Case,
   FAILED,
-  is,
+  constant,
   isFailed,
   type ListPart,
   MOST_UNROLLED,
   one,
-  Outside,
+  NotModelled,
   type Part,
   standingFor,
   through,
@@ -28,10 +28,10 @@ import type { Literal } from './solver.ts'
 import { isText } from './texts.ts'
 import type { Place } from './world.ts'
 
-/** The cases of a macro such as `exists`. Throws Outside. */
+/** The cases of a macro such as `exists`. Throws NotModelled. */
 export function comprehension(reading: Reading, loop: Comprehension): readonly Case[] {
   const macro = macroOf(loop)
-  if (macro === undefined) throw new Outside('a loop of another kind')
+  if (macro === undefined) throw new NotModelled('a loop of another kind')
   return through(reading.world, reading.values(loop.range), (range) => over(reading, loop, macro, range))
 }
 
@@ -48,7 +48,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: Part):
   if (range.is === 'measure' || range.is === 'truth') return reading.always(FAILED)
   const items = itemsOf(reading, range)
   if (items === undefined) return reading.always(FAILED)
-  if (items.length > MOST_UNROLLED) throw new Outside('a long list')
+  if (items.length > MOST_UNROLLED) throw new NotModelled('a long list')
   return unrolled(reading, loop, macro, items)
 }
 
@@ -56,7 +56,9 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: Part):
 function overText(reading: Reading, macro: Macro, place: Place): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))
-  const result = { all: is(true), exists: is(false), one: is(false), map: is([]) }[macro.name]
+  const result = { all: constant(true), exists: constant(false), one: constant(false), map: constant([]) }[
+    macro.name
+  ]
   return [
     { guard: empty, value: result },
     { guard: -empty, value: FAILED },
@@ -74,7 +76,7 @@ function overJoined(
   const { world } = reading
   const truths = lists.map((list): Truth => {
     const cases = over(reading, loop, macro, list).map(({ guard, value }) => {
-      if (value.is === 'unknown') throw new Outside('a list that is not understood')
+      if (value.is === 'unknown') throw new NotModelled('a list that is not understood')
       const { yes, no } = truthOf(world, value)
       return { yes: world.and(guard, yes), no: world.and(guard, no) }
     })
@@ -88,11 +90,11 @@ function overJoined(
 
 function itemsOf(reading: Reading, range: Part): readonly Part[] | undefined {
   if (range.is === 'tuple') return range.items
-  if (range.is === 'record') return [...range.entries.keys()].map(is)
+  if (range.is === 'record') return [...range.entries.keys()].map(constant)
   if (range.is !== 'value' || range.value instanceof Failure) return undefined
   const { value } = range
-  if (isList(value)) return value.map(is)
-  if (value instanceof CelMap) return Array.from(value.entries(), ([key]) => is(key))
+  if (isList(value)) return value.map(constant)
+  if (value instanceof CelMap) return Array.from(value.entries(), ([key]) => constant(key))
   const isEmpty = value === '' || (value instanceof Uint8Array && value.length === 0)
   return isEmpty && reading.matcher.celGo === '0.33' ? [] : undefined
 }
@@ -137,7 +139,7 @@ function unrolledMap(reading: Reading, macro: MapMacro, readers: readonly Readin
         }),
       ].filter((row) => row.guard !== world.false)
     })
-    if (rows.length > MOST_CASES) throw new Outside('too many cases')
+    if (rows.length > MOST_CASES) throw new NotModelled('too many cases')
   }
   const cases = rows.map(({ guard, items }): Case => ({ guard, value: tuple(items) }))
   return [...cases, { guard: world.or(...failed), value: FAILED }]
@@ -185,7 +187,8 @@ function mapped(reading: Reading, macro: MapMacro, range: ListPart, reader: Read
   const test =
     macro.test === undefined ? { yes: elements.true, no: elements.false } : reader.truth(macro.test)
   const cases = reader.values(macro.item)
-  if (cases.some(({ value }) => value.is === 'unknown')) throw new Outside('elements that are not understood')
+  if (cases.some(({ value }) => value.is === 'unknown'))
+    throw new NotModelled('elements that are not understood')
   const fails = elements.or(...cases.filter(({ value }) => isFailed(value)).map(({ guard }) => guard))
   const failing = elements.and(
     range.of,

@@ -5,7 +5,7 @@ import {
   type Case,
   FAILED,
   indexOf,
-  is,
+  constant,
   isFailed,
   isNumeric,
   MOST_UNROLLED,
@@ -20,13 +20,13 @@ import type { Reading } from './reading.ts'
 export function has(reading: Reading, expr: Select, holder: Part): readonly Case[] {
   if (isFailed(holder)) return reading.always(FAILED)
   if (holder.is === 'map') {
-    const { forms } = reading.part(holder.place, expr.field)
+    const { forms } = reading.memberAt(holder.place, expr.field)
     return reading.always({ is: 'truth', truth: { yes: -forms.absent, no: forms.absent } })
   }
-  if (holder.is === 'value') return reading.always(is(reading.computed(expr, [expr.operand], [holder])))
+  if (holder.is === 'value') return reading.always(constant(reading.computed(expr, [expr.operand], [holder])))
   if (holder.is === 'unknown') return reading.always(unknown('bool'))
-  if (holder.is === 'record') return reading.always(is(holder.entries.has(expr.field)))
-  return reading.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : is(false))
+  if (holder.is === 'record') return reading.always(constant(holder.entries.has(expr.field)))
+  return reading.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : constant(false))
 }
 
 /** The value of `holder.key` and of `holder[key]`. */
@@ -37,7 +37,7 @@ export function member(reading: Reading, expr: Expr, holder: Part, key: Part): r
   switch (holder.is) {
     case 'map':
       return typeof value === 'string'
-        ? reading.at(reading.part(holder.place, value))
+        ? reading.at(reading.memberAt(holder.place, value))
         : reading.always(FAILED)
     case 'list': {
       const index = indexOf(value)
@@ -49,7 +49,7 @@ export function member(reading: Reading, expr: Expr, holder: Part, key: Part): r
         index > MOST_UNROLLED
       )
         return reading.always(unknown(undefined))
-      return reading.at(reading.part(holder.place, index))
+      return reading.at(reading.memberAt(holder.place, index))
     }
     case 'tuple': {
       const index = indexOf(value)
@@ -57,7 +57,7 @@ export function member(reading: Reading, expr: Expr, holder: Part, key: Part): r
     }
     case 'value': {
       const index: Call = { ...PLAIN_CALL, name: '_[_]', args: [expr, expr] }
-      return reading.always(is(reading.computed(index, index.args, [holder, key], true)))
+      return reading.always(constant(reading.computed(index, index.args, [holder, key], true)))
     }
     case 'record':
       return reading.always(
@@ -84,7 +84,7 @@ function memberOfAny(reading: Reading, holder: Part, key: Part): readonly Case[]
   const members = membersOf(holder)
   if (members === undefined || members.length > MOST_UNROLLED) return open
   const { world } = reading
-  const found = members.map(({ key: each, value }) => ({ is: equality(reading, key, is(each)), value }))
+  const found = members.map(({ key: each, value }) => ({ is: equality(reading, key, constant(each)), value }))
   if (found.some((each) => each.is.is === 'unknown')) return open
   const cases = found.map((each): Case => ({ guard: truthOf(world, each.is).yes, value: each.value }))
   return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
@@ -108,7 +108,7 @@ function membersOf(holder: Part): readonly { readonly key: Value; readonly value
   if (holder.is === 'record') return Array.from(holder.entries, ([key, value]) => ({ key, value }))
   if (holder.is !== 'value' || holder.value instanceof Failure) return undefined
   if (holder.value instanceof CelMap)
-    return Array.from(holder.value.entries(), ([key, value]) => ({ key, value: is(value) }))
+    return Array.from(holder.value.entries(), ([key, value]) => ({ key, value: constant(value) }))
   if (!isList(holder.value)) return undefined
-  return holder.value.map((value, i) => ({ key: BigInt(i), value: is(value) }))
+  return holder.value.map((value, i) => ({ key: BigInt(i), value: constant(value) }))
 }

@@ -481,11 +481,12 @@ interface Lemma {
 
 /** The value where the place is, with nothing else around it. */
 function around(place: Place, value: unknown): unknown {
-  if (place.above === undefined) return value
+  if (place.parent === undefined) return value
   const { key } = place
-  if (typeof key === 'string') return around(place.above, value === undefined ? {} : objectOf([[key, value]]))
+  if (typeof key === 'string')
+    return around(place.parent, value === undefined ? {} : objectOf([[key, value]]))
   const items: unknown[] = Array.from({ length: key }, () => null)
-  return around(place.above, value === undefined ? items : [...items, value])
+  return around(place.parent, value === undefined ? items : [...items, value])
 }
 
 /** An object of any keys, `__proto__` too. */

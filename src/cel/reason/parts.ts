@@ -73,15 +73,15 @@ export const standingFor = (world: World, cases: () => readonly Case[]): Binding
 
 export type Scope = ReadonlyMap<string, Binding>
 
-/** Thrown for a part that reads outside of its world, or that has too many cases. */
-export class Outside extends Error {}
+/** Thrown for a part that has no formula here: it reads outside of its list, is of another kind, or has too many cases. */
+export class NotModelled extends Error {}
 
 export const LONGEST_COUNT = 2_000
 /** The longest list of which each element is read. */
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
-export const is = (value: Result): Part & { readonly is: 'value' } => ({ is: 'value', value })
+export const constant = (value: Result): Part & { readonly is: 'value' } => ({ is: 'value', value })
 export const unknown = (type: string | undefined): Part => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: Part): boolean => part.is === 'value' && part.value instanceof Failure
 
@@ -100,7 +100,7 @@ export function tuple(items: readonly Part[]): Part {
   const values = items.flatMap((item) =>
     item.is === 'value' && !(item.value instanceof Failure) ? [item.value] : [],
   )
-  if (values.length === items.length) return is(values)
+  if (values.length === items.length) return constant(values)
   return { is: 'tuple', items }
 }
 
@@ -123,7 +123,7 @@ function piecesOf(part: Part): readonly (string | Place)[] | undefined {
 
 export function opposite(part: Part): Part {
   if (part.is === 'truth') return { is: 'truth', truth: { yes: part.truth.no, no: part.truth.yes } }
-  return part.is === 'value' && typeof part.value === 'boolean' ? is(!part.value) : part
+  return part.is === 'value' && typeof part.value === 'boolean' ? constant(!part.value) : part
 }
 
 export function truthOf(world: World, part: Part): Truth {
@@ -206,7 +206,7 @@ export function numberAt(world: World, place: Place): Measure {
 export const exact =
   (compare: (bound: number) => Literal) =>
   (bound: number): Literal => {
-    if (Math.abs(bound) > Number.MAX_SAFE_INTEGER) throw new Outside('a large number')
+    if (Math.abs(bound) > Number.MAX_SAFE_INTEGER) throw new NotModelled('a large number')
     return compare(bound)
   }
 
@@ -215,7 +215,7 @@ export function counted(world: World, atLeast: (least: number) => Literal): Part
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
     if (whole <= 0) return world.true
-    if (whole > LONGEST_COUNT) throw new Outside('a large count')
+    if (whole > LONGEST_COUNT) throw new NotModelled('a large count')
     return atLeast(whole)
   }
   return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }

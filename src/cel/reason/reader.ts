@@ -10,12 +10,12 @@ import {
   type Binding,
   type Case,
   FAILED,
-  is,
+  constant,
   isFailed,
   type ListPart,
   merged,
   numberAt,
-  Outside,
+  NotModelled,
   type Part,
   type Scope,
   through,
@@ -119,7 +119,7 @@ class Reader implements Reading {
     try {
       return this.#cases(expr)
     } catch (error) {
-      if (!(error instanceof Outside)) throw error
+      if (!(error instanceof NotModelled)) throw error
       return [{ guard: this.world.true, value: unknown(undefined) }]
     }
   }
@@ -178,8 +178,8 @@ class Reader implements Reading {
       if (value.is !== 'truth' && !isOpen) return [{ guard, value }]
       const { yes, no } = value.is === 'truth' ? value.truth : this.#guess(expr, guard, value, [])
       return [
-        { guard: world.and(guard, yes), value: is(true) },
-        { guard: world.and(guard, no), value: is(false) },
+        { guard: world.and(guard, yes), value: constant(true) },
+        { guard: world.and(guard, no), value: constant(false) },
         { guard: world.and(guard, -yes, -no), value: FAILED },
       ].filter((each) => each.guard !== world.false)
     })
@@ -193,7 +193,7 @@ class Reader implements Reading {
   #unmerged(expr: Expr): readonly Case[] {
     switch (expr.kind) {
       case 'literal':
-        return this.always(is(expr.type === 'uint' ? new Uint(expr.value) : expr.value))
+        return this.always(constant(expr.type === 'uint' ? new Uint(expr.value) : expr.value))
       case 'ident':
         return this.#ident(expr)
       case 'select':
@@ -220,7 +220,7 @@ class Reader implements Reading {
     return this.#product(parts, (values) =>
       this.always(
         values.every((each) => each.is === 'value')
-          ? is(this.computed(expr, parts, values))
+          ? constant(this.computed(expr, parts, values))
           : (recordOf(values) ?? { is: 'unknown', type: 'map', fails: true }),
       ),
     )
@@ -228,13 +228,13 @@ class Reader implements Reading {
 
   #ident({ name, absolute }: Ident): readonly Case[] {
     const local = absolute ? undefined : this.scope.get(name)
-    if (local?.is === 'value') return this.always(is(local.value))
+    if (local?.is === 'value') return this.always(constant(local.value))
     if (local !== undefined) {
-      if (local.world !== this.world) throw new Outside('a variable of another list')
+      if (local.world !== this.world) throw new NotModelled('a variable of another list')
       return local.is === 'cases' ? local.cases() : this.at(this.world.root)
     }
-    if (name !== 'claims') return this.always(is(new TypeName(name)))
-    if (!this.#around.claims) throw new Outside('claims in a list')
+    if (name !== 'claims') return this.always(constant(new TypeName(name)))
+    if (!this.#around.claims) throw new NotModelled('claims in a list')
     return this.at(this.world.root)
   }
 
@@ -244,9 +244,9 @@ class Reader implements Reading {
     const { forms } = place
     const cases: readonly (readonly [Literal, () => Part])[] = [
       [forms.absent, () => FAILED],
-      [forms.null, () => is(null)],
-      [forms.false, () => is(false)],
-      [forms.true, () => is(true)],
+      [forms.null, () => constant(null)],
+      [forms.false, () => constant(false)],
+      [forms.true, () => constant(true)],
       [forms.number, () => numberAt(world, place)],
       [forms.string, () => ({ is: 'text', place })],
       [forms.list, () => this.allOf(place, 'list')],
@@ -264,15 +264,15 @@ class Reader implements Reading {
 
   #select(expr: Select): readonly Case[] {
     if (isProtobufName(expr, this.scope))
-      return this.always(is(new TypeName(`google.protobuf.${expr.field}`)))
+      return this.always(constant(new TypeName(`google.protobuf.${expr.field}`)))
     return through(this.world, this.values(expr.operand), (holder) =>
-      expr.testOnly ? has(this, expr, holder) : member(this, expr, holder, is(expr.field)),
+      expr.testOnly ? has(this, expr, holder) : member(this, expr, holder, constant(expr.field)),
     )
   }
 
-  part(place: Place, key: string | number): Place {
+  memberAt(place: Place, key: string | number): Place {
     this.#touched.delete(place)
-    const part = this.world.part(place, key)
+    const part = this.world.memberAt(place, key)
     this.#touched.add(part)
     return part
   }
@@ -281,7 +281,7 @@ class Reader implements Reading {
     if (['_&&_', '_||_', '!_'].includes(expr.name))
       return this.always({ is: 'truth', truth: this.truth(expr) })
     if (expr.name === '_?_:_') return this.#conditional(expr)
-    if (expr.name === '@not_strictly_false') throw new Outside('a loop on its own')
+    if (expr.name === '@not_strictly_false') throw new NotModelled('a loop on its own')
     const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
     return this.#product(operands, (args) => applied(this, expr, operands, args))
   }
@@ -317,7 +317,7 @@ class Reader implements Reading {
           return []
         }),
       )
-      if (rows.length > MOST_CASES) throw new Outside('too many cases')
+      if (rows.length > MOST_CASES) throw new NotModelled('too many cases')
     }
     const cases = rows.flatMap(({ guard, values }) => under(world, guard, use(values)))
     return [...cases, { guard: world.or(...failed), value: FAILED }]

@@ -19,12 +19,12 @@ export interface Reading {
   readonly scope: Scope
   readonly matcher: Matcher
   truth(expr: Expr): Truth
-  /** The cases of an expression whose value is used: a bool is true, false or failed. Throws Outside. */
+  /** The cases of an expression whose value is used: a bool is true, false or failed. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
   /** The cases of the value at a place, by its form. */
   at(place: Place): readonly Case[]
   /** The place of a member or an element. */
-  part(place: Place, key: string | number): Place
+  memberAt(place: Place, key: string | number): Place
   /** The result over values that are all known, as the evaluator has it. */
   computed(
     expr: Expr,

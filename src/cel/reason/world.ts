@@ -11,7 +11,7 @@ const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'nu
 
 /** A claim, a member of one, or an element of a list: a place in a JSON value that a matcher reads. */
 export interface Place {
-  readonly above: Place | undefined
+  readonly parent: Place | undefined
   readonly key: string | number
   readonly forms: Readonly<Record<Form, Literal>>
   readonly parts: Map<string | number, Place>
@@ -52,7 +52,7 @@ export interface Found {
   readonly satisfies: ReadonlySet<Literal>
 }
 
-/** A part of a matcher whose value is known for whole claims only: no structure of it is understood. */
+/** A test that the solver takes as a free variable; `evaluate` gives its value for claims. */
 export interface Guess {
   /** It is true; it is false. Neither where it fails or is not a bool. */
   readonly yes: Literal
@@ -131,7 +131,7 @@ export class World {
   }
 
   /** The member of that name of a map, or the element at that index of a list. */
-  part(place: Place, key: string | number): Place {
+  memberAt(place: Place, key: string | number): Place {
     const known = place.parts.get(key)
     if (known !== undefined) return known
     const part = this.#place(place, key, FORMS)
@@ -146,7 +146,7 @@ export class World {
     return part
   }
 
-  #place(above: Place | undefined, key: string | number, allowed: readonly Form[]): Place {
+  #place(parent: Place | undefined, key: string | number, allowed: readonly Form[]): Place {
     const variableFor = (form: Form) => {
       if (!allowed.includes(form)) return this.false
       if (allowed.length === 1) return this.true
@@ -163,7 +163,7 @@ export class World {
       for (const other of open.slice(i + 1)) this.#solver.clause([-one, -other])
     })
     return {
-      above,
+      parent,
       key,
       forms,
       parts: new Map(),

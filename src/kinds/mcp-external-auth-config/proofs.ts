@@ -38,7 +38,7 @@ export function hasInClaim(
   claim: string,
   selection: RoleSelection,
 ): Literal {
-  const place = world.part(world.root, roleClaim)
+  const place = world.memberAt(world.root, roleClaim)
   const { forms } = place
   const elements = world.elements(place)
   const isElement = elements.and(elements.root.forms.string, elements.text(elements.root, isText(claim)))
@@ -46,7 +46,7 @@ export function hasInClaim(
   const other =
     selection.roleClaim === 'asList'
       ? world.and(forms.string, world.text(place, isText(claim)))
-      : world.and(forms.map, -world.part(place, claim).forms.absent)
+      : world.and(forms.map, -world.memberAt(place, claim).forms.absent)
   return world.or(inList, other)
 }
 
