@@ -4,7 +4,7 @@ import type { Lattice, Move, Node } from './lattice.ts'
 import { costAlong, type Path } from './search.ts'
 import { type Change, lastOf } from './versions.ts'
 
-/** Whether a tool brings a change as one commit, and how it would. */
+/** Whether a tool can apply a change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
   /** What goes wrong: `VirtualMCPServer default/tools is refused: …`; undefined where nothing does. */
@@ -87,7 +87,7 @@ function problemText({ move, refused, harm }: Problem, changes: readonly Change[
   return `after ${who}, ${harm.text}${why}`
 }
 
-/** The sync waves in which Argo CD brings the way as one commit; undefined where waves alone do not help. */
+/** The sync waves in which Argo CD applies the way as one commit; undefined where waves alone do not help. */
 function wavesOf(
   lattice: Lattice,
   { moves, cost }: Path,

@@ -134,7 +134,7 @@ function inAnyOrder(
 /** Most writes for which every division into commits is tried. */
 const MOST_DIVIDED = 6
 
-/** The fewest commits, each of which all the tools bring without a refusal and without harm, or without more than the path. */
+/** The fewest commits, each of which all the tools apply without a refusal and without harm, or without more than the path. */
 export function fewestCommits(
   lattice: Lattice,
   path: Path,

@@ -1,12 +1,12 @@
 import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
 import { compareChoices } from '../access/difference/compare.ts'
-import type { Generation } from '../access/role/releases.ts'
+import { GENERATIONS } from '../access/role/releases.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import type { Facts, Login, Part, Sent } from './facts.ts'
 
 /** What a state on the way does that neither the old nor the new state does. */
 export interface Harm {
-  readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'role'
+  readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'claims'
   /** What happens: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
   readonly text: string
   /** Why, which may change from step to step; empty where the text says all. */
@@ -22,13 +22,11 @@ export const GAIN = 1_000_000
 export class Comparison {
   readonly #old: Facts
   readonly #new: Facts
-  readonly #generations: readonly Generation[]
-  readonly #roles = new Map<string, Harm | undefined>()
+  readonly #gains = new Map<string, Harm | undefined>()
 
-  constructor(old: Facts, now: Facts, generations: readonly Generation[]) {
+  constructor(old: Facts, now: Facts) {
     this.#old = old
     this.#new = now
-    this.#generations = generations
   }
 
   harmsIn(facts: Facts): Harm[] {
@@ -84,27 +82,31 @@ export class Comparison {
       const sides = [this.#old.parts.get(key), this.#new.parts.get(key)]
       if (sides.some((side) => side !== undefined && deepEqual(side.settings, part.settings))) continue
       const memo = JSON.stringify([key, part.settings])
-      if (!this.#roles.has(memo)) this.#roles.set(memo, this.#roleHarm(key, part, sides))
-      const harm = this.#roles.get(memo)
+      if (!this.#gains.has(memo)) this.#gains.set(memo, gainIn(key, part, sides))
+      const harm = this.#gains.get(memo)
       if (harm !== undefined) yield harm
     }
   }
+}
 
-  #roleHarm(key: string, part: Part, sides: readonly (Part | undefined)[]): Harm | undefined {
-    const [consumer = ''] = JSON.parse(key) as string[]
-    const text = `callers of ${consumer} get a role that they have neither before nor after`
-    for (const generation of this.#generations) {
-      const [old = NOTHING, after = NOTHING] = sides.map((side) => side?.choice(generation))
-      const now = part.choice(generation)
-      const { changes, undecided } = compareChoices(nearest(old, after, now), now)
-      const gain = changes.find((change) => change.new.access !== undefined)
-      if (gain !== undefined)
-        return { is: 'role', text, why: `${gain.new.access ?? ''} for ${JSON.stringify(gain.witness)}` }
-      if (undecided.some(({ question }) => question === 'gains'))
-        return { is: 'role', text, why: 'whether they do is not decided' }
-    }
-    return undefined
+/** What callers get of a part by their claims and have in neither state; undefined where there is nothing. */
+function gainIn(key: string, part: Part, sides: readonly (Part | undefined)[]): Harm | undefined {
+  const [consumer = ''] = JSON.parse(key) as string[]
+  const text =
+    part.at.at(-1) === 'awsSts'
+      ? `callers of ${consumer} get a role that they have neither before nor after`
+      : `${consumer} exchanges tokens that it exchanges neither before nor after`
+  for (const generation of GENERATIONS) {
+    const [old = NOTHING, after = NOTHING] = sides.map((side) => side?.choice(generation))
+    const now = part.choice(generation)
+    const { changes, undecided } = compareChoices(nearest(old, after, now), now)
+    const gain = changes.find((change) => change.new.access !== undefined)
+    if (gain !== undefined)
+      return { is: 'claims', text, why: `${gain.new.access ?? ''} for ${JSON.stringify(gain.witness)}` }
+    if (undecided.some(({ question }) => question === 'gains'))
+      return { is: 'claims', text, why: 'whether that is so is not decided' }
   }
+  return undefined
 }
 
 const isSameSent = (a: Sent, b: Sent): boolean =>
@@ -117,8 +119,8 @@ const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * What a caller gets of the old or the new choice: of the new one where the choice of now agrees with it, else of the old
- * one. It differs from the choice of now exactly where that agrees with neither.
+ * The new choice for callers to whom the choice of now gives the same, and the old choice for all others. It differs from the
+ * choice of now for exactly the callers to whom that gives what neither state gives.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

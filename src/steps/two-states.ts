@@ -1,4 +1,3 @@
-import { GENERATIONS, type Generation } from '../access/role/releases.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { findingText } from '../review/finding.ts'
@@ -32,7 +31,6 @@ export interface States extends Judging {
   isDeleted(key: string): boolean
   /** Whether an apply of the new value would send nothing although the stored object has more. */
   isApplied?(old: unknown, now: unknown): boolean
-  readonly generations?: readonly Generation[]
 }
 
 /** The old and the new state as the API server has them, and what changes between them. */
@@ -120,12 +118,12 @@ export class TwoStates {
 
   /** The states between both of some of the changes, of which the facts of these objects are compared; it starts at the old one. */
   lattice({ changes, objects }: Component): Lattice {
-    const { state, reading, generations = GENERATIONS } = this.#given
+    const { state, reading } = this.#given
     this.#toState(this.#new)
     const after = factsOf(state, objects, reading)
     this.#toState(this.#old)
     const before = factsOf(state, objects, reading)
-    const comparison = new Comparison(before, after, generations)
+    const comparison = new Comparison(before, after)
     return new Lattice(changes, state, this.#given, objects, comparison)
   }
 }

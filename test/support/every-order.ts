@@ -192,7 +192,7 @@ export function wrongBesideEveryOrder(
   const cost = costOfPlan(pair, plan)
   const without = leastCost(pair, { ...exploring, interruptions: false })
   if (without === 'tooMany') return without
-  // Only to give nobody what neither state gives is an interruption worth it.
+  // An interruption is tried only when the best order gives access to somebody who has it in neither state.
   const best = (without ?? Infinity) < GIVING ? without : least
   return cost === best ? undefined : `it costs ${cost}, the best order ${best ?? ''}`
 }
