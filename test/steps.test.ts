@@ -40,6 +40,20 @@ const role = (name: string, arn: string): Other => ({
     awsSts: { region: 'eu-central-1', fallbackRoleArn: `arn:aws:iam::123456789012:role/${arn}` },
   },
 })
+const exchangingFor = (name: string, actor: string): Other => {
+  const { spec, ...rest } = serverConfig(name, 'okta')
+  const { embeddedAuthServer } = spec as { embeddedAuthServer: object }
+  const issuer = {
+    issuerUrl: 'https://idp.example.com',
+    expectedAudience: 'https://mcp.example.com/mcp',
+    allowedDelegateClients: ['agent'],
+    allowedActors: [actor],
+  }
+  return {
+    ...rest,
+    spec: { ...(spec as object), embeddedAuthServer: { ...embeddedAuthServer, trustedIssuers: [issuer] } },
+  }
+}
 const checking = (audience: string): Other => ({
   kind: 'MCPServer',
   metadata: { name: 'build' },
@@ -66,9 +80,11 @@ interface Row {
   readonly new: readonly Other[]
   readonly steps: readonly string[]
   readonly outcome?: StepsPlan['outcome']
-  /** The tools that bring it as one commit. */
+  /** The tools that can apply it as one commit. */
   readonly asOne?: string
   readonly givenUp?: RegExp
+  /** Why a tool cannot. */
+  readonly problem?: RegExp
   readonly settings?: Partial<Question>
 }
 
@@ -166,6 +182,14 @@ const ROWS: readonly Row[] = [
     new: [group(), gateway('tools'), backend('a', 'b'), role('a', 'admin'), role('b', 'two')],
     steps: ['1: update MCPServer/a', '2: update MCPExternalAuthConfig/a'],
     asOne: 'kubectl',
+  },
+  {
+    title: 'whose tokens are exchanged is moved and changed: the MCPServer leaves first',
+    old: [oidcConfig('corporate'), exchangingFor('a', 'one'), exchangingFor('b', 'two'), alone('build', 'a')],
+    new: [oidcConfig('corporate'), exchangingFor('a', 'bad'), exchangingFor('b', 'two'), alone('build', 'b')],
+    steps: ['1: update MCPServer/build', '2: update MCPExternalAuthConfig/a'],
+    problem:
+      /^after MCPExternalAuthConfig default.a, MCPServer default.build exchanges tokens that it exchanges neither before nor after \(exchange of tokens of https:..idp.example.com for .*"bad"/m,
   },
   {
     title: 'an open gateway stays so until its MCPOIDCConfig is there',
@@ -281,12 +305,35 @@ for (const row of ROWS) {
       const passing = plan.asOne.filter(({ problem }) => problem === undefined).map(({ tool }) => tool)
       t.equal(passing.join(' '), row.asOne)
     }
+    if (row.problem !== undefined) t.match(plan.asOne.map(({ problem }) => problem).join('\n'), row.problem)
     if (row.settings === undefined && plan.steps.length > 0) t.equal(checkSteps(pair, plan), undefined)
     t.end()
   })
 }
 
-t.test('Argo CD brings a change in waves that is too much for one', (t) => {
+t.test('one bound for all searches of all components', (t) => {
+  const swap = ROWS.filter(({ title }) => title.startsWith('two backends swap')).flatMap((row) => row)
+  const pair = (side: 'old' | 'new') =>
+    ['default', 'other'].flatMap((namespace) => swap.flatMap((row) => placed(row[side], namespace)))
+  const told: number[] = []
+  const ask = (more: Partial<Question>) =>
+    planSteps(
+      questionOf({ old: pair('old'), new: pair('new') }, { ...more, tell: (count) => told.push(count) }),
+    )
+  const whole = ask({})
+  t.match(whole, { outcome: 'harm', isComplete: true, states: told.at(-1) })
+  t.strictSame(
+    told,
+    told.toSorted((a, b) => a - b),
+  )
+  // Six objects in each of two namespaces.
+  const bounded = ask({ mostJudged: 60 })
+  t.match(bounded, { outcome: 'refused', isComplete: false, steps: [] })
+  t.ok(bounded.states >= 8 && bounded.states <= 20, `${bounded.states} states`)
+  t.end()
+})
+
+t.test('Argo CD applies a change in waves that is too much for one', (t) => {
   const [{ old, new: now }] = ROWS.filter(({ title }) => title.startsWith('a second provider')) as [Row]
   const plan = planSteps(questionOf({ old: placed(old, 'default'), new: placed(now, 'default') }))
   const argo = plan.asOne.find(({ tool }) => tool === 'argocd')

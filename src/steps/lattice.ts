@@ -57,6 +57,11 @@ export class Lattice {
     )
   }
 
+  /** How many states were judged. */
+  get states(): number {
+    return this.#harms.size
+  }
+
   isEnd({ at }: Node): boolean {
     return at.every((version, i) => version === (this.changes[i]?.versions.length ?? 0) - 1)
   }

@@ -8,7 +8,10 @@ import type { Change } from './versions.ts'
 
 export interface Question extends States {
   readonly tools?: readonly Tool[]
-  readonly mostStates?: number
+  /** Most objects that the searches judge, each in every state that they look at. */
+  readonly mostJudged?: number
+  /** Is told how many states were judged so far. */
+  readonly tell?: (states: number) => void
 }
 
 /** A write, and the commit that it belongs to, both counted from 1. */
@@ -46,13 +49,14 @@ export interface StepsPlan {
   readonly commits: number
   readonly givenUp: readonly GivenUp[]
   readonly errors: readonly string[]
-  /** Whether each tool brings the change as one commit; nothing where no order is admitted. */
+  /** Whether each tool can apply the change as one commit; nothing where no order is admitted. */
   readonly asOne: readonly ToolAnswer[]
   readonly states: number
   readonly isComplete: boolean
 }
 
-const MOST_STATES = 20_000
+/** 20,000 states of 40 objects: about half a minute. */
+const MOST_JUDGED = 800_000
 
 /** Finds an order of writes from the old state to the new one. */
 export function planSteps(question: Question): StepsPlan {
@@ -72,19 +76,23 @@ export function planSteps(question: Question): StepsPlan {
 function planOf(
   states: TwoStates,
   components: readonly Component[],
-  { tools = TOOLS, mostStates = MOST_STATES, new: now }: Question,
+  { tools = TOOLS, tell = () => undefined, mostJudged = MOST_JUDGED, new: now }: Question,
 ): StepsPlan | undefined {
   const places = new Map([...now.keys()].map((key, i) => [key, i]))
-  const parts = components.map((component) => {
+  let [count, left] = [0, mostJudged]
+  const parts = components.map((component, i) => {
     const lattice = states.lattice(component)
-    const found = waySearch(lattice, mostStates)
+    const before = count
+    const share = left / (components.length - i)
+    const found = waySearch(lattice, share / component.objects.length, (judged) => tell(before + judged))
+    count += lattice.states
+    left -= lattice.states * component.objects.length
     const commits =
       found.path === undefined
         ? undefined
         : commitsOf(lattice, found.path, tools, ({ key }) => places.get(key) ?? Infinity)
     return { changes: component.changes, found, commits }
   })
-  const count = parts.reduce((sum, { found }) => sum + found.states, 0)
   const isComplete = parts.every(({ found }) => found.isComplete)
   const asOne = tools.map((tool) =>
     joined(
@@ -122,7 +130,10 @@ function planOf(
 /** The writes of components, after some commits: first those of every first commit. */
 function together(
   { changes: all }: TwoStates,
-  parts: readonly { readonly changes: readonly Change[]; readonly commits: readonly (readonly Move[])[] }[],
+  parts: readonly {
+    readonly changes: readonly Change[]
+    readonly commits: readonly (readonly Move[])[]
+  }[],
   before: number,
 ): Placed[] {
   const index = new Map(all.map(({ key }, i) => [key, i]))

@@ -12,9 +12,7 @@ export interface Path {
 /** The result of a search. */
 export interface Found {
   readonly path: Path | undefined
-  /** How many states were looked at. */
-  readonly states: number
-  /** Whether that were all: without a path none exists. */
+  /** False when the most states ended the search. */
   readonly isComplete: boolean
 }
 
@@ -27,21 +25,29 @@ interface Searching {
   readonly harms: boolean
   /** Whether deletions come after everything else. */
   readonly deletionsLast: boolean
+  /** The search ends when so many states were judged, by this and earlier searches. */
   readonly mostStates: number
 }
 
 /** Most objects of a component that take an intermediate version. */
 const MOST_BETWEEN = 3
 
-/** Finds a way: whole objects first, then intermediate versions, then the least harm; interruptions come at the last. */
-export function waySearch(lattice: Lattice, mostStates: number): Found {
-  const whole: Searching = { between: 0, interruptions: false, harms: false, deletionsLast: true, mostStates }
+/**
+ * Finds a way: whole objects first, then intermediate versions, then the least harm; interruptions come at the last. The
+ * orders without harm may take half of the states, and each search for the least harm half of those that are left.
+ */
+export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
+  const whole: Searching = {
+    between: 0,
+    interruptions: false,
+    harms: false,
+    deletionsLast: true,
+    mostStates: mostStates / 2,
+  }
   const most: Searching = { ...whole, between: MOST_BETWEEN, deletionsLast: false }
-  let states = 0
   let isComplete = true
   const tried = (phase: Searching): Found => {
-    const found = search(lattice, phase)
-    states += found.states
+    const found = search(lattice, phase, tell)
     isComplete &&= found.isComplete
     return found
   }
@@ -54,21 +60,22 @@ export function waySearch(lattice: Lattice, mostStates: number): Found {
     { ...most, interruptions: true },
   ]) {
     const found = tried(phase)
-    if (found.path !== undefined) return { ...found, states, isComplete: true }
+    if (found.path !== undefined) return { ...found, isComplete: true }
     if (!found.isComplete && phase.between > 0) break
   }
   let best: Path | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
     // What is too much to search with many intermediate versions may be found with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
-      const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between })
+      const half = (lattice.states + mostStates) / 2
+      const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
       if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
       if (path !== undefined || isWhole) break
     }
-    // Only to give nobody what neither state gives is an interruption worth it.
+    // Tries interruptions only when the best order gives access to somebody who has it in neither state.
     if ((best?.cost ?? Infinity) < GAIN) break
   }
-  return { path: best, states, isComplete }
+  return { path: best, isComplete }
 }
 
 interface Reached {
@@ -81,7 +88,7 @@ interface Reached {
 
 export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
 
-/** What is lost at the end stays lost. */
+/** Weight of a harm in the last state, which no later step ends. */
 const AT_THE_END = 100
 
 const costAt = (lattice: Lattice, node: Node): number =>
@@ -100,7 +107,7 @@ export function costAlong(lattice: Lattice, from: Node, moves: readonly Move[]):
 }
 
 /** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
-function search(lattice: Lattice, searching: Searching): Found {
+function search(lattice: Lattice, searching: Searching, tell: (states: number) => void): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
   const closed = new Set<string>()
@@ -109,10 +116,10 @@ function search(lattice: Lattice, searching: Searching): Found {
     const { node, cost, between } = reached
     const key = `${between} ${node.key}`
     if (closed.has(key)) continue
-    if (lattice.isEnd(node)) return { path: pathTo(reached), states: closed.size, isComplete: true }
-    if (closed.size >= searching.mostStates)
-      return { path: undefined, states: closed.size, isComplete: false }
+    if (lattice.isEnd(node)) return { path: pathTo(reached), isComplete: true }
+    if (lattice.states >= searching.mostStates) return { path: undefined, isComplete: false }
     closed.add(key)
+    tell(lattice.states)
     // The last that is pushed is the first that is tried.
     for (const of of order.toReversed()) {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
@@ -130,7 +137,7 @@ function search(lattice: Lattice, searching: Searching): Found {
       }
     }
   }
-  return { path: undefined, states: closed.size, isComplete: true }
+  return { path: undefined, isComplete: true }
 }
 
 function nextVersions(

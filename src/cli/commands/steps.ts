@@ -14,14 +14,15 @@ import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
 import type { Documents } from '../input/texts.ts'
 import { readState, readTwoStates } from '../input/two-states.ts'
-import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+import { progressOn } from '../output/progress.ts'
+import { counted, EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 import { stepsJson, stepsMarkdown, stepsText } from '../output/steps.ts'
 import { applySteps } from './steps/apply.ts'
 import { needEmptyFolder, writeCommits } from './steps/write.ts'
 
 export const STEPS_FLAGS = {
   tool: choice(
-    'the tool that brings the commits; a commit must pass with all of them by default',
+    'the tool that applies the commits; a commit must pass with all of them by default',
     ['all', ...TOOLS],
     'all',
   ),
@@ -68,12 +69,15 @@ export async function steps(args: readonly string[], environment: Environment): 
     : await twoStates(positionals, flags, reading, environment)
   printUnread(states.unread)
   if (states.unread.length > 0) return EXIT.unread
+  const progress = progressOn(process.stderr, false)
   const plan = planSteps({
     ...states.question,
     settings: chosenSettings(flags, configuration, Date.now()),
     defaults: flags.defaults,
     tools: flags.tool === 'all' ? TOOLS : [flags.tool],
+    tell: (count) => progress.tell(() => `looking for an order: ${counted(count, 'state')} judged`),
   })
+  progress.end()
   process.stdout.write(PRINTERS[flags.output](plan))
   if (flags.write !== '') writeCommits(plan, flags.write)
   if (flags.apply) return applySteps(plan, { kubeconfig: flags.kubeconfig, yes }, environment)

@@ -74,18 +74,17 @@ function givenUpText({ text, why, after, until }: GivenUp, { steps }: StepsPlan)
 }
 
 function summary({ outcome, steps, commits, isComplete, states }: StepsPlan): string {
-  const searched = isComplete
-    ? `all ${counted(states, 'state')} were tried`
-    : `none was found within ${counted(states, 'state')}`
+  const tried = `(all ${counted(states, 'state')} were tried)`
+  const within = `was found within ${counted(states, 'state')}`
   switch (outcome) {
     case 'nothing':
       return 'no object changes'
     case 'order':
       return `${counted(steps.length, 'step')} in ${counted(commits, 'commit')}: every step is admitted, and meanwhile nobody loses or gains access`
     case 'harm':
-      return `${counted(steps.length, 'step')} in ${counted(commits, 'commit')}: every step is admitted; no order keeps everything (${searched}), this one gives up the least`
+      return `${counted(steps.length, 'step')} in ${counted(commits, 'commit')}: every step is admitted; ${isComplete ? `no order keeps everything ${tried}, this one gives up the least` : `no order that keeps everything ${within}, and this one gives up the least of those found`}`
     case 'refused':
-      return `no order that the webhook admits (${searched})`
+      return `no order that the webhook admits ${isComplete ? tried : within}`
     case 'contradiction':
       return 'no steps: mend the new state first'
   }
