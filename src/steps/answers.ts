@@ -2,7 +2,7 @@ import { findingText } from '../review/finding.ts'
 import { deliver, type DocumentOrder, fewestCommits, orderOf, type Problem, type Tool } from './commits.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
 import { costAlong, type Path } from './search.ts'
-import { type Change, lastOf } from './versions.ts'
+import { type ChangedObject, lastOf } from './versions.ts'
 
 /** Whether a tool can apply a change as one commit, and how. */
 export interface ToolAnswer {
@@ -75,9 +75,9 @@ function answerOf(tool: Tool, lattice: Lattice, path: Path, documents: DocumentO
   return { tool, problem, isPruneLast: false, ...waves }
 }
 
-const nameOf = ({ kind, namespace, name }: Change): string => `${kind.kind} ${namespace}/${name}`
+const nameOf = ({ kind, namespace, name }: ChangedObject): string => `${kind.kind} ${namespace}/${name}`
 
-function problemText({ move, refused, harm }: Problem, changes: readonly Change[]): string {
+function problemText({ move, refused, harm }: Problem, changes: readonly ChangedObject[]): string {
   const change = changes[move.of]
   const who = change === undefined ? '' : nameOf(change)
   const [finding] = refused ?? []

@@ -2,7 +2,7 @@ import type { Finding } from '../review/finding.ts'
 import { costOf, type Path } from './search.ts'
 import type { Harm } from './harms.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
-import type { Change } from './versions.ts'
+import type { ChangedObject } from './versions.ts'
 
 export const TOOLS = ['kubectl', 'flux', 'argocd'] as const
 export type Tool = (typeof TOOLS)[number]
@@ -20,7 +20,7 @@ export interface Problem {
 export type Delivered = { readonly to: Node; readonly problem?: undefined } | { readonly problem: Problem }
 
 /** The place of the document of a change among those of the new state; kubectl applies in this order. */
-export type DocumentOrder = (change: Change) => number
+export type DocumentOrder = (change: ChangedObject) => number
 
 /**
  * The order in which a tool writes the changes of one commit. kubectl: the documents, then the deletions, which its user
@@ -36,16 +36,16 @@ export function orderOf(
 ): Groups {
   const isDeletion = ({ of, to }: Move) => changes[of]?.versions[to]?.value === undefined
   const compare =
-    (...keys: ((change: Change) => string | number)[]) =>
+    (...keys: ((change: ChangedObject) => string | number)[]) =>
     (a: Move, b: Move) => {
       const [x, y] = [changes[a.of], changes[b.of]]
       if (x === undefined || y === undefined) return 0
       for (const key of keys) if (key(x) !== key(y)) return key(x) < key(y) ? -1 : 1
       return 0
     }
-  const kind = (change: Change) => change.kind.kind
-  const namespace = (change: Change) => change.namespace
-  const name = (change: Change) => change.name
+  const kind = (change: ChangedObject) => change.kind.kind
+  const namespace = (change: ChangedObject) => change.namespace
+  const name = (change: ChangedObject) => change.name
   const byKind = compare(kind, namespace, name)
   const written = moves.filter((move) => !isDeletion(move))
   const deleted = moves.filter(isDeletion).toSorted((a, b) => byKind(b, a))

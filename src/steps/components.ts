@@ -2,16 +2,16 @@ import { referencesOf } from '../kinds/between/references.ts'
 import { objectKey } from '../rule/cluster.ts'
 import type { Item, Items } from './states.ts'
 import { keyOf } from './states.ts'
-import type { Change } from './versions.ts'
+import type { ChangedObject } from './versions.ts'
 
 /** Objects that references connect, in any of their versions: what is done to others concerns none of them. */
 export interface Component {
-  readonly changes: readonly Change[]
+  readonly changes: readonly ChangedObject[]
   readonly objects: readonly Omit<Item, 'value'>[]
 }
 
 /** The components in which something changes. */
-export function componentsOf(changes: readonly Change[], old: Items, now: Items): Component[] {
+export function componentsOf(changes: readonly ChangedObject[], old: Items, now: Items): Component[] {
   const all = new Map([...old, ...now])
   const changed = new Set(changes.map(({ key }) => key))
   const union = new Union()

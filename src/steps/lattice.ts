@@ -7,7 +7,7 @@ import { isObject, metadataOf } from '../rule/resource.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
 import { type Item, type Judging, put, submitted } from './states.ts'
-import type { Change } from './versions.ts'
+import type { ChangedObject } from './versions.ts'
 
 /** A state on the way: the version of each object that changes, and what is stored of it. */
 export interface Node {
@@ -28,7 +28,7 @@ export type Result =
 
 /** The states between the old and the new one of some objects, each judged once, beside objects that stay as they are. */
 export class Lattice {
-  readonly changes: readonly Change[]
+  readonly changes: readonly ChangedObject[]
   readonly start: Node
   readonly #state: ClusterState
   readonly #judging: Judging
@@ -40,7 +40,7 @@ export class Lattice {
 
   /** `objects`: those of which the facts are compared. The state is moved to and fro. */
   constructor(
-    changes: readonly Change[],
+    changes: readonly ChangedObject[],
     state: ClusterState,
     judging: Judging,
     objects: readonly Omit<Item, 'value'>[],

@@ -4,7 +4,7 @@ import { type Component, componentsOf } from './components.ts'
 import type { Move, Node } from './lattice.ts'
 import { waySearch } from './search.ts'
 import { type States, TwoStates } from './two-states.ts'
-import type { Change } from './versions.ts'
+import type { ChangedObject } from './versions.ts'
 
 export interface Question extends States {
   readonly tools?: readonly Tool[]
@@ -131,7 +131,7 @@ function planOf(
 function together(
   { changes: all }: TwoStates,
   parts: readonly {
-    readonly changes: readonly Change[]
+    readonly changes: readonly ChangedObject[]
     readonly commits: readonly (readonly Move[])[]
   }[],
   before: number,
@@ -179,7 +179,7 @@ interface Placed {
 }
 
 function stepOf(
-  change: Change,
+  change: ChangedObject,
   { to }: Move,
   { number, commit, before }: Pick<Step, 'number' | 'commit' | 'before'>,
 ): Step {

@@ -1,6 +1,6 @@
 import { GAIN, type Harm, weightOf } from './harms.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
-import type { Change } from './versions.ts'
+import type { ChangedObject } from './versions.ts'
 
 export interface Path {
   readonly moves: readonly Move[]
@@ -175,8 +175,8 @@ const KINDS_IN_ORDER = [
 ]
 
 /** What others refer to comes first; deletions come last, in the opposite order. */
-function preferred(changes: readonly Change[]): number[] {
-  const rank = ({ kind, versions }: Change) => {
+function preferred(changes: readonly ChangedObject[]): number[] {
+  const rank = ({ kind, versions }: ChangedObject) => {
     const place = KINDS_IN_ORDER.indexOf(kind.kind)
     if (versions.at(-1)?.value === undefined) return 100 - place
     return versions[0].value === undefined ? place : 20 + place

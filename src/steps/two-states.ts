@@ -17,7 +17,7 @@ import {
   storedItems,
   submitted,
 } from './states.ts'
-import { type Change, interruptions, type Version, versionsBetween } from './versions.ts'
+import { type ChangedObject, interruptions, type Version, versionsBetween } from './versions.ts'
 
 /** The old and the new state of a question. */
 export interface States extends Judging {
@@ -35,7 +35,7 @@ export interface States extends Judging {
 
 /** The old and the new state as the API server has them, and what changes between them. */
 export class TwoStates {
-  readonly changes: readonly Change[]
+  readonly changes: readonly ChangedObject[]
   readonly objects: readonly Omit<Item, 'value'>[]
   readonly #given: States
   readonly #old: ReadonlyMap<string, unknown>
@@ -65,9 +65,9 @@ export class TwoStates {
     for (const [key, item] of new Map([...old, ...now])) put(state, item, stored.get(key), reading)
   }
 
-  #changes(): Change[] {
+  #changes(): ChangedObject[] {
     const { old, new: now, isApplied = () => false } = this.#given
-    return [...new Map([...old, ...now])].flatMap(([key, item]): Change[] => {
+    return [...new Map([...old, ...now])].flatMap(([key, item]): ChangedObject[] => {
       const [before, after] = [this.#old.get(key), this.#new.get(key)]
       const wanted = now.get(key)?.value
       if (after !== undefined && !isChanged(before, after)) return []

@@ -11,12 +11,12 @@ export interface Version {
 }
 
 /** An object that changes, and its versions: the first is the old one, the last the new one. */
-export interface Change extends Omit<Item, 'value'> {
+export interface ChangedObject extends Omit<Item, 'value'> {
   readonly key: string
   readonly versions: readonly [Version, ...Version[]]
 }
 
-export const lastOf = ({ versions }: Change): number => versions.length - 1
+export const lastOf = ({ versions }: ChangedObject): number => versions.length - 1
 
 /** Lists whose items have names, and maps, that an intermediate version can have of both sides. */
 const UNITED = [
