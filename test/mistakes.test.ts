@@ -136,7 +136,7 @@ t.test('check says what a new judgement of all files says', (t) => {
     const objects = values.with(mistake.object, withMistake(values[mistake.object] as object, mistake))
     const after = judged(objects)
     const isNew = [...after].some(([key, found]) => found.length > (before.get(key)?.length ?? 0))
-    if (judges.caught(mistake).check !== isNew) t.fail(`check: ${!isNew}`, { mistake })
+    if (judges.catchers(mistake).check !== isNew) t.fail(`check: ${!isNew}`, { mistake })
   }
   t.end()
 })
@@ -160,7 +160,7 @@ t.test('the command', async (t) => {
   t.match(stdout, /^class +mistakes +decidable +editor +check +denied +warned +CRD +nobody\n/)
   t.match(
     stdout,
-    /\n40 of \d+ mistakes of one field in 7 resources of 1 file, beside operator release 0\.63\n/,
+    /\n40 of \d+ mistakes of one field in 7 resources of 1 file, with the CRDs of operator release 0\.63\n/,
   )
   t.equal((await run(...some)).stdout, stdout, 'the same sample again')
   t.not((await run('--seed', '2', ...some)).stdout, stdout)

@@ -40,8 +40,8 @@ export interface Given {
   readonly value: unknown
 }
 
-/** Who says something about a mistake. */
-export interface Caught {
+/** Who reports a mistake. */
+export interface Catchers {
   /** A new error or warning in the file with the mistake, beside all others. */
   readonly editor: boolean
   /** A new error or warning in any of the files. */
@@ -50,13 +50,13 @@ export interface Caught {
   readonly webhook: 'denied' | 'warned' | 'no'
   /** The API server refuses the object by the CRD, or kubectl a field that it does not have. */
   readonly crd: boolean
-  /** Somebody says something, and only as advice. */
+  /** It is reported as advice alone. */
   readonly advice: boolean
-  /** The first one says it at the changed field, or names it. */
+  /** A report stands at the changed field, or names it. */
   readonly isNamed: boolean
 }
 
-interface Said {
+interface Report {
   readonly document: number
   readonly severity: Finding['severity']
   /** The same for the same finding, wherever it stands in a list. */
@@ -73,9 +73,9 @@ export class Judges {
   readonly #files: ClusterState
   /** The cluster into which each of them is applied. */
   readonly #cluster: ClusterState
-  readonly #checked: readonly (readonly Said[])[]
-  readonly #admitted: readonly (readonly Said[])[]
-  readonly #refused: readonly (readonly Said[])[]
+  readonly #checked: readonly (readonly Report[])[]
+  readonly #admitted: readonly (readonly Report[])[]
+  readonly #refused: readonly (readonly Report[])[]
 
   constructor(given: readonly Given[], judging: Judging) {
     this.#given = given
@@ -92,34 +92,36 @@ export class Judges {
   isWrongAlready({ object, change }: Mistake): boolean {
     const at = pathText(change.at)
     return [...(this.#checked[object] ?? []), ...(this.#refused[object] ?? [])].some(
-      (said) => isLoud(said) && said.path === at,
+      (report) => isErrorOrWarning(report) && report.path === at,
     )
   }
 
-  caught(mistake: Mistake): Caught {
+  catchers(mistake: Mistake): Catchers {
     const { object: index, change } = mistake
     const original = this.#given[index]
     if (original === undefined || !isObject(original.value)) throw new Error('the mistake is in no object')
     const value = withMistake(original.value, mistake)
     const checked = this.#around(index, original.value, value)
-    const isSame = ({ document }: Said) => this.#given[document]?.file === original.file
+    const isSame = ({ document }: Report) => this.#given[document]?.file === original.file
     const object = pruned(value, this.#crdOf(value))
     const admitted = this.#beside(this.#cluster, original.value, object, () =>
-      fresh(this.#admit(index, object), this.#admitted[index] ?? []),
+      newReports(this.#admit(index, object), this.#admitted[index] ?? []),
     )
-    const refused = fresh(this.#refuse(index, value), this.#refused[index] ?? [])
+    const refused = newReports(this.#refuse(index, value), this.#refused[index] ?? [])
     const all = [...checked, ...admitted, ...refused]
     return {
-      editor: checked.some((said) => isLoud(said) && isSame(said)),
-      check: checked.some(isLoud),
+      editor: checked.some((report) => isErrorOrWarning(report) && isSame(report)),
+      check: checked.some(isErrorOrWarning),
       webhook: admitted.some(({ severity }) => severity === 'error')
         ? 'denied'
-        : admitted.some(isLoud)
+        : admitted.some(isErrorOrWarning)
           ? 'warned'
           : 'no',
       crd: refused.length > 0,
-      advice: all.length > 0 && !all.some(isLoud),
-      isNamed: all.some((said) => isLoud(said) && said.document === index && tellsOf(said, change)),
+      advice: all.length > 0 && !all.some(isErrorOrWarning),
+      isNamed: all.some(
+        (report) => isErrorOrWarning(report) && report.document === index && mentionsChange(report, change),
+      ),
     }
   }
 
@@ -127,14 +129,14 @@ export class Judges {
    * What is newly found: in the object, or else in the others of the namespaces that it is in, before and after. Most
    * mistakes are found in the object, and then nothing else is judged.
    */
-  #around(index: number, original: unknown, value: unknown): readonly Said[] {
+  #around(index: number, original: unknown, value: unknown): readonly Report[] {
     const spaces = new Set([namespaceOf(original, this.#judging), namespaceOf(value, this.#judging)])
     return this.#beside(this.#files, original, value, () => {
-      const own = fresh(this.#check(index, value), this.#checked[index] ?? [])
-      if (own.some(isLoud)) return own
+      const own = newReports(this.#check(index, value), this.#checked[index] ?? [])
+      if (own.some(isErrorOrWarning)) return own
       const others = this.#given.flatMap((each, i) =>
         i !== index && spaces.has(namespaceOf(each.value, this.#judging))
-          ? fresh(this.#check(i, each.value), this.#checked[i] ?? [])
+          ? newReports(this.#check(i, each.value), this.#checked[i] ?? [])
           : [],
       )
       return [...own, ...others]
@@ -176,12 +178,12 @@ export class Judges {
     return this.#given.findLast(({ value }) => key(value) === key(original))?.value
   }
 
-  #check(document: number, value: unknown): readonly Said[] {
+  #check(document: number, value: unknown): readonly Report[] {
     const { release, strict } = this.#judging
     return this.#judge(document, value, { phase: 'before deployment', strict, release, state: this.#files })
   }
 
-  #admit(document: number, object: unknown): readonly Said[] {
+  #admit(document: number, object: unknown): readonly Report[] {
     if (!isServed(object, this.#judging)) return []
     return this.#judge(document, object, {
       phase: 'admission',
@@ -194,27 +196,27 @@ export class Judges {
     document: number,
     object: unknown,
     situation: Pick<Parameters<typeof judgeSubmission>[1], 'phase' | 'strict' | 'release' | 'state'>,
-  ): readonly Said[] {
+  ): readonly Report[] {
     const { group, settings } = this.#judging
     const kind = kindOf(object, this.#judging)
     if (kind === undefined) {
       const finding = notJudged(object, this.#judging)?.finding
-      return finding === undefined || situation.phase === 'admission' ? [] : [saidOf(document, finding)]
+      return finding === undefined || situation.phase === 'admission' ? [] : [reportOf(document, finding)]
     }
     const self = { kind: kind.kind, name: nameOf(object as Resource) }
     const namespace = namespaceOf(object, this.#judging)
     const submission = submissionOf(self, { namespace, group, object })
     const { errors, warnings } = judgeSubmission(submission, { ...situation, group, settings })
-    return [...errors, ...warnings].map((finding) => saidOf(document, finding))
+    return [...errors, ...warnings].map((finding) => reportOf(document, finding))
   }
 
-  #refuse(document: number, value: unknown): readonly Said[] {
+  #refuse(document: number, value: unknown): readonly Report[] {
     if (!isObject(value)) return []
     if (!isServed(value, this.#judging))
       return [{ document, severity: 'error', key: 'kind', path: 'kind', text: '' }]
     const schema = this.#crdOf(value)
     return [...refusals(schema ?? {}, value)].map(({ keyword, error }) =>
-      saidOf(document, { id: keyword, severity: 'error', error }),
+      reportOf(document, { id: keyword, severity: 'error', error }),
     )
   }
 
@@ -223,7 +225,7 @@ export class Judges {
   }
 }
 
-const isLoud = ({ severity }: Said): boolean => severity !== 'advice'
+const isErrorOrWarning = ({ severity }: Report): boolean => severity !== 'advice'
 
 /** Whether the API server has the kind in the version. */
 function isServed(value: unknown, reading: Reading): boolean {
@@ -232,7 +234,7 @@ function isServed(value: unknown, reading: Reading): boolean {
   return [API_VERSION, 'v1alpha1'].includes(version)
 }
 
-function saidOf(document: number, finding: Finding): Said {
+function reportOf(document: number, finding: Finding): Report {
   const { id, severity, error } = finding
   const path = error.at.length === 0 ? '' : pathText(error.at)
   return {
@@ -244,8 +246,8 @@ function saidOf(document: number, finding: Finding): Said {
   }
 }
 
-/** What is said more often than before. */
-function fresh(now: readonly Said[], before: readonly Said[]): readonly Said[] {
+/** The reports that are there more often than before. */
+function newReports(now: readonly Report[], before: readonly Report[]): readonly Report[] {
   const left = new Map<string, number>()
   for (const { key } of before) left.set(key, (left.get(key) ?? 0) + 1)
   return now.filter(({ key }) => {
@@ -255,8 +257,8 @@ function fresh(now: readonly Said[], before: readonly Said[]): readonly Said[] {
   })
 }
 
-/** Whether it stands at the field, around it or in it, or names the field or its value. */
-function tellsOf({ path, text }: Said, change: Mistake['change']): boolean {
+/** Whether a report stands at the changed field, around it or in it, or names the field or its value. */
+function mentionsChange({ path, text }: Report, change: Mistake['change']): boolean {
   const at = pathText(change.at)
   const key = String(change.op === 'rename' ? change.to : jsonKey(change.at.at(-1) ?? ''))
   const holder = pathText(change.at.slice(0, -1))

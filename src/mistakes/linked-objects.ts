@@ -22,7 +22,7 @@ export interface LinkedObject {
 export interface LinkedObjects {
   readonly objects: readonly LinkedObject[]
   /** The objects that refer to it, or that it refers to. */
-  neighbours(object: LinkedObject): readonly LinkedObject[]
+  related(object: LinkedObject): readonly LinkedObject[]
   /** The names of upstream providers of the authorization servers that references lead to, a list for each server. */
   providers(object: LinkedObject): readonly (readonly string[])[]
 }
@@ -36,10 +36,10 @@ export function linkObjects(values: readonly unknown[], reading: Reading, releas
     const namespace = namespaceOf(value, reading)
     return [{ index, kind, namespace, name: nameOf(resource), value: resource, crd, texts: textsIn(value) }]
   })
-  const linked = neighboursIn(objects)
+  const linked = relatedIn(objects)
   return {
     objects,
-    neighbours: ({ index }) => [...(linked.get(index) ?? [])],
+    related: ({ index }) => [...(linked.get(index) ?? [])],
     providers: (object) =>
       [...reachable(object, linked)].flatMap(({ value }) => {
         const found = providersOf(value)
@@ -48,7 +48,7 @@ export function linkObjects(values: readonly unknown[], reading: Reading, releas
   }
 }
 
-function neighboursIn(objects: readonly LinkedObject[]): ReadonlyMap<number, ReadonlySet<LinkedObject>> {
+function relatedIn(objects: readonly LinkedObject[]): ReadonlyMap<number, ReadonlySet<LinkedObject>> {
   const keyOf = (namespace: string, kind: string, name: string) => `${namespace}/${kind}/${name}`
   const named = new Map(objects.map((each) => [keyOf(each.namespace, each.kind.kind, each.name), each]))
   const linked = new Map(objects.map(({ index }) => [index, new Set<LinkedObject>()]))
@@ -111,7 +111,7 @@ export function standsElsewhere(
   text: string,
 ): boolean {
   const key = textKey(field, text)
-  return (object.texts.get(key) ?? 0) > 1 || linked.neighbours(object).some(({ texts }) => texts.has(key))
+  return (object.texts.get(key) ?? 0) > 1 || linked.related(object).some(({ texts }) => texts.has(key))
 }
 
 export const isPaired = (field: string): boolean => pairOf(field) >= 0

@@ -52,10 +52,10 @@ const OIDC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 
 
 function* ofMetadata(site: Site, linked: LinkedObjects): Generator<Mistake> {
   const { value, keys, object } = site
-  const isLinked = linked.neighbours(object).length > 0
+  const isLinked = linked.related(object).length > 0
   if (keys[1] === 'name' && typeof value === 'string') {
     const isNamed =
-      isLinked && linked.neighbours(object).some(({ kind, value: by }) => refersTo(kind.kind, by, object))
+      isLinked && linked.related(object).some(({ kind, value: by }) => refersTo(kind.kind, by, object))
     yield setting(site, 'own name misspelt', misspeltName(value), isNamed ? undefined : 'outside')
   }
   if (keys.length === 1) {

@@ -52,7 +52,7 @@ export function coverageOf(
     const file = given[mistake.object]?.file
     return object === undefined || file === undefined
       ? []
-      : [{ ...describe(mistake, object), file, ...judges.caught(mistake) }]
+      : [{ ...describe(mistake, object), file, ...judges.catchers(mistake) }]
   })
   return { mistakes: all.length, objects: linked.objects.length, made }
 }

@@ -1,8 +1,8 @@
 import { CLASSES, type Class, type Undecidable } from './classes.ts'
-import type { Caught } from './judges.ts'
+import type { Catchers } from './judges.ts'
 
 /** A mistake, and who catches it. */
-export interface Judged extends Caught {
+export interface Judged extends Catchers {
   readonly class: Class
   readonly undecidable: Undecidable | undefined
   /** The field, with its kind: `MCPServer spec.groupRef.name`. */
@@ -23,7 +23,6 @@ export interface Counts {
   readonly caught: number
   /** By nobody, not even the CRD. */
   readonly missed: number
-  readonly advice: number
   /** Of the caught ones: at the field, or with its name. */
   readonly named: number
   /** Of all mistakes, also those that are not decidable: by anybody. */
@@ -54,7 +53,6 @@ export function countsOf(judged: readonly Judged[]): Counts {
     crd: count(({ crd }) => crd),
     caught: count(isCaught),
     missed: count(isMissed),
-    advice: count(({ advice }) => advice),
     named: count((each) => isCaught(each) && each.isNamed),
     caughtOfAll: count((each) => isCaught(each) || each.crd, judged),
     meaning: meaning.length,

@@ -2,7 +2,7 @@ import { differenceText } from '../kinds/between/issuers.ts'
 import type { Finding } from '../review/finding.ts'
 import { shortQuote } from '../rule/go-text.ts'
 import { isRedirect } from './connection.ts'
-import { advise, listText, refute } from './findings.ts'
+import { findingAt, listText, wrongValueAt } from './findings.ts'
 import { problemWithKeys } from './keys.ts'
 import {
   discoveryUrl,
@@ -65,7 +65,7 @@ async function checkIssuer(
     (field) => read[field] === undefined || read[field].length === 0,
   )
   const lacking = missing.map((field) =>
-    advise(target, 'probe-discovery-served', `${url} has no ${field}, so ${CONSEQUENCES[reader]}`),
+    findingAt(target, 'probe-discovery-served', `${url} has no ${field}, so ${CONSEQUENCES[reader]}`),
   )
   const keys = keysUrl === undefined ? [] : await checkKeys(target, keysUrl, reader, ask)
   const offers = offerFindings(target, needs, read)
@@ -87,7 +87,7 @@ function readDocument(
   consequence: string,
 ): Metadata | Finding {
   const failed = (what: string, advice: string) =>
-    advise(target, 'probe-discovery-served', `${url} ${what}, so ${consequence}; ${advice}`)
+    findingAt(target, 'probe-discovery-served', `${url} ${what}, so ${consequence}; ${advice}`)
   const otherIssuer = 'write the issuer whose document it is'
   if (status !== 200) return failed(`answers ${status}`, otherIssuer)
   const read = readMetadata(body)
@@ -114,7 +114,7 @@ function issuerFindings(
         ? '; write the issuer of one tenant'
         : `; write ${shortQuote(issuer)}`
   const detail = `its discovery document ${says}${differenceText(expected, issuer ?? '')}, so ${CONSEQUENCES[reader]}${advice}`
-  return [refute({ at, url: expected }, 'probe-issuer-equal', detail)]
+  return [wrongValueAt({ at, url: expected }, 'probe-issuer-equal', detail)]
 }
 
 async function checkKeys(
@@ -131,7 +131,7 @@ async function checkKeys(
   const problem = answer.status === 200 ? problemWithKeys(answer.body, reader) : `answers ${answer.status}`
   return problem === undefined
     ? []
-    : [advise(target, 'probe-keys-usable', `${url} ${problem}, so ${CONSEQUENCES[reader]}`)]
+    : [findingAt(target, 'probe-keys-usable', `${url} ${problem}, so ${CONSEQUENCES[reader]}`)]
 }
 
 async function checkMetadata(
@@ -148,7 +148,7 @@ async function checkMetadata(
     read.issuer === expected
       ? []
       : [
-          advise(
+          findingAt(
             target,
             'probe-issuer-equal',
             `the document says the issuer is ${shortQuote(read.issuer ?? '')}, but its address says ${shortQuote(expected)}${differenceText(expected, read.issuer ?? '')}, so ${CONSEQUENCES.upstream}`,
@@ -186,7 +186,7 @@ async function checkRemote(
   if (answer?.status !== 401 || hasCredential) return []
   const detail =
     'the server answers 401 without a token, and the entry sends none; name one in externalAuthConfigRef'
-  return [advise(target, 'probe-credential-configured', detail)]
+  return [findingAt(target, 'probe-credential-configured', detail)]
 }
 
 /** The server serves what its manifests say: something else comes of another server, or of an older configuration. */
@@ -200,7 +200,7 @@ async function checkResource(
   if (answer === undefined || isRedirect(answer)) return []
   const failed = (what: string) => {
     const detail = `${url} ${what}, so clients do not find where to log in; route this path to the server too`
-    return [advise(target, 'probe-resource-metadata-served', detail)]
+    return [findingAt(target, 'probe-resource-metadata-served', detail)]
   }
   if (answer.status !== 200) return failed(`answers ${answer.status}`)
   const read = readResourceMetadata(answer.body)
@@ -208,7 +208,7 @@ async function checkResource(
   if (read.wrong.length > 0) return failed(`cannot be read: ${read.wrong.join(', ')}`)
   const { resource = '', authorization_servers: servers = [] } = read.metadata
   const disagrees = (detail: string) =>
-    advise(
+    findingAt(
       target,
       'probe-resource-metadata-agrees',
       `${detail}; it is another server, or not yet configured so`,

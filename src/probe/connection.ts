@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { Finding } from '../review/finding.ts'
 import { shortQuote } from '../rule/go-text.ts'
 import { aheadOrBehind } from '../rule/in-words.ts'
-import { advise } from './findings.ts'
+import { findingAt } from './findings.ts'
 import { isInCluster } from './hosts.ts'
 import type { Answer, Failure, Method } from './request.ts'
 import type { Target } from './target.ts'
@@ -25,10 +25,10 @@ export function failureFinding(target: Target, url: URL, { failed, detail }: Fai
           : '; caBundleRef names others'
       const isUnknown = isOfUnknownAuthority({ failed, detail })
       const more = isUnknown && (privateField !== undefined || bundle) ? authority : ''
-      return advise(target, 'probe-certificate-trusted', `the certificate of ${host} ${detail}${more}`)
+      return findingAt(target, 'probe-certificate-trusted', `the certificate of ${host} ${detail}${more}`)
     }
     case 'private':
-      return advise(
+      return findingAt(
         target,
         'probe-address-allowed',
         `leads to ${host}, which is at the private address ${detail} here: not asked`,
@@ -36,7 +36,7 @@ export function failureFinding(target: Target, url: URL, { failed, detail }: Fai
     default:
       return isInCluster(url)
         ? undefined
-        : advise(target, 'probe-host-reachable', `${host} cannot be asked from here: ${detail}`)
+        : findingAt(target, 'probe-host-reachable', `${host} cannot be asked from here: ${detail}`)
   }
 }
 
@@ -55,7 +55,7 @@ function privateFindings(target: Target, { hostname }: URL, { privateAddress }: 
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
   if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
   const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`
-  return [advise(target, 'probe-address-allowed', detail)]
+  return [findingAt(target, 'probe-address-allowed', detail)]
 }
 
 export const isRedirect = ({ status, headers }: Answer): boolean =>
@@ -70,7 +70,7 @@ function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
     (to?.host !== url.host || (url.protocol === 'https:' && to.protocol !== 'https:'))
   const does = isRefused ? 'which the operator refuses to follow' : 'which the probe does not follow'
   return [
-    advise(
+    findingAt(
       target,
       'probe-redirect-free',
       `${url.href} redirects to ${shortQuote(to?.href ?? location)}, ${does}; write where it leads`,
@@ -81,5 +81,5 @@ function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
 function clockFindings(target: Target, { host }: URL, { ahead }: Answer): Finding[] {
   if (ahead === undefined || Math.abs(ahead) <= MOST_SKEW_MS) return []
   const detail = `the clock of ${host} is ${aheadOrBehind(ahead)} the one here: tokens are not valid yet, or expired, where the clock is wrong`
-  return [advise(target, 'probe-clock-agrees', detail)]
+  return [findingAt(target, 'probe-clock-agrees', detail)]
 }

@@ -7,15 +7,19 @@ import type { Target } from './target.ts'
 const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))
 
 /** A finding at the field of a target. */
-export const advise = ({ at }: Pick<Target, 'at'>, id: ProbeId, detail: string): Finding => ({
+export const findingAt = ({ at }: Pick<Target, 'at'>, id: ProbeId, detail: string): Finding => ({
   id,
   severity: SEVERITIES.get(id) ?? 'warning',
   error: { type: 'advice', at, detail },
 })
 
 /** A finding that the value of the field is wrong. */
-export const refute = ({ at, url }: Pick<Target, 'at' | 'url'>, id: ProbeId, detail: string): Finding => ({
-  ...advise({ at }, id, ''),
+export const wrongValueAt = (
+  { at, url }: Pick<Target, 'at' | 'url'>,
+  id: ProbeId,
+  detail: string,
+): Finding => ({
+  ...findingAt({ at }, id, ''),
   error: { type: 'invalid', at, value: url, detail },
 })
 

@@ -1,16 +1,18 @@
 import { isInsideCluster } from '../rule/address.ts'
 import { isLoopback, parseUrl } from '../rule/url.ts'
+import type { Connecting } from './target.ts'
 
 /** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: no real issuer answers there. */
 const FOR_DOCUMENTATION = /(?:^|\.)(?:example(?:\.|$)|invalid$)/i
 
 /** Why an address is not asked; undefined when it can be. */
-export function whyNotAsked(text: string, http: boolean): string | undefined {
+export function whyNotAsked(text: string, { http }: Pick<Connecting, 'http'>): string | undefined {
   const url = parseUrl(text)
   const isWeb = url !== undefined && /^https?$/.test(url.scheme) && url.host !== '' && URL.canParse(text)
   if (!isWeb) return 'not an absolute URL'
   if (url.hasUserInfo) return 'has a user name in it'
-  if (url.scheme === 'http' && !http) return 'plain http, which its configuration does not allow'
+  if (url.scheme === 'http' && !http && !isLocal(new URL(text)))
+    return 'plain http, which its configuration does not allow'
   return FOR_DOCUMENTATION.test(url.host) ? 'a name for documentation' : undefined
 }
 

@@ -89,8 +89,7 @@ class Run {
   }
 
   async #ask(target: Target, method: Method, text: string, isSilent = false): Promise<Answer | undefined> {
-    const isHttp = target.connecting.http || (URL.canParse(text) && isLocal(new URL(text)))
-    const why = whyNotAsked(text, isHttp) ?? (await this.#whyNotAllowed(target, new URL(text)))
+    const why = whyNotAsked(text, target.connecting) ?? (await this.#whyNotAllowed(target, new URL(text)))
     if (why !== undefined) {
       if (!isSilent) this.#note(target, `${text} is not asked: ${why}`)
       return undefined

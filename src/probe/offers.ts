@@ -1,5 +1,5 @@
 import type { Finding } from '../review/finding.ts'
-import { advise, listText } from './findings.ts'
+import { findingAt, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
@@ -25,7 +25,7 @@ function grantFindings(target: Target, { grants }: Needs, metadata: Metadata): F
     .map((grant) => {
       const what =
         grant === GRANTS.refresh ? ', so offline_access gives no refresh token' : ', so requests are refused'
-      return advise(
+      return findingAt(
         target,
         'probe-grant-supported',
         `the server does not list the grant type ${grant}${what}; it lists ${listText(offered)}`,
@@ -39,12 +39,12 @@ function scopeFindings(target: Target, { scopes }: Needs, metadata: Metadata): F
   const missing = scopes.filter((scope) => !offered.includes(scope))
   if (missing.length === 0) return []
   const detail = `the server does not list the scope ${listText(missing)}; it lists ${listText(offered)}`
-  return [advise(target, 'probe-scope-supported', detail)]
+  return [findingAt(target, 'probe-scope-supported', detail)]
 }
 
 function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Finding[] {
   if (pkce !== true || metadata.code_challenge_methods_supported?.includes('S256') === true) return []
-  return [advise(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
+  return [findingAt(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
 }
 
 /** The ways of clients that register themselves, as the operator prefers them; none only with S256. */
@@ -59,12 +59,12 @@ function methodFindings(target: Target, { registers, secretMethod }: Needs, meta
   if (wanted.length === 0 || wanted.some((each) => offered.includes(each))) return []
   const does = registers === true ? 'the client would be registered' : 'the secret is sent'
   const detail = `the server does not list ${listText(wanted)}, as which ${does}; it lists ${listText(offered)}`
-  return [advise(target, 'probe-client-method-supported', detail)]
+  return [findingAt(target, 'probe-client-method-supported', detail)]
 }
 
 function registrationFindings(target: Target, { registers }: Needs, metadata: Metadata): Finding[] {
   if (registers !== true || metadata.registration_endpoint !== undefined) return []
   const guess = `${(metadata.issuer ?? '').replace(/\/$/, '')}/register`
   const detail = `the server names no registration_endpoint, so the client is registered at ${guess}, or the server does not start; write clientId`
-  return [advise(target, 'probe-registration-offered', detail)]
+  return [findingAt(target, 'probe-registration-offered', detail)]
 }

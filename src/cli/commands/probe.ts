@@ -78,8 +78,7 @@ export async function probe(args: readonly string[], environment: Environment): 
   const targets: Target[] = []
   const leftOut: LeftOut[] = [...named.leftOut]
   for (const target of named.targets) {
-    const isHttp = target.connecting.http || (URL.canParse(target.url) && engine.isLocal(new URL(target.url)))
-    const why = engine.whyNotAsked(target.url, isHttp)
+    const why = engine.whyNotAsked(target.url, target.connecting)
     if (why === undefined) targets.push(target)
     else leftOut.push({ ...target, why })
   }

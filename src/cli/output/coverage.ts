@@ -128,10 +128,10 @@ function summaryOf({ made, mistakes, objects, scope, release }: CoverageReport):
   const reasons = Map.groupBy(made, ({ undecidable }) => undecidable)
   const left = made.length - decidable
   return [
-    `${some}${counted(mistakes, 'mistake')} of one field in ${counted(objects, 'resource')} of ${scope}, beside ${release}`,
+    `${some}${counted(mistakes, 'mistake')} of one field in ${counted(objects, 'resource')} of ${scope}, with the CRDs of ${release}`,
     `  check or the webhook catches ${caught} of the ${decidable} that are decidable (${share(caught, decidable)}), ${named} by name`,
-    `  of the ${meaning} among them that the CRDs take: ${meaningCaught} (${share(meaningCaught, meaning)})`,
-    `  anybody catches ${caughtOfAll} of all (${share(caughtOfAll, made.length)})`,
+    `  of the ${meaning} that the CRDs accept: ${meaningCaught} (${share(meaningCaught, meaning)})`,
+    `  ${caughtOfAll} of all ${made.length} (${share(caughtOfAll, made.length)}) are reported by check, webhook or CRD`,
     ...(left === 0 ? [] : [`  not decidable: ${left}`]),
     ...(Object.keys(UNDECIDABLE) as Undecidable[]).flatMap((reason) => {
       const count = reasons.get(reason)?.length ?? 0
