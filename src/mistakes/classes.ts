@@ -38,7 +38,7 @@ export const CLASSES = {
   'claim misspelt': 'a claim that a matcher or a field names',
   'matcher misspelt': 'a function of a matcher',
   'clause dropped': 'a matcher without its first or last clause',
-  'operator changed': 'another operator in a matcher, such as `or` in the place of `and`',
+  'operator changed': 'another operator in a matcher, such as `!=` for `==`, or `==` for `in`',
   'other account': 'a role of another AWS account',
   'other text': 'another text that is misspelt, such as a client id or a header',
 } as const
