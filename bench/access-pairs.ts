@@ -7,14 +7,8 @@ import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { decideRole, matchersOf } from '../src/access/role/decide.ts'
 import type { Evaluation } from '../src/access/role/matcher.ts'
-import { GENERATIONS } from '../src/access/role/releases.ts'
-import {
-  checkPair,
-  newest,
-  type NotedWitness,
-  type PairCounts,
-  RandomConfigs,
-} from '../test/support/access-pairs.ts'
+import { GENERATIONS, NEWEST } from '../src/kinds/mcp-external-auth-config/generations.ts'
+import { checkPair, type NotedWitness, type PairCounts, RandomConfigs } from '../test/support/access-pairs.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,7 +26,7 @@ for (let i = 0; i < count && wrong.length < 20; i++) {
   const note = (witness: NotedWitness) => {
     if (values['cel-go']) witnesses.push(witness)
   }
-  const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? newest, counts, note)
+  const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? NEWEST, counts, note)
   if (problem !== undefined) wrong.push(`${problem}\n    ${JSON.stringify(pair)}`)
 }
 

@@ -14,7 +14,7 @@ import { grantsOf } from '../src/access/difference/who.ts'
 import { programOf } from '../src/cel/reason/program.ts'
 import { fromJson, type Value } from '../src/cel/evaluate/values.ts'
 import { delegationChoice } from '../src/access/difference/delegation-choice.ts'
-import { GENERATIONS } from '../src/access/role/releases.ts'
+import { GENERATIONS, NEWEST } from '../src/kinds/mcp-external-auth-config/generations.ts'
 import { Budget, type Literal, Solver } from '../src/cel/reason/solver.ts'
 import {
   contains,
@@ -28,7 +28,7 @@ import {
   startsWith,
   type TextTest,
 } from '../src/cel/reason/texts.ts'
-import { CALLERS, checkPair, newest, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
+import { CALLERS, checkPair, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
 import { runCli } from './support/cli.ts'
 
 /** `npm run prove:access` compares 100,000. */
@@ -41,7 +41,7 @@ void t.test(
     const counts: PairCounts = { pairs: 0, same: 0, different: 0, witnesses: 0, undecided: 0, partly: 0 }
     for (let i = 0; i < PAIRS; i++) {
       const pair = random.pair()
-      const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? newest, counts)
+      const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? NEWEST, counts)
       if (problem !== undefined) t.fail(problem, { pair })
     }
     t.comment(JSON.stringify(counts))
@@ -112,9 +112,9 @@ void t.test('of the matchers that cel-go compiles 99 % are decided', (t) => {
   const matchers = golden
     .map((line) => JSON.parse(line) as { ok: boolean; type: string; expr: string })
     .filter(({ ok, type }) => ok && ['bool', 'dyn'].includes(type))
-    .map(({ expr }) => roleChoice(config([{ matcher: expr, roleArn: role('a') }]), newest))
+    .map(({ expr }) => roleChoice(config([{ matcher: expr, roleArn: role('a') }]), NEWEST))
   const constants = ['true', 'false'].map((matcher) =>
-    roleChoice(config([{ matcher, roleArn: role('a') }]), newest),
+    roleChoice(config([{ matcher, roleArn: role('a') }]), NEWEST),
   )
   const decided = matchers.filter((choice) =>
     constants.every((constant) => compareChoices(choice, constant).undecided.length === 0),
@@ -152,8 +152,8 @@ const DIFFERENT: readonly (readonly [readonly string[], readonly string[], unkno
 void t.test('a difference has a small witness', (t) => {
   for (const [old, now, expected] of DIFFERENT) {
     const { changes, undecided } = compareChoices(
-      roleChoice(matching(...old), newest),
-      roleChoice(matching(...now), newest),
+      roleChoice(matching(...old), NEWEST),
+      roleChoice(matching(...now), NEWEST),
     )
     t.ok(changes.length > 0, old.join())
     t.same(undecided, [], old.join())
@@ -171,8 +171,8 @@ void t.test('a difference has a small witness', (t) => {
 void t.test('a candidate that changes nothing is not a change', (t) => {
   const alone = (roleMappings: readonly object[]) => config(roleMappings, { fallbackRoleArn: undefined })
   const { changes } = compareChoices(
-    roleChoice(alone([{ matcher: 'int(claims.s) > 1', roleArn: role('one') }]), newest),
-    roleChoice(alone([{ matcher: '[int(claims.s) > 1].exists(z, z)', roleArn: role('one') }]), newest),
+    roleChoice(alone([{ matcher: 'int(claims.s) > 1', roleArn: role('one') }]), NEWEST),
+    roleChoice(alone([{ matcher: '[int(claims.s) > 1].exists(z, z)', roleArn: role('one') }]), NEWEST),
   )
   t.same(changes, [])
   t.end()
@@ -211,8 +211,8 @@ void t.test('what a gateway would evaluate for very long ends at the bound', (t)
   const loops = `${list}.all(a, ${list}.all(b, ${list}.all(c, claims.exp * 3.0 - claims.iat > 1.0)))`
   const budget = new Budget(200_000)
   const { undecided } = compareChoices(
-    roleChoice(matching(loops), newest),
-    roleChoice(matching('false'), newest),
+    roleChoice(matching(loops), NEWEST),
+    roleChoice(matching('false'), NEWEST),
     { budget },
   )
   t.match(undecided, [{ why: /bound/ }])
@@ -221,7 +221,7 @@ void t.test('what a gateway would evaluate for very long ends at the bound', (t)
 
 void t.test('each mapping has a cost limit of its own, as at the gateway', (t) => {
   const loops = 'claims.n.all(a, claims.n.all(b, claims.n.all(c, a + b + c > 0.0)))'
-  const choice = roleChoice(matching(`!${loops}`, loops), newest)
+  const choice = roleChoice(matching(`!${loops}`, loops), NEWEST)
   const counting = (length: number) => ({ n: Array.from({ length }, () => 1) })
   t.equal(choice.decide(counting(44)).by, 'roleMappings[1]', 'less than the limit each, more together')
   t.equal(choice.decide(counting(80)).by, 'fallbackRoleArn', 'more than the limit each')
@@ -293,7 +293,7 @@ const WHO: readonly WhoRow[] = [
 
 void t.test('who gets a role, in as few words as its matchers allow', (t) => {
   for (const { mappings, said } of WHO) {
-    const grants = grantsOf(roleChoice(config(mappings), newest), (access) => access === role('r'))
+    const grants = grantsOf(roleChoice(config(mappings), NEWEST), (access) => access === role('r'))
     t.same(
       grants.map(({ by, callers, except, answer }) => [
         by,
@@ -311,13 +311,13 @@ void t.test('the description of a role is true of exactly the callers that get i
   const random = new RandomConfigs(7)
   let described = 0
   for (let i = 0; i < 60; i++) {
-    const choice = roleChoice(random.ofMatchers(), newest)
+    const choice = roleChoice(random.ofMatchers(), NEWEST)
     const grants = grantsOf(choice, (access) => access === role('r1'))
     const tests = new Map<string, (claims: Value) => boolean>()
     const holds = (text: string, claims: Value): boolean => {
       const known = tests.get(text)
       if (known !== undefined) return known(claims)
-      const program = programOf(text, newest.celGo)
+      const program = programOf(text, NEWEST.celGo)
       if (typeof program === 'string') throw new Error(`${text}: ${program}`)
       const test = (each: Value) => isTrueFor(program, each)
       tests.set(text, test)
@@ -346,7 +346,7 @@ void t.test('the description of a role is true of exactly the callers that get i
 })
 
 void t.test('a conversion of elements that cel-go takes for texts fails for numbers', (t) => {
-  const choice = roleChoice(matching('(claims.g + ["a"]).exists(x, int(x) <= 1)'), newest)
+  const choice = roleChoice(matching('(claims.g + ["a"]).exists(x, int(x) <= 1)'), NEWEST)
   t.equal(choice.decide({ g: [1] }).by, 'fallbackRoleArn')
   t.equal(choice.decide({ g: ['1'] }).by, 'roleMappings[0]')
   t.end()
@@ -356,7 +356,7 @@ void t.test('priorities, order, the role claim and the fallback count', (t) => {
   const a = { claim: 'a', roleArn: role('one') }
   const b = { claim: 'b', roleArn: role('two') }
   const compared = (old: object, now: object) =>
-    compareChoices(roleChoice(old, newest), roleChoice(now, newest)).changes.map((change) => [
+    compareChoices(roleChoice(old, NEWEST), roleChoice(now, NEWEST)).changes.map((change) => [
       change.old.access,
       change.new.access,
     ])
@@ -390,7 +390,7 @@ void t.test('priorities, order, the role claim and the fallback count', (t) => {
 void t.test('who may exchange tokens of a trusted issuer', (t) => {
   const issuer = 'https://idp.example.com'
   const compared = (old: object, now: object) =>
-    compareChoices(delegationChoice({ issuer, ...old }, newest), delegationChoice({ issuer, ...now }, newest))
+    compareChoices(delegationChoice({ issuer, ...old }, NEWEST), delegationChoice({ issuer, ...now }, NEWEST))
   const listed = { allowedActors: ['ci'] }
   t.same(compared(listed, { actorMatcher: 'claims.azp == "ci"' }).changes, [], 'the same as a matcher')
   const { changes } = compared(listed, { actorMatcher: 'claims.azp.startsWith("ci")' })
@@ -403,8 +403,8 @@ void t.test('who may exchange tokens of a trusted issuer', (t) => {
 
 void t.test('the comparison ends at its bound and says so', (t) => {
   const { undecided } = compareChoices(
-    roleChoice(matching('claims.sub == "a"'), newest),
-    roleChoice(matching('claims.sub == "b"'), newest),
+    roleChoice(matching('claims.sub == "a"'), NEWEST),
+    roleChoice(matching('claims.sub == "b"'), NEWEST),
     { budget: new Budget(5) },
   )
   t.match(undecided, [{ access: '', why: /bound/ }])

@@ -18,13 +18,8 @@ import {
 import { evaluations } from '../src/cli/commands/role/evaluations.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../src/access/role/matcher.ts'
 import { printRole } from '../src/cli/output/role.ts'
-import {
-  type Generation,
-  GENERATIONS,
-  generationsOf,
-  readRelease,
-  releasesOf,
-} from '../src/access/role/releases.ts'
+import { type Generation, GENERATIONS } from '../src/kinds/mcp-external-auth-config/generations.ts'
+import { generationsOf, readRelease, releasesOf } from '../src/access/role/releases.ts'
 import { sessionNameFrom } from '../src/access/role/session-name.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { printed } from './support/cel-values.ts'

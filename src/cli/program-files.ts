@@ -27,8 +27,8 @@ export function readPage(name: 'playground' | 'audit' | 'coverage'): string {
   return execFileSync(process.execPath, [build, name], { encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
-/** Starts the thread of `role`. */
+/** Starts the thread of `role`, without flags of Node.js: they may name files in the folder where the program was started. */
 export const startWorker = (options: WorkerOptions): Worker =>
   isSea()
-    ? new Worker(getAsset('worker.js', 'utf8'), { ...options, eval: true })
-    : new Worker(WORKER, options)
+    ? new Worker(getAsset('worker.js', 'utf8'), { ...options, execArgv: [], eval: true })
+    : new Worker(WORKER, { ...options, execArgv: [] })

@@ -1,7 +1,7 @@
 import { entriesOf } from '../access/difference/entries.ts'
 import type { Choice } from '../access/difference/choice.ts'
 import { planOf } from '../access/effective-authentication.ts'
-import type { RoleSelection } from '../access/role/releases.ts'
+import type { RoleSelection } from '../kinds/mcp-external-auth-config/generations.ts'
 import { checksTokens, getOidcConfig, getWorkload } from '../kinds/between/related-resources.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
 import type { Reading } from '../review/given-objects.ts'

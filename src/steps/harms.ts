@@ -1,6 +1,6 @@
 import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
 import { compareChoices } from '../access/difference/compare.ts'
-import { GENERATIONS } from '../access/role/releases.ts'
+import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import type { Facts, Login, Part, Sent } from './facts.ts'
 

@@ -64,5 +64,5 @@ t.test("the operator's own examples", { skip }, async (t) => {
   t.comment(JSON.stringify(counts))
   const { decidable = NaN, caught = NaN, meaning = NaN, meaningCaught = NaN } = counts
   t.ok(caught / decidable >= 0.995, `${caught} of ${decidable} decidable mistakes are caught`)
-  t.ok(meaningCaught / meaning >= 0.98, `${meaningCaught} of ${meaning} that the CRDs take`)
+  t.ok(meaningCaught / meaning >= 0.98, `${meaningCaught} of ${meaning} that the CRDs accept`)
 })

@@ -2,7 +2,7 @@ import { compareChoices } from '../../src/access/difference/compare.ts'
 import { roleChoice } from '../../src/access/difference/role-choice.ts'
 import { decideRole } from '../../src/access/role/decide.ts'
 import type { Claims } from '../../src/access/role/claims.ts'
-import { GENERATIONS, type Generation } from '../../src/access/role/releases.ts'
+import type { Generation } from '../../src/kinds/mcp-external-auth-config/generations.ts'
 import { bounded, type Evaluation, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
 import { fromJson } from '../../src/cel/evaluate/values.ts'
 import { Budget } from '../../src/cel/reason/solver.ts'
@@ -292,5 +292,3 @@ function decided(config: object, claims: Claims, generation: Generation): string
     )
   return decideRole(config, claims, generation, evaluationOf).role
 }
-
-export const newest: Generation = GENERATIONS.at(-1) ?? ({} as Generation)

@@ -1,6 +1,6 @@
 import { plansOf } from '../../src/access/effective-authentication.ts'
 import { decideRole } from '../../src/access/role/decide.ts'
-import { GENERATIONS } from '../../src/access/role/releases.ts'
+import { GENERATIONS } from '../../src/kinds/mcp-external-auth-config/generations.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
 import { fromJson } from '../../src/cel/evaluate/values.ts'
 import {

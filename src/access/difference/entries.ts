@@ -2,7 +2,7 @@ import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/inde
 import { kindOf, nameOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
-import type { RoleSelection } from '../role/releases.ts'
+import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
 import { roleChoice } from './role-choice.ts'

@@ -8,7 +8,7 @@ import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import { claimOutcome, configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
 import { bounded, LIMITS, Stopped } from '../role/matcher.ts'
 import { type Program, programOf } from '../../cel/reason/program.ts'
-import type { RoleSelection } from '../role/releases.ts'
+import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import {
   type Choice,
   type Condition,

@@ -1,5 +1,6 @@
 import type { Claims } from '../role/claims.ts'
-import { type Generation, releasesOf } from '../role/releases.ts'
+import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
+import { releasesOf } from '../role/releases.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
 import { type Change, compareChoices, type Difference, type Undecided } from './compare.ts'
 import { type Entry, entryKey } from './entries.ts'

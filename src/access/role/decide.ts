@@ -11,7 +11,8 @@ import { type Given, isAbsent } from '../../rule/resource.ts'
 import { described, fromJson } from '../../cel/evaluate/values.ts'
 import { type Claims, claimPath, filledOr } from './claims.ts'
 import type { Evaluation } from './matcher.ts'
-import { type Generation, releasesOf, type RoleSelection } from './releases.ts'
+import { type Generation, type RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
+import { releasesOf } from './releases.ts'
 
 type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 

@@ -1,19 +1,4 @@
-import type { RoleSelection } from '../../kinds/mcp-external-auth-config/proofs.ts'
-
-export type { RoleSelection } from '../../kinds/mcp-external-auth-config/proofs.ts'
-
-/** Consecutive releases that choose in the same way: minor versions of 0.x, both included. */
-export interface Generation extends RoleSelection {
-  readonly first: number
-  readonly last: number
-}
-
-/** Release 0.49 is missing: its source could not be read. Newest release read: 0.63. */
-export const GENERATIONS: readonly Generation[] = [
-  { first: 0, last: 48, roleClaim: 'asItIs', celGo: '0.32' },
-  { first: 50, last: 58, roleClaim: 'asList', celGo: '0.32' },
-  { first: 59, last: Infinity, roleClaim: 'asList', celGo: '0.33' },
-]
+import { type Generation, GENERATIONS } from '../../kinds/mcp-external-auth-config/generations.ts'
 
 const RELEASE = /^v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?$/
 

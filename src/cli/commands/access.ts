@@ -7,7 +7,8 @@ import {
   type PartDifference,
 } from '../../access/difference/states.ts'
 import { whoGets } from '../../access/difference/who.ts'
-import { type Generation, generationsOf } from '../../access/role/releases.ts'
+import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
+import { generationsOf } from '../../access/role/releases.ts'
 import { readFlags, UsageError } from '../../configuration/flags.ts'
 import { needCluster } from '../input/cluster-flags.ts'
 import { printUnread } from '../input/reading.ts'

@@ -18,7 +18,8 @@ import {
 import { evaluations } from './role/evaluations.ts'
 import { oneLine } from '../output/one-line.ts'
 import { printRole, printRoleJson, printUnreadJson } from '../output/role.ts'
-import { type Generation, generationsOf, readRelease } from '../../access/role/releases.ts'
+import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
+import { generationsOf, readRelease } from '../../access/role/releases.ts'
 import { sessionNameFrom } from '../../access/role/session-name.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 

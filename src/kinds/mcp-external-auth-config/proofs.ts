@@ -1,4 +1,3 @@
-import type { CelGoVersion } from '../../cel/index.ts'
 import { isTrueWithoutClaims, provedConstant, withinSteps } from '../../cel/reason/facts.ts'
 import { type Program, programOf } from '../../cel/reason/program.ts'
 import { read } from '../../cel/reason/reader.ts'
@@ -7,23 +6,7 @@ import { isText } from '../../cel/reason/texts.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
-
-/** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
-export interface RoleSelection {
-  /**
-   * How the gateway searches `claim`: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
-   * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
-   */
-  readonly roleClaim: 'asItIs' | 'asList'
-  readonly celGo: CelGoVersion
-}
-
-/** Those of all releases, the newest first. */
-const SELECTIONS: readonly RoleSelection[] = [
-  { roleClaim: 'asList', celGo: '0.33' },
-  { roleClaim: 'asList', celGo: '0.32' },
-  { roleClaim: 'asItIs', celGo: '0.32' },
-]
+import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
 /** Steps for one matcher and for one list of mappings: a review waits for them. */
 const MATCHER_STEPS = 3_000
@@ -109,22 +92,22 @@ const NOTHING: ReadonlyMap<number, Taken> = new Map()
 
 function proveTaken(mappings: readonly Conditional[], roleClaim: string): ReadonlyMap<number, Taken> {
   const found = new Map<number, Taken>()
-  const [newest, ...others] = SELECTIONS
   withinSteps(LIST_STEPS, (budget) => {
-    const worldOf = (selection: RoleSelection | undefined, some: readonly Conditional[]) => {
+    const worldOf = (selection: RoleSelection, some: readonly Conditional[]) => {
       const world = new World(budget, ['map'])
       const conditions = some.map((each) => conditionOf(world, each, roleClaim, selection))
       for (const [name, { forms }] of world.root.parts)
         if (LIST_CLAIMS.has(String(name))) world.clause([forms.list, forms.absent, forms.null])
       return { world, conditions }
     }
-    const { world, conditions } = worldOf(newest, mappings)
+    const { world, conditions } = worldOf(NEWEST, mappings)
     mappings.forEach((mapping, i) => {
       const condition = conditions[i] ?? 0
       const by = coverOf(world, condition, conditions.slice(0, i))
       if (by === undefined) return
       const covering = by.flatMap((place) => mappings[place] ?? [])
-      const isProved = others.every((selection) => {
+      const isProved = GENERATIONS.every((selection) => {
+        if (selection === NEWEST) return true
         const other = worldOf(selection, [mapping, ...covering])
         const [own = 0, ...theirs] = other.conditions
         return solve(other.world, [own, ...theirs.map((each) => -each)]).is === 'impossible'
@@ -155,7 +138,7 @@ function conditionOf(
   world: World,
   { claim, matcher }: Conditional,
   roleClaim: string,
-  selection: RoleSelection = { roleClaim: 'asList', celGo: '0.33' },
+  selection: RoleSelection,
 ): Literal {
   if (claim !== undefined) return hasInClaim(world, roleClaim, claim, selection)
   const program = matcher === undefined ? '' : programOf(matcher, selection.celGo)
