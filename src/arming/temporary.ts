@@ -47,7 +47,7 @@ const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookC
 const POLL_EVERY = 250
 
 /** Whether a temporary registration made the object. */
-export function isTemporary(object: Configuration | undefined): boolean {
+function isTemporary(object: Configuration | undefined): boolean {
   const { labels } = metadataOf(object)
   return isObject(labels) && labels[LABEL] === MANAGER
 }
@@ -61,7 +61,7 @@ function holderOf(object: Configuration | undefined): string {
 }
 
 /** The object with the label and the annotation of a temporary registration. */
-export function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
+function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
   const metadata = metadataOf(object)
   return {
     ...object,
@@ -73,7 +73,7 @@ export function temporary<T extends { readonly metadata?: unknown }>(object: T, 
  * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged and none
  * is refused. The namespaceSelector keeps the writes of everybody else on the cluster away from this process.
  */
-export function temporaryConfigurations(registration: TemporaryRegistration): readonly Configuration[] {
+function temporaryConfigurations(registration: TemporaryRegistration): readonly Configuration[] {
   const { group, url, ca, namespaces, holder } = registration
   const caBundle = Buffer.from(ca).toString('base64')
   const clientConfig = (path: '/validate' | '/mutate') => ({ url: url + path, caBundle })
@@ -89,7 +89,7 @@ export function temporaryConfigurations(registration: TemporaryRegistration): re
 }
 
 /** Whether a vmcp-admission webhook answers the API server's reviews of this namespace. */
-export async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
+async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
   const nonce = randomUUID()
   return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
 }

@@ -18,7 +18,7 @@ import type {
 export const maxDepth = 250
 
 /** Most nodes of a tree after the expansion of macros. */
-export const maxNodes = 20_000
+const maxNodes = 20_000
 
 /** The first syntax error of a source; `offset` is a UTF-16 index. No Error: its stack would cost more than the parse. */
 export class SyntaxProblem {

@@ -3,7 +3,6 @@ import { check, maxProblems } from './checker.ts'
 import type { CelGoVersion, CheckResult, Problem } from './checker.ts'
 import { parse } from './parser.ts'
 
-export { maxDepth, maxNodes } from './builder.ts'
 export { check, maxProblems }
 export type { SettledCalls } from './checker.ts'
 export { type Expr, subexpressions } from './ast.ts'

@@ -12,13 +12,13 @@ export type CelGoVersion = '0.32' | '0.33'
  * [1].map(a, {a: a}).map(b, {b: b})… takes it time exponential in the length of the source: at this limit it needs
  * up to a second. What people write has less than a hundred names, the longest sources of common parts 6,000.
  */
-export const maxNames = 10_000
+const maxNames = 10_000
 
 /**
  * Most types that one check may walk through; the walk goes through a shared part each time that it occurs. What
  * people write needs less than a hundred steps, the longest sources without large types up to 10,000.
  */
-export const maxSteps = 40_000
+const maxSteps = 40_000
 
 /** The check of one expression would take too long, here or in cel-go. */
 export class TooComplex extends Error {}

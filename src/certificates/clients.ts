@@ -83,7 +83,7 @@ export function judgeClient(
 }
 
 /** The names in a certificate (DER): its common names and its subject alternative names of every text type. */
-export function clientOf(der: Uint8Array): Client {
+function clientOf(der: Uint8Array): Client {
   const certificate = new x509.X509Certificate(Uint8Array.from(der))
   const alternatives = certificate.getExtension(x509.SubjectAlternativeNameExtension)
   const texts = (alternatives?.names.items ?? []).filter(({ type }) => TEXTS.has(type))

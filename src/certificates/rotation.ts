@@ -130,12 +130,12 @@ export function problemWithSettings(settings: RotationSettings): string | undefi
 }
 
 /** When a successor of the CA is prepared: after two thirds of its life. Unix milliseconds. */
-export function rotationDue({ issued, expires }: Authority): number {
+function rotationDue({ issued, expires }: Authority): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
 /** When the leaf is replaced: after two thirds of its life. Unix milliseconds. */
-export function renewalDue({ issued, expires }: Leaf): number {
+function renewalDue({ issued, expires }: Leaf): number {
   return issued + ((expires - issued) * 2) / 3
 }
 

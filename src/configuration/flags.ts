@@ -39,7 +39,7 @@ export function readFlags<F extends object>(
   return { values: Object.fromEntries(values) as Values<F>, positionals: given.positionals }
 }
 
-export function variableOf(name: string): string {
+function variableOf(name: string): string {
   return `VMCP_${name.toUpperCase().replaceAll('-', '_')}`
 }
 

@@ -33,7 +33,7 @@ export function* jsonSchemas(): Iterable<GeneratedFile> {
  * files of several documents. With the texts that editors show in the place of a pattern; `patternErrorMessage` is not a
  * keyword of JSON Schema, and a strict validator would refuse it in the schema of a kind.
  */
-export function editorSchema(): SchemaNode {
+function editorSchema(): SchemaNode {
   const ours = { type: 'string', pattern: `^${DEFAULT_API_GROUP.replaceAll('.', '\\.')}/` }
   const isOf = ({ kind }: Kind) => ({
     required: ['apiVersion', 'kind'],

@@ -37,7 +37,7 @@ export const nameRef = (description: string, source: string, statements: readonl
   })
 
 /** `groupRef` of the workload kinds: `{name}`, or the bare name that older releases wrote (decision 5). */
-export const groupRef = Type.Unsafe<string | { name: string }>({
+const groupRef = Type.Unsafe<string | { name: string }>({
   description: 'The MCPGroup that this workload belongs to, in the same namespace.',
   type: ['string', 'object'],
   minLength: 1,

@@ -20,7 +20,7 @@ export interface Holder {
 }
 
 /** Required fields, each with the fields of newer releases that replace it (decision 3). */
-export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
+const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
   sentinelConfig: ['addr'],
@@ -56,7 +56,7 @@ function* walk(node: SchemaNode, path: string, around: string | undefined): Iter
 }
 
 /** Whether this is the object that two kinds hold, and that is documented once. */
-export const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
+const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
 /** Whether this is a reference to a key of a Secret (section 2.1). */
 export const isSecretRef = (node: SchemaNode) => node.source === '2.1'
 

@@ -388,7 +388,7 @@ class NamespaceObjects implements Cluster {
 }
 
 /** The resourceVersion of a stored object; empty for one that is not stored. */
-export function versionOf({ metadata }: Resource): string {
+function versionOf({ metadata }: Resource): string {
   const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
   return typeof version === 'string' ? version : ''
 }

@@ -54,7 +54,7 @@ export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
   matches(object.name, judged.name)
 
 /** Whether a text is the pattern, in which `*` stands for any characters. */
-export const matches = (pattern: string | undefined, text: string): boolean =>
+const matches = (pattern: string | undefined, text: string): boolean =>
   pattern === undefined || pattern === text || (pattern.includes('*') && globOf(pattern).test(text))
 
 const globOf = (pattern: string): RegExp =>

@@ -104,7 +104,7 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
 }
 
 /** Rules beside those that the API server is known to say, by the place and text with which releases refuse the same. */
-export const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
+const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,
   'auth-server-incoming-auth-oidc': /^spec\.incomingAuth: Required/,
   'incoming-auth-inline-oidc-checked': /oidcConfigRef is required/,

@@ -27,7 +27,7 @@ function bytesOf(value: unknown): number {
 }
 
 /** A text with any character beyond Latin-1 takes two bytes for each. */
-export const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
+const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
 /** Longest text that is kept of a large object: names of objects and providers are shorter. */
 const LONGEST_FACT = 1_000

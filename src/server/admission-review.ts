@@ -143,7 +143,7 @@ const ALL_WARNINGS = 4_096
  * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters; so the
  * text is fitted here, the id kept, and the last one says how many are not shown (decision 21).
  */
-export function warningTexts(findings: readonly Finding[]): string[] {
+function warningTexts(findings: readonly Finding[]): string[] {
   const shown: string[] = []
   let left = ALL_WARNINGS
   for (const [i, finding] of findings.entries()) {

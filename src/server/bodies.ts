@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
  * An update carries the old and the new object. etcd stores at most 1.5 MiB an object, JSON can be twice as long as
  * what is stored: 2 × 2 × 1.5 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
  */
-export const BODY_LIMIT = 7 * 1024 * 1024
+const BODY_LIMIT = 7 * 1024 * 1024
 /**
  * Bytes of the bodies that are judged at a time. Parsed JSON takes up to 21 times its text (a list of empty objects),
  * so this bounds it at about 170 MB.

@@ -20,7 +20,7 @@ export const LARGE = 256 * 1024
  * Keys and values of a body. Parsed, each takes up to 70 bytes: 7 MB of empty objects would take 150 MB. Of what fits
  * into etcd twice nothing that a person wrote has a tenth of this.
  */
-export const MOST_VALUES = 1_500_000
+const MOST_VALUES = 1_500_000
 
 /**
  * Parses a body; throws BodyError when it is no JSON, nested over 1,000 levels, or holds a number out of range. One that

@@ -174,11 +174,7 @@ const MOST_CHANGES = 5
 const MOST_STATES = 20_000
 
 /** What a plan says that is not so, compared with every order; `tooMany` where these are too many to try. */
-export function wrongBesideEveryOrder(
-  pair: StatePair,
-  plan: StepsPlan,
-  settings?: Settings,
-): string | undefined {
+function wrongBesideEveryOrder(pair: StatePair, plan: StepsPlan, settings?: Settings): string | undefined {
   const wrong = plan.outcome === 'refused' ? undefined : checkSteps(pair, plan, settings)
   if (wrong !== undefined || plan.outcome === 'order' || plan.outcome === 'nothing') return wrong
   const old = storedState(pair.old)

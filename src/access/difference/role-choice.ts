@@ -40,7 +40,7 @@ export interface ReadMappings {
 }
 
 /** Reads the role mappings of an awsSts configuration, any JSON, as gateways with this selection do. */
-export function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
+function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
   const refused: string[] = []

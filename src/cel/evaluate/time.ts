@@ -9,7 +9,7 @@ const LATEST = 253_402_300_799n
 const INT64 = 1n << 63n
 
 /** From 0001-01-01 to 9999-12-31 in UTC; `offset` in minutes is that of the text it was read from. */
-export function instant(nanoseconds: bigint, offset = 0): Result {
+function instant(nanoseconds: bigint, offset = 0): Result {
   const seconds = floorDivide(nanoseconds, SECOND)
   if (seconds < EARLIEST || seconds > LATEST) return new Failure('the timestamp is out of range')
   return new Instant(nanoseconds, offset)

@@ -76,7 +76,7 @@ export type Scope = ReadonlyMap<string, Binding>
 /** Thrown for a part that has no formula here: it reads outside of its list, is of another kind, or has too many cases. */
 export class NotModelled extends Error {}
 
-export const LONGEST_COUNT = 2_000
+const LONGEST_COUNT = 2_000
 /** The longest list of which each element is read. */
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const

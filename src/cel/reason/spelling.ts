@@ -38,7 +38,7 @@ export function shown(expr: Expr, scope: Scope, settled: SettledCalls): string {
   }
 }
 
-export function shownValue(value: Value): string {
+function shownValue(value: Value): string {
   if (isList(value)) return `[${value.map(shownValue).join(', ')}]`
   if (value instanceof CelMap)
     return `{${Array.from(value.entries(), ([key, item]) => `${shownValue(key)}: ${shownValue(item)}`).join(', ')}}`

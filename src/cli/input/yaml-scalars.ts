@@ -119,7 +119,7 @@ const datePattern =
   /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt]| +)([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
 
 /** Whether time.Parse takes it in one of the four layouts of goyaml.v2. */
-export function isTimestamp(text: string): boolean {
+function isTimestamp(text: string): boolean {
   const match = datePattern.exec(text)
   if (!match) return false
   const [, year, month, day, separator, hour, minute, second, , zone] = match

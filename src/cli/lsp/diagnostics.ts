@@ -5,7 +5,7 @@ import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
 /** The source of every diagnostic. */
-export const SOURCE = 'vmcp-admission'
+const SOURCE = 'vmcp-admission'
 
 const SEVERITIES = {
   error: DiagnosticSeverity.Error,

@@ -30,10 +30,10 @@ export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
 /** Secrets and ConfigMaps: objects outside the API group that ours refer to. */
 const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
 
-export const objectSymbol = (namespace: string, kind: string, name: string): string =>
+const objectSymbol = (namespace: string, kind: string, name: string): string =>
   JSON.stringify([namespace, kind, name])
 /** A provider is known by its name in a namespace: every VirtualMCPServer that a configuration reaches needs one of it. */
-export const providerSymbol = (namespace: string, name: string): string =>
+const providerSymbol = (namespace: string, name: string): string =>
   JSON.stringify([namespace, 'provider', name])
 const keySymbol = (namespace: string, kind: string, name: string, key: string): string =>
   JSON.stringify([namespace, kind, name, key])

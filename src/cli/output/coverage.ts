@@ -141,7 +141,7 @@ function summaryOf({ made, mistakes, objects, scope, release }: CoverageReport):
 }
 
 /** Rounded down: 100 % are all. */
-export const share = (part: number, whole: number): string =>
+const share = (part: number, whole: number): string =>
   whole === 0 ? 'all' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)} %`
 
 const MOST_MISSED = 20

@@ -69,7 +69,7 @@ function ownConfigOf({ spec }: Workload): Pick<Backend, 'from' | 'config'> {
 }
 
 /** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name. */
-export function inlineBackend({ spec }: Gateway, name: string): Backend {
+function inlineBackend({ spec }: Gateway, name: string): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
   const { backends } = outgoingAuth

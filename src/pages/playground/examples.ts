@@ -61,7 +61,7 @@ export const examplesOfRule = (id: string): (PageExample & { readonly isValid: b
 /** The first text of the page. */
 export const firstExample = (): PageExample | undefined => filesIn('together/')[0]
 
-export const allExamples = (): Section[] => [
+const allExamples = (): Section[] => [
   { title: 'Mistakes that show at run time', examples: filesIn('together/') },
   { title: 'Correct', examples: filesIn('') },
   { title: 'One mistake each', examples: filesIn('bad/') },
