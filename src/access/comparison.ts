@@ -2,6 +2,7 @@ import { deepEqual } from '../review/deep-equal.ts'
 import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
+import { compareText } from '../rule/compare-text.ts'
 
 /** A value before and after; null on the side where it does not exist. */
 export interface Difference<T> {
@@ -32,10 +33,8 @@ export function compare(before: readonly Plan[], after: readonly Plan[]): Change
   return paired(before, after, ({ namespace, name }) => JSON.stringify([namespace, name]))
     .map(([old, now]) => changeOf(old, now))
     .filter((change) => change !== undefined)
-    .toSorted((a, b) => order(a.namespace, b.namespace) || order(a.name, b.name))
+    .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
 }
-
-const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Pairs the entries of both sides by their key. */
 function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {

@@ -6,6 +6,7 @@ import { type AuthServer, authServerOf, type Incoming, incomingOf } from './inco
 import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
+import { compareText } from '../rule/compare-text.ts'
 
 /** The effective authentication of one VirtualMCPServer as plain JSON: an unknown value is null, never absent. */
 export interface Plan {
@@ -57,12 +58,10 @@ export function planOf(
 /** The effective authentication of every VirtualMCPServer, sorted by namespace and name. */
 export function plansOf(state: ClusterState, writesDefaults = true): Plan[] {
   return [...state.all('VirtualMCPServer')]
-    .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
+    .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
     .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaults))
     .filter((plan) => plan !== undefined)
 }
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const OLDER_GROUP = '`spec.config.groupRef` is of older releases and not read'
 

@@ -3,6 +3,7 @@ import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
 import { pathText, type Segment } from '../rule/path.ts'
 import type { Example, Other, Rule } from '../rule/rule.ts'
+import { compareText } from '../rule/compare-text.ts'
 
 /** A rule at one place where it applies. */
 export interface RulePlace {
@@ -12,13 +13,11 @@ export interface RulePlace {
   readonly at: readonly Segment[]
 }
 
-const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
-
 const ORDER: readonly Rule['severity'][] = ['error', 'warning', 'advice']
 
 /** Errors before warnings before advice, then by id; findings have an order of their own. */
 const RULES: readonly Rule[] = Object.values(rules).toSorted(
-  (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compare(a.id, b.id),
+  (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
 
 /** The rules of a kind, then those of its parts. */

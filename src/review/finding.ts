@@ -1,5 +1,6 @@
 import { errorBody, type FieldError } from '../rule/field-error.ts'
 import { jsonKey, type Segment, shownPath } from '../rule/path.ts'
+import { compareText } from '../rule/compare-text.ts'
 
 /** A field error, the id of the rule or constraint it comes from, and how severe it is. */
 export interface Finding {
@@ -66,20 +67,16 @@ export function compareFindings(a: Finding, b: Finding): number {
   return (
     Number(a.more ?? false) - Number(b.more ?? false) ||
     compareSegments(a.error.at, b.error.at) ||
-    compare(a.id, b.id) ||
-    compare(a.error.detail, b.error.detail)
+    compareText(a.id, b.id) ||
+    compareText(a.error.detail, b.error.detail)
   )
 }
 
 function compareSegments(a: readonly Segment[], b: readonly Segment[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x, y] = [jsonKey(a[i] ?? ''), jsonKey(b[i] ?? '')]
-    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compare(String(x), String(y))
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compareText(String(x), String(y))
     if (order !== 0) return order
   }
   return a.length - b.length
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,6 +1,7 @@
 import { shortQuote } from './go-text.ts'
 import { type Memo, remembered } from './memo.ts'
 import type { Resource } from './resource.ts'
+import { compareText } from './compare-text.ts'
 
 /** An object in the namespace of the one that is judged: no reference leaves it (specification 2). */
 export interface ObjectName {
@@ -55,9 +56,7 @@ export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster 
 
 /** By kind, then by name. */
 export const compareNames = (a: ObjectName, b: ObjectName): number =>
-  a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+  a.kind === b.kind ? compareText(a.name, b.name) : compareText(a.kind, b.kind)
 
 /** A cluster of which no object is known. */
 export const emptyCluster = (): Cluster => ({

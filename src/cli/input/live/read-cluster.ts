@@ -13,6 +13,7 @@ import { isObject, metadataOf, type Resource } from '../../../rule/resource.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
 import { Failures, forEachConcurrently, retryRefused } from './requests.ts'
+import { compareText } from '../../../rule/compare-text.ts'
 
 export interface LiveObject {
   readonly kind: Kind
@@ -289,6 +290,6 @@ async function readPolicies(
 }
 
 const compareObjects = (a: LiveObject, b: LiveObject) =>
-  compare(a.namespace, b.namespace) || compare(a.kind.kind, b.kind.kind) || compare(a.name, b.name)
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+  compareText(a.namespace, b.namespace) ||
+  compareText(a.kind.kind, b.kind.kind) ||
+  compareText(a.name, b.name)
