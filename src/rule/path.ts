@@ -83,7 +83,7 @@ export const jsonPointer = (segments: readonly Segment[]): string =>
   segments.reduce<string>((pointer, segment) => `${pointer}/${pointerToken(String(jsonKey(segment)))}`, '')
 
 /** A key within a pointer. Where a key is megabytes long, splitting takes a fraction of the memory of replacing. */
-const pointerToken = (key: string): string =>
+export const pointerToken = (key: string): string =>
   key.includes('~') || key.includes('/') ? key.split('~').join('~0').split('/').join('~1') : key
 
 /** The key that a token of a pointer stands for. */
