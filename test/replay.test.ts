@@ -264,5 +264,5 @@ t.test('settings, formats and wrong usage', async (t) => {
     t.equal((await run('--severity', `${id}=warning`, 'log')).status, 0, id)
   t.equal((await run('-')).status, 0)
   t.match(await run(), { status: 2, stderr: /name audit logs of the API server/ })
-  t.match(await run('missing'), { status: 3, stderr: /missing: cannot read: / })
+  t.match(await run('missing'), { status: 3, stderr: /missing: cannot read: no such file or folder/ })
 })

@@ -8,11 +8,11 @@ import { ClusterState } from '../../review/cluster-state.ts'
 import { causeText, type Finding } from '../../review/finding.ts'
 import { judgeSubmission, type Submission } from '../../review/index.ts'
 import type { Settings } from '../../review/settings.ts'
-import { errorMessage } from '../../rule/error-message.ts'
 import { shownPath } from '../../rule/path.ts'
 import { isObject } from '../../rule/resource.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
 import { openConfiguration } from '../input/configuration.ts'
+import { whyUnread } from '../input/files.ts'
 import { printLines } from '../input/reading.ts'
 import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
 import { progressOn } from '../output/progress.ts'
@@ -48,7 +48,7 @@ export async function replay(
           unread.push({ file: name, line, column: 1, message: NOT_AN_EVENT })
       }
     } catch (error) {
-      unread.push({ file: name, line: 0, column: 0, message: errorMessage(error) })
+      unread.push({ file: name, line: 0, column: 0, message: whyUnread(error, name) })
     }
   }
   progress.end()

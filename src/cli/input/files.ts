@@ -63,7 +63,7 @@ async function readInput(): Promise<SourceFile> {
   try {
     return sourceOf(INPUT, await buffer(process.stdin))
   } catch (error) {
-    return { name: INPUT, problem: reason(error, INPUT) }
+    return { name: INPUT, problem: whyUnread(error, INPUT) }
   }
 }
 
@@ -73,7 +73,7 @@ async function* readNamed(name: string, excluded: Excluded): AsyncIterable<Sourc
     if ((await stat(name)).isDirectory()) yield* readFolder(name, excluded)
     else yield sourceOf(name, await readFile(name))
   } catch (error) {
-    yield { name, problem: reason(error, name) }
+    yield { name, problem: whyUnread(error, name) }
   }
 }
 
@@ -116,7 +116,8 @@ function decoded(bytes: Buffer): string {
   return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes)
 }
 
-function reason(error: unknown, name: string): string {
+/** Why a file could not be read. */
+export function whyUnread(error: unknown, name: string): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && name.includes('*'))
     return 'no such file or folder; a shell replaces * where it is not quoted'
