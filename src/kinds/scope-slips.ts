@@ -13,6 +13,7 @@ export function* scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,
 ): Generator<[index: number, problem: string]> {
+  const all = new Set(scopes)
   for (const [i, scope] of (scopes ?? []).entries()) {
     if (scope === '')
       yield [
@@ -20,7 +21,7 @@ export function* scopeSlips(
         'an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
       ]
     const meant = scope === undefined ? undefined : meantBy(scope)
-    if (scope === undefined || meant === undefined || scopes?.includes(meant) === true) continue
+    if (scope === undefined || meant === undefined || all.has(meant)) continue
     yield [
       i,
       `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? ${consequence}`,

@@ -9,6 +9,7 @@ export const slipOf = (word: string, known: Iterable<string>): string | undefine
   [...known].find((each) => each.length >= SHORTEST && isSlip(word, each))
 
 function isSlip(word: string, known: string): boolean {
+  if (word.at(0) !== known.at(0) || word.at(-1) !== known.at(-1)) return false
   if (word.length === known.length)
     return word !== known && places(known).some((i) => swapped(known, i) === word)
   const [shorter, longer] = word.length < known.length ? [word, known] : [known, word]

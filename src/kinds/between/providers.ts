@@ -32,7 +32,7 @@ export interface Unserved extends NamedProvider {
   readonly providers: Providers
 }
 
-const NONE: Providers = { names: [], complete: true }
+const NONE: Providers = { names: [], complete: true, has: () => false }
 /** Stands for a provider that cannot be read, or that the configuration leaves open. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
@@ -47,7 +47,7 @@ export function unserved(
   providers = providersOf(spec, 'authServerConfig'),
 ): Unserved | undefined {
   if (providers === undefined) return { ...needed, reason: 'no authorization server', providers: NONE }
-  if (needed === ANY || !providers.complete || providers.names.includes(needed.provider)) return undefined
+  if (needed === ANY || !providers.complete || providers.has(needed.provider)) return undefined
   return { ...needed, reason: 'no such provider', providers }
 }
 

@@ -91,6 +91,7 @@ export interface Providers {
   readonly names: readonly string[]
   /** Whether these are all: false when a name cannot be read. */
   readonly complete: boolean
+  has(name: string): boolean
 }
 
 type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
@@ -100,7 +101,7 @@ export function providersOf<F extends string>(
   spec: Readonly<Partial<Record<F, AuthServer | undefined>>> | undefined,
   field: F,
 ): Providers | undefined {
-  if (spec === undefined) return { names: [], complete: false }
+  if (spec === undefined) return { names: [], complete: false, has: () => false }
   if (isAbsent(spec, field)) return undefined
   const server: AuthServer | undefined = spec[field]
   const given = server?.upstreamProviders
@@ -108,7 +109,8 @@ export function providersOf<F extends string>(
     .map((provider) => provider?.name)
     .filter((name): name is string => name !== undefined && name !== '')
   const complete = given?.length === names.length
-  return { names, complete }
+  let known: ReadonlySet<string> | undefined
+  return { names, complete, has: (name) => (known ??= new Set(names)).has(name) }
 }
 
 const WRITTEN = '/subject-provider-written'

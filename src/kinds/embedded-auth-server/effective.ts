@@ -60,3 +60,11 @@ export function grantsWithoutLogin(server: Server): boolean {
 export const acceptsAssertions = ({ trustedIssuers, inboundGrants }: Server): boolean =>
   (trustedIssuers ?? []).some((issuer) => issuer?.jwtBearerGrant !== undefined) ||
   (inboundGrants?.jwtBearer?.issuerPolicies ?? []).length > 0
+
+/** The first provider of each name. */
+export function byName(providers: Server['upstreamProviders']): ReadonlyMap<string | undefined, Provider> {
+  const found = new Map<string, Provider>()
+  for (const provider of providers ?? [])
+    if (provider?.name !== undefined && !found.has(provider.name)) found.set(provider.name, provider)
+  return found
+}

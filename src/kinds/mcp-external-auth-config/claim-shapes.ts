@@ -14,6 +14,7 @@ export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cog
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
 )
+const KNOWN_CLAIMS: ReadonlySet<string> = new Set([...TEXT_CLAIMS, ...LIST_CLAIMS, ...OTHER_CLAIMS])
 
 const TEXT_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches'])
 
@@ -32,9 +33,7 @@ export const misfitText = ({ claim, is }: Misfit, consequence: string): string =
 /** The claim that a whole expression is, if it is one that no identity provider issues as a bool. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
-  return claim !== undefined && [TEXT_CLAIMS, LIST_CLAIMS, OTHER_CLAIMS].some((claims) => claims.has(claim))
-    ? claim
-    : undefined
+  return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
 }
 
 /** The value that an expression has for all claims, where its parts show it: `claims.a == "x" && claims.a == "y"`. */
@@ -154,8 +153,7 @@ export function slipIn(expr: Expr): Slip | undefined {
 
 /** The known claim of which a name is a slip. Some providers write theirs without underscores. */
 export function meantClaim(name: string): string | undefined {
-  const known = [TEXT_CLAIMS, LIST_CLAIMS, OTHER_CLAIMS].flatMap((claims) => [...claims])
-  const meant = known.includes(name) ? undefined : slipOf(name, known)
+  const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
   return meant?.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
 }
 

@@ -1,6 +1,6 @@
 import { dependingOn, invalid, notFound, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule, type Other } from '../../../rule/rule.ts'
 import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
@@ -43,13 +43,14 @@ export const configMapReferenceFound = defineRule({
   },
   sources: ['decision 3', 'decision 22'],
   *check(resource, { cluster }) {
+    let hints = MOST_HINTS
     for (const { at, name, key, isBundle } of configMapReferencesOf(resource)) {
       const found = getConfigMap(cluster, name)
       const named = { kind: 'ConfigMap', name }
       const path = (field: string) => pathTo<string>([...at, field])
       if (found === undefined) {
         if (!cluster.knows('ConfigMap')) continue
-        const near = nearest(name, cluster.names('ConfigMap'))
+        const near = hints-- > 0 ? nearest(name, cluster.names('ConfigMap')) : undefined
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
         const detail = `no ConfigMap of this name ${cluster.where}${hint}`
         yield relatedTo(
@@ -60,7 +61,7 @@ export const configMapReferenceFound = defineRule({
       } else if (!Object.hasOwn(found.contents, key)) {
         if (!found.complete) continue
         const keys = Object.keys(found.contents)
-        const near = nearest(key, keys.slice(0, 100))
+        const near = hints-- > 0 ? nearest(key, keys.slice(0, 100)) : undefined
         const there = keys.slice(0, 3).map(shortQuote).join(', ')
         const hint =
           near !== undefined ? `; did you mean ${shortQuote(near)}` : there && `; there is ${there}`

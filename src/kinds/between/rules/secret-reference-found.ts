@@ -1,6 +1,6 @@
 import { notFound, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
@@ -22,6 +22,7 @@ export const secretReferenceFound = defineRule({
   sources: [{ section: '2.1', says: 'name is the name of the Secret, key a key within it.' }, 'decision 22'],
   *check(resource, { cluster }) {
     if (!seesSecrets(cluster)) return
+    let hints = MOST_HINTS
     for (const { at, name, key } of secretReferencesOf(resource)) {
       const secret = getSecret(cluster, name)
       const named = { kind: 'Secret', name }
@@ -33,7 +34,7 @@ export const secretReferenceFound = defineRule({
           ['missing', 'Secret', name],
         ])
       } else if (secret.complete && !Object.hasOwn(secret.bytes, key)) {
-        const near = nearest(key, Object.keys(secret.bytes).slice(0, 100))
+        const near = hints-- > 0 ? nearest(key, Object.keys(secret.bytes).slice(0, 100)) : undefined
         const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
         const detail = `the Secret ${shortQuote(name)} has no such key${hint}`
         yield relatedTo(

@@ -42,8 +42,9 @@ export const workloadDelegateClientServed = defineRule({
   *check(workload, { cluster, self }) {
     for (const { server, to, scopes, resourceUrl, at } of issuingBeside(workload, self, cluster)) {
       if (to === undefined) continue
+      const advertised = scopes && new Set(scopes)
       for (const { value, place } of delegateClients(server, SERVER)) {
-        const scope = value.scopes?.find((scope) => scope && scopes?.includes(scope) === false)
+        const scope = value.scopes?.find((scope) => scope && advertised?.has(scope) === false)
         const who = `a delegate client of ${nameText(to)}`
         if (scope)
           yield relatedTo(

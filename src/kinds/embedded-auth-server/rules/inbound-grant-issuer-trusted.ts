@@ -1,6 +1,6 @@
 import { duplicate, notFound } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { granting, partner, trusting } from '../examples.ts'
@@ -32,13 +32,15 @@ export const inboundGrantIssuerTrusted = defineRule({
   *check(server, { path }) {
     const names = issuerNames(server)
     if (names === undefined) return
+    const known = new Set(names)
+    let hints = MOST_HINTS
     for (const grant of ['tokenExchange', 'jwtBearer'] as const) {
       const seen = new Set<string>()
       for (const [i, policy] of policiesOf(server, grant).entries()) {
         const ref = policy?.issuerRef
         if (!ref) continue
         const place = path.inboundGrants[grant].issuerPolicies.at(i).issuerRef
-        if (!names.includes(ref)) yield notFound(place, ref, unknownName(ref, names))
+        if (!known.has(ref)) yield notFound(place, ref, unknownName(ref, names, hints-- > 0))
         else if (seen.has(ref)) yield duplicate(place, ref)
         seen.add(ref)
       }
@@ -80,8 +82,8 @@ export const inboundGrantIssuerTrusted = defineRule({
   },
 })
 
-function unknownName(ref: string, names: readonly string[]): string {
-  const near = nearest(ref, names)
+function unknownName(ref: string, names: readonly string[], isHinted: boolean): string {
+  const near = isHinted ? nearest(ref, names) : undefined
   if (near !== undefined) return `is not the name of a trusted issuer; did you mean ${shortQuote(near)}?`
   const known = names.length <= 3 ? names.map((name) => shortQuote(name)).join(', ') : ''
   return known === ''

@@ -1,7 +1,7 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { okta, withOidcConfig, without } from '../examples.ts'
-import { isUnreadable } from '../effective.ts'
+import { byName, isUnreadable } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const NEW_CLIENT =
@@ -26,9 +26,9 @@ export const upstreamClientChangeMeant = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders }, { path, old }) {
-    const before = old()?.upstreamProviders ?? []
+    const before = byName(old()?.upstreamProviders)
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
-      const earlier = before.find((stored) => stored?.name !== undefined && stored.name === provider?.name)
+      const earlier = before.get(provider?.name)
       for (const type of ['oidcConfig', 'oauth2Config'] as const) {
         const [was, is] = [earlier?.[type], provider?.[type]]
         if (was?.dcrConfig === undefined || is?.dcrConfig === undefined) continue

@@ -3,7 +3,7 @@ import { shortQuote } from '../../../rule/go-text.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { withOidc } from '../examples.ts'
-import type { Provider } from '../effective.ts'
+import { byName, type Provider } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const upstreamSubjectChangeMeant = defineRule({
@@ -21,9 +21,9 @@ export const upstreamSubjectChangeMeant = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders }, { path, old }) {
-    const before = old()?.upstreamProviders ?? []
+    const before = byName(old()?.upstreamProviders)
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
-      const earlier = before.find((stored) => stored?.name !== undefined && stored.name === provider?.name)
+      const earlier = before.get(provider?.name)
       if (!earlier?.oidcConfig || !provider?.oidcConfig) continue
       const [was, is] = [subjectOf(earlier.oidcConfig), subjectOf(provider.oidcConfig)]
       if (was !== is && was !== undefined && is !== undefined)

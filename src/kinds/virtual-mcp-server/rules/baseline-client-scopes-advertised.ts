@@ -28,8 +28,9 @@ export const baselineClientScopesAdvertised = defineRule({
   *check({ spec }, { path }) {
     const { server, scopes } = issuingOf(spec) ?? {}
     if (scopes === undefined) return
+    const advertised = new Set(scopes)
     for (const [i, scope] of (server?.baselineClientScopes ?? []).entries()) {
-      if (scope && !scopes.includes(scope))
+      if (scope && !advertised.has(scope))
         yield invalid(
           path.spec.authServerConfig.baselineClientScopes.at(i),
           scope,

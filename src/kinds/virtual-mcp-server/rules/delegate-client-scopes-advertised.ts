@@ -24,9 +24,10 @@ export const delegateClientScopesAdvertised = defineRule({
   *check({ spec }, { path }) {
     const { server, scopes: advertised } = issuingOf(spec) ?? {}
     if (server === undefined || advertised === undefined) return
+    const all = new Set(advertised)
     for (const { value, place } of delegateClients(server, path.spec.authServerConfig)) {
       for (const [i, scope] of (value.scopes ?? []).entries()) {
-        if (scope && !advertised.includes(scope))
+        if (scope && !all.has(scope))
           yield invalid(
             place().scopes.at(i),
             scope,

@@ -139,7 +139,7 @@ function problemOf(
   const named = `has ${type}.subjectProviderName ${shortQuote(name)}, and`
   if (providers === undefined)
     return `${type === 'xaa' ? 'exchanges the token of a login (xaa), and' : named} there is no authServerConfig`
-  if (!providers.complete || providers.names.includes(name)) return undefined
+  if (!providers.complete || providers.has(name)) return undefined
   const there = providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'
   if (!isOpen) return `${named} authServerConfig has no such upstream provider; there is ${there}`
   if (providers.names.length > 1)

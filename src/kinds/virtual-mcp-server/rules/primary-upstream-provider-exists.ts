@@ -28,7 +28,7 @@ export const primaryUpstreamProviderExists = defineRule({
     const providers = providersOf(gateway.spec, 'authServerConfig')
     if (providers === undefined) {
       yield advice(at, 'needs `authServerConfig` with a provider of this name; set it, or remove this')
-    } else if (providers.complete && !providers.names.includes(name)) {
+    } else if (providers.complete && !providers.has(name)) {
       const near = nearest(name, providers.names)
       const there = providers.names.slice(0, 5).map(shortQuote).join(', ')
       const hint = near !== undefined ? `did you mean ${shortQuote(near)}` : `there is ${there || 'none'}`

@@ -43,13 +43,13 @@ export const subjectProviderChosen = defineRule({
     const before = old()
     const isKept = before !== undefined && firstProvider(before) === provider
     const kept = new Set(isKept ? configsReached(before, cluster).map(({ config }) => config) : [])
-    const providers = providersOf(value.spec, 'authServerConfig')?.names ?? []
+    const providers = new Set(providersOf(value.spec, 'authServerConfig')?.names)
     const decided = new Map<string, ObjectName>()
     for (const { config, auth: found } of configsReached(value, cluster)) {
       if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
       const written = found.spec?.tokenExchange?.subjectProviderName ?? ''
       // A written provider that no longer exists is a finding of written-subject-provider-exists.
-      if (written === provider || (written !== '' && !providers.includes(written))) continue
+      if (written === provider || (written !== '' && !providers.has(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return

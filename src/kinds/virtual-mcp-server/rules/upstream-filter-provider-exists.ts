@@ -86,8 +86,9 @@ function* wrongNames(
   names: readonly (string | undefined)[],
   list: Path<readonly string[]>,
 ): Iterable<FieldError> {
+  const known = new Set(others)
   for (const [i, name] of names.entries()) {
-    if (name === undefined || others.includes(name)) continue
+    if (name === undefined || known.has(name)) continue
     const there = others.slice(0, 5).map(shortQuote).join(', ')
     yield advice(
       list.at(i),
