@@ -15,7 +15,8 @@ import { programOf } from '../src/cel/reason/program.ts'
 import { fromJson, type Value } from '../src/cel/evaluate/values.ts'
 import { delegationChoice } from '../src/access/difference/delegation-choice.ts'
 import { GENERATIONS, NEWEST } from '../src/kinds/mcp-external-auth-config/generations.ts'
-import { Budget, type Literal, Solver } from '../src/cel/reason/solver.ts'
+import { type Literal, Solver } from '../src/cel/reason/solver.ts'
+import { Budget } from '../src/rule/budget.ts'
 import {
   contains,
   endsWith,
@@ -477,7 +478,7 @@ void t.test('automata answer as RE2 and as texts do', (t) => {
   const texts: string[] = ['']
   for (let i = 0; i < 340; i++) for (const letter of 'abA\n') texts.push(`${texts[i] ?? ''}${letter}`)
   for (const pattern of PATTERNS) {
-    const test = matches(pattern)
+    const test = matches(pattern, new Budget(1e6))
     if (test === undefined) {
       t.fail(pattern)
       continue
@@ -502,7 +503,7 @@ void t.test('automata answer as RE2 and as texts do', (t) => {
       undefined,
       test.key,
     )
-  t.equal(matches('\\bword'), undefined, 'what is not read')
+  t.equal(matches('\\bword', new Budget(1e6)), undefined, 'what is not read')
   t.end()
 })
 
@@ -520,7 +521,7 @@ void t.test('a text is found where one of the small ones fits, and never where n
     ]),
     isAtLeast(1),
     isAtLeast(2),
-    ...['^[ab]*$', 'a.b', '^(ab)+$'].flatMap((pattern) => matches(pattern) ?? []),
+    ...['^[ab]*$', 'a.b', '^(ab)+$'].flatMap((pattern) => matches(pattern, new Budget(1e6)) ?? []),
   ]
   const wanted = fc.array(fc.record({ test: fc.constantFrom(...tests), answer: fc.boolean() }), {
     maxLength: 5,

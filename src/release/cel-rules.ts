@@ -5,6 +5,8 @@ import type { Expr } from '../cel/ast.ts'
 import { STRING_FUNCTIONS } from '../cel/declarations.ts'
 import { parse } from '../cel/parser.ts'
 import { dyn } from '../cel/types.ts'
+import { OutOfBudget } from '../rule/budget.ts'
+import { BoundedCache } from '../rule/bounded-cache.ts'
 import type { ValidationRule } from './schema.ts'
 
 /** `failed`: the evaluation ends with an error, such as on an absent field. `unknown`: only the API server can evaluate it. */
@@ -21,7 +23,9 @@ interface Compiled {
 
 const SELF = new Map([['self', dyn]])
 const BOTH = new Map([...SELF, ['oldSelf', dyn]])
-const compiled = new Map<string, Compiled | undefined>()
+const compiled = new BoundedCache<{ readonly rule: Compiled | undefined }>('rules of CRDs', 4 * 2 ** 20)
+/** Bytes of a compiled rule for each character. */
+const BYTES_PER_CHARACTER = 100
 
 /**
  * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and the stored one, undefined where there is
@@ -44,7 +48,7 @@ export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unkno
     if (result instanceof Failure) return 'failed'
     return result === true ? 'holds' : 'broken'
   } catch (error) {
-    if (error instanceof TooDear) return 'unknown'
+    if (error instanceof TooDear || error instanceof OutOfBudget) return 'unknown'
     throw error
   }
 }
@@ -57,11 +61,14 @@ export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolea
 
 class TooDear extends Error {}
 
-/** A rule that needs no more than the standard library; there are few rules, and they stay. */
+/** A rule that needs no more than the standard library. */
 function compile({ rule, optionalOldSelf = false }: ValidationRule): Compiled | undefined {
   if (optionalOldSelf) return undefined
-  if (!compiled.has(rule)) compiled.set(rule, compiledOf(rule))
-  return compiled.get(rule)
+  const known = compiled.get(rule)
+  if (known !== undefined) return known.rule
+  const made = compiledOf(rule)
+  compiled.set(rule, { rule: made }, rule.length * BYTES_PER_CHARACTER)
+  return made
 }
 
 function compiledOf(rule: string): Compiled | undefined {

@@ -1,5 +1,5 @@
-import { regularExpression } from '../cel/evaluate/functions.ts'
-import { Failure } from '../cel/evaluate/values.ts'
+import { isFound } from '../cel/evaluate/patterns.ts'
+import { withinBudget } from '../rule/budget.ts'
 import type { ErrorType, FieldError } from '../rule/field-error.ts'
 import { supportedValues } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
@@ -215,7 +215,11 @@ function jsonType(value: unknown): string {
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }
 
+/** Longest text that is compared with a pattern of a CRD: what a pattern is for is shorter. */
+const LONGEST = 20_000
+
+/** Whether the text fits, as far as that can be said. */
 function matches(pattern: string, text: string): boolean {
-  const compiled = regularExpression(pattern)
-  return compiled instanceof Failure || compiled.test(text)
+  if (text.length > LONGEST) return true
+  return withinBudget(() => isFound(pattern, text, () => undefined)) !== false
 }

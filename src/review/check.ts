@@ -4,8 +4,9 @@ import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { Memo } from '../rule/memo.ts'
 import { pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
+import { Budget, OutOfBudget } from '../rule/budget.ts'
 import type { Context, Rule, Severity } from '../rule/rule.ts'
-import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
+import { andMore, type Finding, MOST_FINDINGS, notDecided } from './finding.ts'
 
 /** The rules of one schema, and where that schema lies in a resource. */
 export interface RulesAt {
@@ -24,7 +25,12 @@ export interface Surroundings {
   readonly old?: () => Resource | undefined
   /** The severity of a finding at its place; that of its rule when absent. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
+  /** What the rules may spend; a full one when absent. */
+  readonly budget?: Budget
 }
+
+/** Units of the budget of one judgement. An ordinary object spends a few hundred. */
+export const JUDGEMENT = 20_000
 
 /** The situation of a resource of which nothing else is known. */
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
@@ -69,16 +75,24 @@ export function runRules(
   places: readonly RulesAt[],
   resource: Resource,
   cluster: Cluster,
-  { self, old, severityOf }: Surroundings,
+  { self, old, severityOf, budget = new Budget(JUDGEMENT) }: Surroundings,
 ): readonly Finding[] {
   const findings: Finding[] = []
   const memo: Memo = new Map()
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
     if (!isObject(value)) continue
-    const context = { path: pathTo<unknown>(at), cluster, self, old: () => valueAt(old?.(), at), memo }
+    const context = {
+      path: pathTo<unknown>(at),
+      cluster,
+      self,
+      old: () => valueAt(old?.(), at),
+      memo,
+      budget,
+    }
     for (const rule of rules) runRule(rule, value, context, findings, severityOf)
   }
+  if (budget.undecided !== undefined) findings.push(notDecided(budget.undecided))
   return findings
 }
 
@@ -102,6 +116,10 @@ function runRule(
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {
+    if (failure instanceof OutOfBudget) {
+      context.budget.leaveUndecided(context.path)
+      return
+    }
     const error = {
       type: 'advice',
       at: [],

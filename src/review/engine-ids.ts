@@ -1,7 +1,7 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
 import type { NonEmpty, Source } from '../rule/rule.ts'
-import { NOT_JUDGED } from './finding.ts'
+import { NOT_JUDGED, UNDECIDED } from './finding.ts'
 import { PROBE_IDS } from './probe-ids.ts'
 
 /** An id of findings that come from the schema, or from reading a submission, and not from a rule. */
@@ -239,6 +239,32 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary: 'An object has at most 1,000 violations of its schema, and is judged as a whole.',
     why: 'Beyond that number nothing is looked at, so a mistake that no setting relaxes could stand there.',
     sources: ['decision 19'],
+  },
+  {
+    id: UNDECIDED,
+    severity: 'warning',
+    summary:
+      'Whatever rules prove or evaluate about an object is decided within the budget of one judgement.',
+    why: 'Whether a matcher is always true, never true, or hidden by earlier mappings is not known for the place that is named, and perhaps for later ones. All other checks were made.',
+    sources: ['decision 21'],
+    ...example(
+      awsSts({
+        roleMappings: [
+          {
+            roleArn: 'arn:aws:iam::123456789012:role/admin',
+            matcher: Array.from({ length: 12 }, (_, i) => `claims.a.matches("^(a|b|${i})+[xy]{1,30}$")`).join(
+              ' || ',
+            ),
+          },
+        ],
+      }),
+      awsSts({
+        roleMappings: [
+          { roleArn: 'arn:aws:iam::123456789012:role/admin', matcher: 'claims.a.matches("^[abxy0-9]+$")' },
+        ],
+      }),
+      'spec.awsSts.roleMappings[0].matcher: is not decided within its budget; what it lets through is not known: write it with fewer parts (decided-within-budget)',
+    ),
   },
   {
     id: 'request-kind-agrees',

@@ -37,6 +37,20 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
   more: true,
 })
 
+/** The id of the finding that a question about the object was not decided. */
+export const UNDECIDED = 'decided-within-budget'
+
+/** The finding that the budget of the judgement did not suffice for a question about a place; other rules are not concerned. */
+export const notDecided = (at: readonly Segment[]): Finding => ({
+  id: UNDECIDED,
+  severity: 'warning',
+  error: {
+    type: 'advice',
+    at,
+    detail: 'is not decided within its budget; what it lets through is not known: write it with fewer parts',
+  },
+})
+
 /** The finding, at the place of the first one that is not shown, that there are more. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`

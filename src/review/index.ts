@@ -1,9 +1,10 @@
 import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import { Budget } from '../rule/budget.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { FieldError, Fix } from '../rule/field-error.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
-import type { Surroundings } from './check.ts'
+import { JUDGEMENT, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { defaultsBetween } from './between-defaults.ts'
 import { type Change, completed, defaultsFor, isInList, type WrittenDefaults } from './defaults.ts'
@@ -109,9 +110,11 @@ export interface Outcome extends Verdict {
   readonly placeholders: readonly Placeholder[]
   /** Before deployment, where no release is known: the fields that only some releases of the operator have. */
   readonly newerFields: readonly NewerField[]
+  /** Units of the budget that the judgement spent, of the submitted and the stored object together. */
+  readonly spent: number
 }
 
-const NOTHING_TO_SAY = { placeholders: [], newerFields: [] } as const
+const NOTHING_TO_SAY = { placeholders: [], newerFields: [], spent: 0 } as const
 const ADMITTED: Outcome = { ...NO_FINDINGS, ...NOTHING_TO_SAY }
 
 /**
@@ -131,11 +134,13 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const all = [...(situation.ignores ?? []), ...ignores]
     return withAnnotationProblems(withoutIgnored(verdict, self, settings, all), problems, situation)
   }
-  const around = surroundings(kind, submission, situation)
+  const budgets = [new Budget(JUDGEMENT), new Budget(JUDGEMENT)] as const
+  const spent = () => budgets.reduce((sum, budget) => sum + budget.spent, 0)
+  const around = { ...surroundings(kind, submission, situation), budget: budgets[0] }
   const judging = { namespace, settings, dryRun, confirmed: situation.confirmed }
   if (operation === 'DELETE') {
     const judged = { findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }
-    return { ...withIgnores(judge(judged, judging)), ...NOTHING_TO_SAY }
+    return { ...withIgnores(judge(judged, judging)), ...NOTHING_TO_SAY, spent: spent() }
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const stored = () => (phase === 'stored' ? around.cluster?.get(kind.kind, name) : readable(kind, old))
@@ -146,13 +151,14 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const { stateNow } = situation
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
-    const before = yielding(findingsIn(kind, old, beside), { kind: kind.kind, value: old, release })
+    const findings = findingsIn(kind, old, { ...beside, budget: budgets[1] })
+    const before = yielding(findings, { kind: kind.kind, value: old, release })
     const ofFile = phase === 'before deployment' ? refusedInFile(kind, old, before, situation) : []
     return { findings: [...before, ...ofFile], value: completedOf(old) }
   })
   const kept = withIgnores(verdict)
   const isNews = phase !== 'admission' || operation === 'CREATE'
-  return { ...(isNews ? kept : withoutAdvice(kept)), ...told }
+  return { ...(isNews ? kept : withoutAdvice(kept)), ...told, spent: spent() }
 }
 
 /** Advice is told at the creation, and not again at every update. */
@@ -177,7 +183,7 @@ function found(
   const yielded = yielding(findings, { kind: kind.kind, value: object, release })
   if (phase !== 'before deployment') {
     const others = phase === 'stored' ? [] : disagreement(submission)
-    return { findings: [...others, ...yielded], ...NOTHING_TO_SAY }
+    return { findings: [...others, ...yielded], placeholders: [], newerFields: [] }
   }
   const { findings: unknown, newer } = unknownIn(kind, object, situation)
   const stored = submission.operation === 'UPDATE' ? submission.oldObject : undefined

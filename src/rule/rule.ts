@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { Budget } from './budget.ts'
 import type { Cluster, ObjectName } from './cluster.ts'
 import type { FieldError } from './field-error.ts'
 import { type Memo, remembered } from './memo.ts'
@@ -103,6 +104,8 @@ export interface Context<T> {
   old(): Given<T> | undefined
   /** Results of `oncePerReview`. */
   readonly memo: Memo
+  /** What the rules of one object may spend together on what does not grow with its size alone. */
+  readonly budget: Budget
 }
 
 /** A function that computes its result once in each review for each argument, as several rules need it. */

@@ -5,7 +5,7 @@ import type { Claims } from '../../src/access/role/claims.ts'
 import type { Generation } from '../../src/kinds/mcp-external-auth-config/generations.ts'
 import { bounded, type Evaluation, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
 import { fromJson } from '../../src/cel/evaluate/values.ts'
-import { Budget } from '../../src/cel/reason/solver.ts'
+import { Budget } from '../../src/rule/budget.ts'
 import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
 
 /** Configurations over the claims `s`, `g` and `n`, small enough that all callers can be tried. */

@@ -1,5 +1,6 @@
 import type { Claims } from '../role/claims.ts'
-import type { Budget, Literal } from '../../cel/reason/solver.ts'
+import type { Literal } from '../../cel/reason/solver.ts'
+import type { Budget } from '../../rule/budget.ts'
 import type { World } from '../../cel/reason/world.ts'
 
 /** What a caller gets. */

@@ -1,4 +1,5 @@
-import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import type { Literal } from '../../cel/reason/solver.ts'
+import { Budget, OutOfBudget } from '../../rule/budget.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'

@@ -1,6 +1,7 @@
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
 import { fromJson, type Value } from '../../cel/evaluate/values.ts'
-import type { Budget, Literal } from '../../cel/reason/solver.ts'
+import type { Literal } from '../../cel/reason/solver.ts'
+import type { Budget } from '../../rule/budget.ts'
 import type { World } from '../../cel/reason/world.ts'
 import { hasInClaim } from '../../kinds/mcp-external-auth-config/proofs.ts'
 import { isAbsent } from '../../rule/resource.ts'

@@ -1,5 +1,5 @@
-import { withinBudget } from '../../cel/reason/facts.ts'
-import { Budget, type Literal } from '../../cel/reason/solver.ts'
+import { Budget, withinBudget } from '../../rule/budget.ts'
+import type { Literal } from '../../cel/reason/solver.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'

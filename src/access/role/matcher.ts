@@ -1,5 +1,6 @@
 import type { CelGoVersion } from '../../cel/index.ts'
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
+import { OutOfBudget } from '../../rule/budget.ts'
 import { programOf } from '../../cel/reason/program.ts'
 import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
 
@@ -58,6 +59,7 @@ export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion
     return { kind: 'otherType', type: typeOf(result) === 'double' ? 'a double' : described(result) }
   } catch (error) {
     if (error instanceof Stopped) return { kind: 'stopped', message: error.message }
+    if (error instanceof OutOfBudget) return { kind: 'stopped', message: `at ${error.message}` }
     if (error instanceof RangeError) return { kind: 'stopped', message: 'for lack of memory' }
     throw error
   }

@@ -1,6 +1,6 @@
 import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from '../ast.ts'
 import type { CelGoVersion, SettledCalls } from '../index.ts'
-import { call } from './functions.ts'
+import { call, lengthOfText } from './functions.ts'
 import {
   Aborted,
   CelMap,
@@ -54,6 +54,9 @@ const COSTS: Readonly<Record<Expr['kind'], number>> = {
   comprehension: 0,
 }
 
+/** The work of going through one part of an expression, in units of a budget. */
+const NODE_WORK = 1 / 8
+
 /** cel-go counts one more where a path begins with anything but a name: `[1][0]`, `f(x).y`. */
 function costOf(expr: Expr): number {
   const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
@@ -64,7 +67,7 @@ const isPath = (expr: Expr): expr is Select | Call =>
   expr.kind === 'select' || (expr.kind === 'call' && expr.name === '_[_]')
 
 function run(evaluation: Evaluation, expr: Expr): Result {
-  if (expr.kind !== 'literal') evaluation.spend(costOf(expr))
+  evaluation.spend(expr.kind === 'literal' ? 0 : costOf(expr), NODE_WORK)
   switch (expr.kind) {
     case 'literal':
       return expr.type === 'uint' ? new Uint(expr.value) : expr.value
@@ -175,6 +178,7 @@ function runCall(evaluation: Evaluation, expr: Call): Result {
   if (settled?.some((type, i) => typeOf(args[i] ?? null) !== type)) return unsettled(expr.name, settled, args)
   if (expr.name !== '_[_]') return call(expr.name, args, evaluation.spend)
   const [holder = null, key = null] = args
+  evaluation.spend(0, lengthOfText(key) / 64)
   return member(expr, holder, key)
 }
 
@@ -221,6 +225,7 @@ function runMap(evaluation: Evaluation, { entries }: MapExpr): Result {
     if (pair instanceof Failure) return pair
     const [key = null, value = null] = pair
     if (key instanceof Uint8Array) throw new Aborted('bytes cannot be the key of a map')
+    evaluation.spend(0, lengthOfText(key) / 64)
     map.set(key, value)
   }
   return map
@@ -261,7 +266,7 @@ function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): V
   const [accumulator, elements] = append.kind === 'call' ? append.args : []
   if (accumulator?.kind !== 'ident' || accumulator.name !== accuVar || elements?.kind !== 'list')
     return undefined
-  evaluation.spend(COSTS.call + COSTS.ident + COSTS.list)
+  evaluation.spend(COSTS.call + COSTS.ident + COSTS.list, NODE_WORK)
   const wanted = test === undefined ? true : run(evaluation, test)
   if (wanted instanceof Failure) return wanted
   if (typeof wanted !== 'boolean') return new Failure(`\`filter\` does not take ${described(wanted)} as test`)

@@ -1,6 +1,5 @@
 /** The functions and operators of CEL's standard library over values, one definition for each signature. */
 
-import { RE2JS } from '@bufbuild/re2'
 import {
   between,
   datePart,
@@ -16,6 +15,7 @@ import {
   spanPart,
 } from './time.ts'
 import { parseDouble, printDouble } from './doubles.ts'
+import { isFound } from './patterns.ts'
 import {
   Aborted,
   CelMap,
@@ -56,6 +56,10 @@ function sizeOf(value: Value): number {
   if (typeof value === 'string' || isList(value) || value instanceof Uint8Array) return value.length
   return value instanceof CelMap ? value.size : 1
 }
+
+/** How much of a text is read for a unit of a budget. */
+const TEXT_PER_WORK = 64
+export const lengthOfText = (value: Value): number => (typeof value === 'string' ? value.length : 0)
 
 /** Longest text that an expression may build, in UTF-16 code units. */
 const LONGEST_TEXT = 1 << 20
@@ -113,6 +117,7 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
     case 'type':
       return new TypeName(typeOf(a))
   }
+  spend(0, (lengthOfText(a) + lengthOfText(b)) / TEXT_PER_WORK)
   const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
   if (run !== undefined) return run(args as never, spend)
   // cel-go counts a call that fails like one that does not; this is as much as any function costs.
@@ -209,6 +214,9 @@ define('_+_(list, list)', ([a, b], spend) => {
   return [...a, ...b]
 })
 
+/** The work of looking a time zone up, in units of a budget. */
+const ZONE_WORK = 80
+
 const TIME = 'google.protobuf.Timestamp'
 const SPAN = 'google.protobuf.Duration'
 define(`_+_(${SPAN}, ${SPAN})`, ([a, b]) => span(a.nanoseconds + b.nanoseconds))
@@ -219,7 +227,10 @@ define(`_-_(${TIME}, ${SPAN})`, ([a, b]) => earlier(a, b))
 define(`_-_(${TIME}, ${TIME})`, ([a, b]) => between(b, a))
 for (const [name, part] of datePart) {
   define(`${name}(${TIME})`, ([value]) => part(value, ''))
-  define(`${name}(${TIME}, string)`, ([value, zone]) => part(value, zone))
+  define(`${name}(${TIME}, string)`, ([value, zone], spend) => {
+    spend(0, ZONE_WORK)
+    return part(value, zone)
+  })
 }
 for (const [name, part] of spanPart) define(`${name}(${SPAN})`, ([value]) => part(value))
 
@@ -253,44 +264,8 @@ define('split(string, string)', ([text, separator]) =>
 )
 define('matches(string, string)', ([text, pattern], spend) => {
   spend(costOfProduct(text, pattern))
-  const compiled = regularExpression(pattern)
-  return compiled instanceof Failure ? compiled : compiled.test(text)
+  return isFound(pattern, text, (work) => spend(0, work))
 })
-
-const MOST_PATTERNS = 100
-const patterns = new Map<string, RE2JS | Failure>()
-
-const PATTERN_TOKENS =
-  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\(\?P?<\w+>|\{(?=[*+?{])/g
-
-/**
- * What RE2JS refuses and Go's regexp takes, written in another way: two groups of one name, and the repetition of a
- * `{` that is not itself a repetition. Escapes and classes are kept.
- */
-function asRE2JS(pattern: string): string {
-  return pattern.replace(PATTERN_TOKENS, (token) => {
-    if (token === '{') return '\\{'
-    return token.startsWith('(') ? '(' : token
-  })
-}
-
-/** The compiled pattern. Keeps at most 100, by text: matchers repeat them in loops, and only the CLI evaluates matchers. */
-export function regularExpression(pattern: string): RE2JS | Failure {
-  const known = patterns.get(pattern)
-  if (known !== undefined) return known
-  if (patterns.size === MOST_PATTERNS) patterns.clear()
-  const compiled = compile(pattern)
-  patterns.set(pattern, compiled)
-  return compiled
-}
-
-function compile(pattern: string): RE2JS | Failure {
-  try {
-    return RE2JS.compile(asRE2JS(pattern))
-  } catch {
-    return new Failure('the regular expression is none that RE2 takes')
-  }
-}
 
 /** Digits with a sign or without. Beyond 20 of them the number fits no type, and its exact value does not matter. */
 function wholeNumber(text: string): bigint {

@@ -1,3 +1,5 @@
+import type { Budget } from '../../rule/budget.ts'
+
 /** A value at run time (CEL language definition, "Values"); an int is a bigint, a double a number. */
 export type Value =
   | null
@@ -168,8 +170,17 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** Reports work in units of cel-go's cost; throws when the sum exceeds the limit. */
-export type Spend = (steps: number) => void
+/**
+ * Hears of the cost that cel-go counts, and of the work here in units of a budget: a quarter of the cost where it is not given.
+ * Throws when the sum of either exceeds a limit.
+ */
+export type Spend = (cost: number, work?: number) => void
+
+/** Spends the work of an evaluation from a budget. */
+export const spendingFrom =
+  (budget: Budget): Spend =>
+  (cost, work = cost / 4) =>
+    budget.spend(work)
 
 /** Equality over all types (CEL language definition, "Equality"): numbers by value, other types only among themselves. */
 export function equal(a: Value, b: Value, spend: Spend): boolean {

@@ -1,3 +1,4 @@
+import type { Budget } from '../../rule/budget.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 
@@ -20,14 +21,14 @@ export const FAILING: Expr = {
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '_?_:_'])
 
 /** The largest test in the body of a loop that asks for claims, and is the same for every element. */
-export function closedTest(body: Expr | undefined, variable: string): Expr | undefined {
+export function closedTest(body: Expr | undefined, variable: string, budget: Budget): Expr | undefined {
   if (body === undefined) return undefined
-  const names = namesIn(body)
+  const names = namesIn(body, budget)
   if (!names.has('claims')) return undefined
   if (!names.has(variable)) return body
   if (body.kind !== 'call' || !LOGIC.has(body.name)) return undefined
   for (const part of subexpressions(body)) {
-    const closed = closedTest(part, variable)
+    const closed = closedTest(part, variable, budget)
     if (closed !== undefined) return closed
   }
   return undefined

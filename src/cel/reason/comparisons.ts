@@ -1,5 +1,5 @@
 import type { Call, Expr } from '../ast.ts'
-import { regularExpression } from '../evaluate/functions.ts'
+import { compiledPattern } from '../evaluate/patterns.ts'
 import { CelMap, Failure, isList, type Result, type Value } from '../evaluate/values.ts'
 import {
   any,
@@ -114,12 +114,18 @@ const MOST_SPLITS = 400
 function splits(world: World, pieces: readonly (string | Place)[], text: string): Literal | undefined {
   let ways: { readonly rest: string; readonly parts: readonly Literal[] }[] = [{ rest: text, parts: [] }]
   for (const [i, piece] of pieces.entries()) {
+    const isLast = i === pieces.length - 1
+    if (typeof piece !== 'string' && !isLast) {
+      const count = ways.reduce((sum, { rest }) => sum + rest.length, 0)
+      // A character takes up to two code units.
+      if (count > 2 * MOST_SPLITS) return undefined
+    }
+    world.budget.spend(ways.length * (1 + text.length / 64))
     ways = ways.flatMap(({ rest, parts }) => {
       if (typeof piece === 'string')
         return rest.startsWith(piece) ? [{ rest: rest.slice(piece.length), parts }] : []
       const characters = Array.from(rest)
-      const lengths =
-        i === pieces.length - 1 ? [characters.length] : [...characters.keys(), characters.length]
+      const lengths = isLast ? [characters.length] : [...characters.keys(), characters.length]
       return lengths.map((length) => ({
         rest: characters.slice(length).join(''),
         parts: [...parts, world.text(piece, isText(characters.slice(0, length).join('')))],
@@ -283,8 +289,11 @@ export function textTest(
   }
   if (a.is !== 'text' || b.is !== 'value') return other
   const wanted = textOf(b.value)
-  if (name === 'matches' && regularExpression(wanted) instanceof Failure) return FAILED
-  const test = { startsWith, endsWith, contains, matches }[name](wanted)
+  const { budget } = world
+  budget.spend(wanted.length / 16)
+  if (name === 'matches' && compiledPattern(wanted, (size) => budget.spend(size)).program === undefined)
+    return FAILED
+  const test = { startsWith, endsWith, contains, matches }[name](wanted, budget)
   if (test === undefined) return { is: 'unknown', type: 'bool', fails: false }
   const literal = world.text(a.place, test)
   return { is: 'truth', truth: { yes: literal, no: -literal } }

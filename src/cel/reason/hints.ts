@@ -6,11 +6,16 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
+/** Longest text whose parts are tried, and most of them: of each the rest before and behind it is tried too. */
+const LONGEST_HINT = 1_000
+const MOST_PARTS = 40
+
 /** Texts that a constant of a matcher suggests. */
 export function textsFrom(hint: unknown): string[] {
   if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
   if (typeof hint !== 'string') return []
-  const parts = hint.split(/(?=[^A-Za-z0-9])|(?<=[^A-Za-z0-9])/)
+  if (hint.length > LONGEST_HINT) return [hint]
+  const parts = hint.split(/(?=[^A-Za-z0-9])|(?<=[^A-Za-z0-9])/).slice(0, MOST_PARTS)
   return [
     hint,
     `${hint}x`,

@@ -153,7 +153,7 @@ function overList(
   hoisted = 0,
 ): readonly Case[] {
   const { world } = reading
-  const closed = hoisted < MOST_HOISTED ? closedTest(macro.test, loop.iterVar) : undefined
+  const closed = hoisted < MOST_HOISTED ? closedTest(macro.test, loop.iterVar, world.budget) : undefined
   if (closed !== undefined && macro.test !== undefined) {
     const { yes, no } = reading.truth(closed)
     const { test } = macro

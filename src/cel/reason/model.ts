@@ -1,7 +1,7 @@
 import { type Bound, isAbove, isTighter, numbersBetween } from './bounds.ts'
 import { NUMBERS, numbersFrom, TEXTS, textsFrom } from './hints.ts'
 import type { Literal } from './solver.ts'
-import { findText, isText, passes } from './texts.ts'
+import { findText, isText, passes, workOf } from './texts.ts'
 import {
   type Count,
   type Form,
@@ -65,6 +65,18 @@ class Model {
     this.#world = world
   }
 
+  /** The work of going through so many of each kind of thing. */
+  #spend(...counts: readonly number[]): void {
+    this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
+  }
+
+  /** Values that constants of guesses suggest. */
+  #hinted<T>(guesses: readonly Guess[], from: (hint: unknown) => readonly T[]): T[] {
+    const hints = guesses.flatMap((guess) => guess.hints.flatMap(from))
+    this.#spend(hints.length)
+    return hints
+  }
+
   /** Clauses against what the guesses say of the value and is not so. */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
@@ -94,6 +106,7 @@ class Model {
   #differs(place: Place): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
+    this.#spend(place.texts.size, place.bounds.size, place.parts.size)
     if (form === 'string') for (const { literal } of place.texts.values()) own.push(this.#against(literal))
     if (form === 'number') for (const { literal } of place.bounds.values()) own.push(this.#against(literal))
     if (form === 'list')
@@ -110,6 +123,7 @@ class Model {
 
   /** A value for the place as the model has it; adds lemmas where there is none. */
   valueAt(place: Place, lemmas: Lemma[]): unknown {
+    this.#spend(place.texts.size, place.bounds.size, place.parts.size, place.guesses.length)
     switch (this.#formOf(place)) {
       case 'absent':
         return undefined
@@ -164,10 +178,11 @@ class Model {
     }
     const guesses = this.#guessesAt(place)
     if (guesses.length === 0) return result.text
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
-    const fitting = [result.text, ...new Set([...hints, ...TEXTS])].filter((text) =>
-      wanted.every(({ test, answer }) => passes(test, text) === answer),
-    )
+    const hints = this.#hinted(guesses, textsFrom)
+    const fitting = [result.text, ...new Set([...hints, ...TEXTS])].filter((text) => {
+      this.#world.budget.spend(workOf(wanted.length, text))
+      return wanted.every(({ test, answer }) => passes(test, text) === answer)
+    })
     return this.#fitting(place, fitting, guesses, lemmas)
   }
 
@@ -192,7 +207,7 @@ class Model {
     }
     const guesses = this.#guessesAt(place)
     if (guesses.length === 0) return first
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(numbersFrom))
+    const hints = this.#hinted(guesses, numbersFrom)
     return this.#fitting(
       place,
       new Set([...candidates, ...[...hints, ...NUMBERS].filter(within)]),
@@ -211,7 +226,8 @@ class Model {
     const value = objectOf(members)
     const guesses = this.#guessesAt(place)
     if (guesses.length === 0 || lemmas.length > 0) return value
-    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
+    const hints = this.#hinted(guesses, textsFrom)
+    this.#spend(hints.length * members.length)
     const keys = [...new Set([...hints, ...FILLERS])].filter((key) => !place.parts.has(key))
     const larger = keys.map((key) => objectOf([...members, [key, 'x']]))
     const fillers = FILLERS.map((_, i) =>
@@ -224,6 +240,7 @@ class Model {
   #furtherKeys(place: Place, lemmas: Lemma[]): string[] {
     const { keys } = place
     if (keys === undefined) return []
+    this.#spend(keys.counts.size * (1 + place.parts.size))
     const counts = [...keys.counts.values()]
     const named = [...place.parts].flatMap(([key, part]) => (typeof key === 'string' ? [{ key, part }] : []))
     const present = named.filter(({ part }) => this.#formOf(part) !== 'absent')
@@ -244,6 +261,7 @@ class Model {
     const is = (key: string) => keys.elements.text(keys.elements.root, isText(key))
     for (const { literal, least, of } of counts) {
       while (this.#world.isTrue(literal) && countOf(of) < least) {
+        this.#spend(present.length)
         if (further.length >= MOST_FURTHER) {
           lemmas.push({ clause: this.#differs(place), proved: false })
           return []
@@ -321,6 +339,7 @@ class Model {
   #countedItems(place: Place, lemmas: Lemma[]): unknown[] {
     const list = place.list
     if (list === undefined) return []
+    this.#spend(list.counts.size)
     const counts = [...list.counts.values()]
     const { elements } = list
     const model: ListModel = {
@@ -334,6 +353,7 @@ class Model {
     for (const { literal, least, of } of counts) {
       if (of === elements.true) continue
       while (this.#world.isTrue(literal) && countIn(model, of) < least) {
+        this.#spend(model.placed.size, model.items.length)
         const found = this.#element(list, model.none, [of])
         if (found === undefined || 'clause' in found) {
           const proved = [-place.forms.list, -literal, ...(found?.clause ?? [])]
@@ -387,6 +407,7 @@ class Model {
     const rest = [...items]
     const values: unknown[] = []
     for (let i = 0; i <= last || i < (longest?.least ?? 0) || rest.length > 0; i++) {
+      this.#spend()
       const next = placed.get(i) ?? rest.shift() ?? this.#element(list, none, [elements.true])
       if (next === undefined || 'clause' in next) {
         const isProved = next !== undefined && longest !== undefined
@@ -433,7 +454,7 @@ class Model {
       ({ satisfies }) =>
         of.every((literal) => satisfies.has(literal)) && !forbidden.some((literal) => satisfies.has(literal)),
     )
-    this.#world.budget.spend(none.length / 4)
+    this.#spend(none.length, list.found.length, list.counts.size)
     if (known !== undefined) return known
     const answer = solve(elements, [...of, ...forbidden.map((literal) => -literal)])
     if (answer.is === 'unknown') return undefined

@@ -61,14 +61,12 @@ export type Binding =
       readonly id: number
     }
 
-let bindings = 0
-
 /** A variable that stands for what another expression gives; each is another one, however it is spelled. */
 export const standingFor = (world: World, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
   cases,
-  id: bindings++,
+  id: world.nextId(),
 })
 
 export type Scope = ReadonlyMap<string, Binding>
@@ -223,6 +221,7 @@ export function counted(world: World, atLeast: (least: number) => Literal): Part
 
 /** Cases with the same simple value become one. */
 export function merged(world: World, cases: readonly Case[]): readonly Case[] {
+  world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()
   const rest: Case[] = []
   const values = new Map<string, Part>()
@@ -237,7 +236,9 @@ export function merged(world: World, cases: readonly Case[]): readonly Case[] {
         : undefined
     if (key === undefined) rest.push(each)
     else {
-      simple.set(key, [...(simple.get(key) ?? []), each.guard])
+      const guards = simple.get(key)
+      if (guards === undefined) simple.set(key, [each.guard])
+      else guards.push(each.guard)
       values.set(key, value)
     }
   }

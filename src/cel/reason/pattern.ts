@@ -1,7 +1,9 @@
 /** Regular expressions in RE2's syntax as automata: what emptiness of their intersections is decided on. */
 
+import type { Budget } from '../../rule/budget.ts'
+
 /** Code points from the first to the last, both included. */
-type Range = readonly [first: number, last: number]
+export type Range = readonly [first: number, last: number]
 
 export type Instruction =
   | { readonly op: 'char'; readonly ranges: readonly Range[]; readonly next: number }
@@ -38,13 +40,14 @@ type Tree =
 class Unread extends Error {}
 
 /** The program of a pattern that RE2 takes; undefined where it has a part that is not read here. */
-export function programOf(pattern: string): readonly Instruction[] | undefined {
+export function programOf(pattern: string, budget: Budget): readonly Instruction[] | undefined {
   try {
+    budget.spend(pattern.length / 4)
     const tree = new PatternReader(pattern).read()
-    const program: Instruction[] = []
+    const program: Program = { instructions: [], budget }
     emit(program, tree)
-    program.push({ op: 'match' })
-    return program
+    program.instructions.push({ op: 'match' })
+    return program.instructions
   } catch (error) {
     if (error instanceof Unread) return undefined
     throw error
@@ -68,20 +71,28 @@ export function plainPattern(
   return { text, atStart, atEnd }
 }
 
-function push(program: Instruction[], instruction: Instruction): void {
-  if (program.length >= MOST_INSTRUCTIONS) throw new Unread('the pattern is too large')
-  program.push(instruction)
+/** A program that is being written. */
+interface Program {
+  readonly instructions: Instruction[]
+  readonly budget: Budget
+}
+
+function push({ instructions }: Program, instruction: Instruction): void {
+  if (instructions.length >= MOST_INSTRUCTIONS) throw new Unread('the pattern is too large')
+  instructions.push(instruction)
 }
 
 /** Appends the instructions of a tree; control falls through to the instruction after them. */
-function emit(program: Instruction[], tree: Tree): void {
+function emit(program: Program, tree: Tree): void {
+  const { instructions, budget } = program
+  budget.spend(1 / 4)
   switch (tree.op) {
     case 'char':
-      push(program, { ...tree, next: program.length + 1 })
+      push(program, { ...tree, next: instructions.length + 1 })
       break
     case 'begin':
     case 'end':
-      push(program, { op: tree.op, next: program.length + 1 })
+      push(program, { op: tree.op, next: instructions.length + 1 })
       break
     case 'all':
       for (const part of tree.parts) emit(program, part)
@@ -94,38 +105,41 @@ function emit(program: Instruction[], tree: Tree): void {
   }
 }
 
-function emitAny(program: Instruction[], parts: readonly Tree[]): void {
+function emitAny(program: Program, parts: readonly Tree[]): void {
+  const { instructions } = program
   const jumps: number[] = []
   parts.forEach((part, i) => {
     const isLast = i === parts.length - 1
-    const split = program.length
+    const split = instructions.length
     if (!isLast) push(program, { op: 'split', next: split + 1, other: 0 })
     emit(program, part)
     if (isLast) return
-    jumps.push(program.length)
+    jumps.push(instructions.length)
     push(program, { op: 'split', next: 0, other: 0 })
-    program[split] = { op: 'split', next: split + 1, other: program.length }
+    instructions[split] = { op: 'split', next: split + 1, other: instructions.length }
   })
-  for (const jump of jumps) program[jump] = { op: 'split', next: program.length, other: program.length }
+  for (const jump of jumps)
+    instructions[jump] = { op: 'split', next: instructions.length, other: instructions.length }
 }
 
-function emitRepeat(program: Instruction[], { part, least, most }: Tree & { readonly op: 'repeat' }): void {
+function emitRepeat(program: Program, { part, least, most }: Tree & { readonly op: 'repeat' }): void {
+  const { instructions } = program
   for (let i = 0; i < least; i++) emit(program, part)
-  const loop = program.length
+  const loop = instructions.length
   if (most === Infinity) {
     push(program, { op: 'split', next: loop + 1, other: 0 })
     emit(program, part)
     push(program, { op: 'split', next: loop, other: loop })
-    program[loop] = { op: 'split', next: loop + 1, other: program.length }
+    instructions[loop] = { op: 'split', next: loop + 1, other: instructions.length }
     return
   }
   const skips: number[] = []
   for (let i = least; i < most; i++) {
-    skips.push(program.length)
-    push(program, { op: 'split', next: program.length + 1, other: 0 })
+    skips.push(instructions.length)
+    push(program, { op: 'split', next: instructions.length + 1, other: 0 })
     emit(program, part)
   }
-  for (const skip of skips) program[skip] = { op: 'split', next: skip + 1, other: program.length }
+  for (const skip of skips) instructions[skip] = { op: 'split', next: skip + 1, other: instructions.length }
 }
 
 interface Flags {

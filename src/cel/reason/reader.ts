@@ -1,6 +1,15 @@
 import type { Call, Expr, Ident, Select } from '../ast.ts'
 import { evaluate } from '../evaluate/evaluate.ts'
-import { CelMap, Failure, fromJson, type Result, TypeName, Uint, type Value } from '../evaluate/values.ts'
+import {
+  CelMap,
+  Failure,
+  fromJson,
+  type Result,
+  spendingFrom,
+  TypeName,
+  Uint,
+  type Value,
+} from '../evaluate/values.ts'
 import { applied } from './calls.ts'
 import { comprehension } from './loops.ts'
 import { has, member, recordOf } from './members.ts'
@@ -134,6 +143,7 @@ class Reader implements Reading {
     if (type !== undefined && type !== 'bool') return { yes: world.false, no: world.false }
     const { scope, matcher, guesses } = this.#around
     const text = shown(expr, scope, matcher.settled)
+    world.budget.spend(text.length / 16)
     let guess = guesses.get(text)
     if (guess === undefined) {
       guess = {
@@ -155,7 +165,8 @@ class Reader implements Reading {
   }
 
   #evaluated(expr: Expr, root: unknown): boolean | undefined | 'unknown' {
-    if (!this.#around.claims && namesIn(expr).has('claims')) return 'unknown'
+    this.world.budget.spend(2)
+    if (!this.#around.claims && namesIn(expr, this.world.budget).has('claims')) return 'unknown'
     const variables = new Map<string, Value>()
     const value = fromJson(root)
     for (const [name, binding] of this.scope) {
@@ -166,7 +177,7 @@ class Reader implements Reading {
       claims: this.#around.claims ? value : new CelMap(true),
       variables,
       ...this.matcher,
-      spend: (cost) => this.world.budget.spend(cost / 4),
+      spend: spendingFrom(this.world.budget),
     })
     return typeof result === 'boolean' ? result : undefined
   }
@@ -302,12 +313,15 @@ class Reader implements Reading {
   /** The cases of all parts together; where one fails, the whole fails. */
   #product(exprs: readonly Expr[], use: (values: readonly Part[]) => readonly Case[]): readonly Case[] {
     const world = this.world
-    let rows: { readonly guard: Literal; readonly values: readonly Part[] }[] = [
-      { guard: world.true, values: [] },
-    ]
+    let rows: { readonly guard: Literal; readonly values: Part[] }[] = [{ guard: world.true, values: [] }]
     const failed: Literal[] = []
     for (const expr of exprs) {
       const cases = this.values(expr)
+      const [only] = cases
+      if (only !== undefined && cases.length === 1 && only.guard === world.true && !isFailed(only.value)) {
+        for (const { values } of rows) values.push(only.value)
+        continue
+      }
       rows = rows.flatMap(({ guard, values }) =>
         cases.flatMap((each) => {
           const both = world.and(guard, each.guard)
@@ -318,6 +332,7 @@ class Reader implements Reading {
         }),
       )
       if (rows.length > MOST_CASES) throw new NotModelled('too many cases')
+      world.budget.spend(rows.reduce((sum, { values }) => sum + values.length, rows.length) / 16)
     }
     const cases = rows.flatMap(({ guard, values }) => under(world, guard, use(values)))
     return [...cases, { guard: world.or(...failed), value: FAILED }]
@@ -344,7 +359,7 @@ class Reader implements Reading {
       variables,
       settled: types === undefined || over.kind !== 'call' ? new Map() : new Map([[over, types]]),
       celGo,
-      spend: (cost) => this.world.budget.spend(cost / 4),
+      spend: spendingFrom(this.world.budget),
     })
   }
 

@@ -1,25 +1,10 @@
+import type { Budget } from '../../rule/budget.ts'
+
 /**
  * A solver for propositional formulas (conflict-driven clause learning with watched literals), with assumptions
  * and the assumptions that a contradiction needs. A literal is the number of a variable, negative when it is negated.
  */
 export type Literal = number
-
-/** Thrown when a question needs more work than its budget. */
-export class OutOfBudget extends Error {}
-
-/** Work that is left, in steps of about a microsecond. Counted and not timed, so that every run gives the same answer. */
-export class Budget {
-  #left: number
-
-  constructor(steps: number) {
-    this.#left = steps
-  }
-
-  spend(steps: number): void {
-    this.#left -= steps
-    if (this.#left < 0) throw new OutOfBudget('the budget of this question is spent')
-  }
-}
 
 /** A literal as clauses keep it: twice its variable, one more when it is negated. */
 type Code = number
@@ -77,6 +62,7 @@ export class Solver {
 
   /** A new variable; `phase` is the value that is tried first. */
   variable(phase = false): Literal {
+    this.#budget.spend(1)
     const variable = this.#level.length
     this.#values.push(OPEN, OPEN)
     this.#level.push(0)
@@ -91,6 +77,7 @@ export class Solver {
   /** Adds a clause: one of the literals is true. */
   clause(literals: readonly Literal[]): void {
     if (this.#broken) return
+    this.#budget.spend(1 + literals.length / 4)
     this.#backtrack(0)
     const open = [...new Set(literals)].map(codeOf).filter((code) => this.#values[code] !== FALSE)
     const isMet = (code: Code) => this.#values[code] === TRUE || open.includes(negated(code))
@@ -104,6 +91,7 @@ export class Solver {
   /** Undefined when all assumptions can hold: `isTrue` then reads the model. Otherwise assumptions that contradict each other. */
   solve(assumptions: readonly Literal[]): readonly Literal[] | undefined {
     if (this.#broken) return []
+    this.#budget.spend(1 + assumptions.length / 4)
     this.#backtrack(0)
     const assumed = assumptions.map(codeOf)
     let conflicts = 0
@@ -124,10 +112,14 @@ export class Solver {
       } else {
         const next = this.#decision(assumed)
         if (next === undefined) {
+          this.#budget.spend(this.#values.length / 64)
           this.#model = this.#values.slice()
           return undefined
         }
-        if (this.#values[next] === FALSE) return this.#culprits(next, new Set(assumed))
+        if (this.#values[next] === FALSE) {
+          this.#budget.spend(this.#trail.length / 16)
+          return this.#culprits(next, new Set(assumed))
+        }
         this.#levels.push(this.#trail.length)
         this.#assign(next, undefined)
       }
@@ -191,6 +183,7 @@ export class Solver {
 
   /** Lets the clause watch another literal in place of its second one, which is false. */
   #rewatch(clause: Clause): boolean {
+    if (clause.length > 8) this.#budget.spend(clause.length / 32)
     for (let i = 2; i < clause.length; i++) {
       const code = clause[i] ?? 0
       if (this.#values[code] === FALSE) continue
@@ -225,6 +218,7 @@ export class Solver {
       clause = this.#reason[variableOf(pivot)]
       open--
     } while (open > 0)
+    this.#budget.spend(1 + seen.length / 4)
     for (const variable of seen) this.#seen[variable] = false
     for (const variable of seen.toSorted((a, b) => this.#rankOf(a) - this.#rankOf(b))) this.#raise(variable)
     const implied = negated(pivot)

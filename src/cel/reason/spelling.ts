@@ -1,3 +1,4 @@
+import type { Budget } from '../../rule/budget.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { CelMap, Instant, isList, Span, TypeName, Uint, type Value } from '../evaluate/values.ts'
 import type { SettledCalls } from '../index.ts'
@@ -52,9 +53,10 @@ function shownValue(value: Value): string {
 }
 
 /** The names in an expression. */
-export function namesIn(expr: Expr, names = new Set<string>()): Set<string> {
+export function namesIn(expr: Expr, budget: Budget, names = new Set<string>()): Set<string> {
+  budget.spend(1 / 8)
   if (expr.kind === 'ident') names.add(expr.name)
-  for (const part of subexpressions(expr)) namesIn(part, names)
+  for (const part of subexpressions(expr)) namesIn(part, budget, names)
   return names
 }
 

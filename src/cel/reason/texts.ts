@@ -1,5 +1,5 @@
-import { type Instruction, plainPattern, programOf } from './pattern.ts'
-import type { Budget } from './solver.ts'
+import { type Instruction, plainPattern, programOf, type Range } from './pattern.ts'
+import type { Budget } from '../../rule/budget.ts'
 
 /** A state of an automaton; states are equal when they are the same text or number. */
 type State = string | number
@@ -158,8 +158,8 @@ export function isAtLeast(size: number): TextTest {
 const FOUND = 'found'
 
 /** Whether RE2 finds the pattern in the text; undefined for a pattern that is not read here. */
-export function matches(pattern: string): TextTest | undefined {
-  const program = programOf(pattern)
+export function matches(pattern: string, budget: Budget): TextTest | undefined {
+  const program = programOf(pattern, budget)
   if (program === undefined) return undefined
   const plain = plainPattern(program)
   if (plain !== undefined) {
@@ -169,12 +169,14 @@ export function matches(pattern: string): TextTest | undefined {
   const sets = new Map<State, readonly number[]>()
   const stateOf = (from: readonly number[], atStart: boolean): State => {
     const closed = closure(program, from, { atStart, atEnd: false })
+    budget.spend((from.length + closed.length) / 4)
     if (closed.some((place) => program[place]?.op === 'match')) return FOUND
     const state = `${atStart ? 'start ' : ''}${closed.join(' ')}`
     sets.set(state, closed)
     return state
   }
   const start = stateOf([0], true)
+  budget.spend(program.reduce((sum, each) => sum + (each.op === 'char' ? each.ranges.length : 1), 0) / 4)
   return {
     key: `matches ${pattern}`,
     relation: unrelated,
@@ -186,9 +188,11 @@ export function matches(pattern: string): TextTest | undefined {
     step: (state, code) => {
       if (state === FOUND) return state
       const next = [0]
-      for (const place of sets.get(state) ?? []) {
+      const places = sets.get(state) ?? []
+      budget.spend(places.length / 8)
+      for (const place of places) {
         const instruction = program[place]
-        if (instruction?.op === 'char' && instruction.ranges.some(([a, b]) => a <= code && code <= b))
+        if (instruction?.op === 'char' && isWithin(code, instruction.ranges, budget))
           next.push(instruction.next)
       }
       return stateOf(next, false)
@@ -196,11 +200,18 @@ export function matches(pattern: string): TextTest | undefined {
     accepts: (state) => {
       if (state === FOUND) return true
       const atStart = String(state).startsWith('start ')
-      const closed = closure(program, sets.get(state) ?? [], { atStart, atEnd: true })
+      const places = sets.get(state) ?? []
+      budget.spend(places.length / 4)
+      const closed = closure(program, places, { atStart, atEnd: true })
       return closed.some((place) => program[place]?.op === 'match')
     },
     settled: (state) => (state === FOUND ? true : undefined),
   }
+}
+
+function isWithin(code: number, ranges: readonly Range[], budget: Budget): boolean {
+  if (ranges.length > 4) budget.spend(ranges.length / 64)
+  return ranges.some(([first, last]) => first <= code && code <= last)
 }
 
 /** The instructions that are reached without reading a character. */
@@ -288,6 +299,7 @@ function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[
 
 /** The shortest text with these answers; null when there is none, undefined beyond the bound. */
 function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
+  budget.spend(wanted.reduce((sum, { test }) => sum + test.cuts.length, wanted.length) / 4)
   const letters = alphabetOf(wanted)
   const start = wanted.map(({ test }) => test.start)
   const places: { readonly states: readonly State[]; readonly before: number; readonly letter: number }[] = []

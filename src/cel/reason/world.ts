@@ -1,5 +1,6 @@
+import type { Budget } from '../../rule/budget.ts'
 import type { Bound } from './bounds.ts'
-import { type Budget, type Literal, Solver } from './solver.ts'
+import { type Literal, Solver } from './solver.ts'
 import { passes, type TextTest, workOf } from './texts.ts'
 
 /** The forms that a claim can have; a boolean is two of them. */
@@ -69,12 +70,12 @@ export interface Guess {
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-let worlds = 0
-
 /** All JSON values that the places of it can have, as a formula that grows with each question about them. */
 export class World {
   readonly budget: Budget
-  readonly id = worlds++
+  /** Among the worlds of one question: equal questions name their parts alike, and so cost the same. */
+  readonly id: number
+  readonly #ids: { next: number }
   readonly root: Place
   readonly guesses: Guess[] = []
   readonly true: Literal
@@ -83,9 +84,11 @@ export class World {
   /** Assumed in every question; what is only supposed, and not proved, holds under it alone. */
   readonly #supposed: Literal
 
-  /** `forms` are those that the root may have. */
-  constructor(budget: Budget, forms: readonly Form[]) {
+  /** `forms` are those that the root may have; `within` is the world with the list of which this one holds the elements. */
+  constructor(budget: Budget, forms: readonly Form[], within?: World) {
     this.budget = budget
+    this.#ids = within === undefined ? { next: 0 } : within.#ids
+    this.id = this.nextId()
     this.#solver = new Solver(budget)
     this.true = this.#solver.variable(true)
     this.#solver.clause([this.true])
@@ -95,6 +98,11 @@ export class World {
 
   get false(): Literal {
     return -this.true
+  }
+
+  /** A number that no other world or variable of the question has. */
+  nextId(): number {
+    return this.#ids.next++
   }
 
   variable(phase = false): Literal {
@@ -110,6 +118,7 @@ export class World {
   }
 
   and(...literals: readonly Literal[]): Literal {
+    this.budget.spend((1 + literals.length) / 2)
     const parts = [...new Set(literals)].filter((each) => each !== this.true).toSorted((a, b) => a - b)
     const set = new Set(parts)
     if (parts.some((each) => each === this.false || set.has(-each))) return this.false
@@ -119,6 +128,7 @@ export class World {
     const key = parts.join()
     const known = this.#gates.get(key)
     if (known !== undefined) return known
+    this.budget.spend(1 + parts.length / 8)
     const gate = this.#solver.variable()
     for (const part of parts) this.#solver.clause([-gate, part])
     this.#solver.clause([gate, ...parts.map((part) => -part)])
@@ -180,6 +190,7 @@ export class World {
   text(place: Place, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
+    this.budget.spend(1 + test.cuts.length / 16)
     const literal = this.#solver.variable()
     for (const other of place.texts.values()) this.#relate(literal, test, other)
     if (test.only !== undefined) this.#only(place, literal)
@@ -230,7 +241,7 @@ export class World {
   #manyAt(place: Place, over: Over): ListPlace {
     const forms = over === 'keys' ? (['string'] as const) : FORMS.filter((form) => form !== 'absent')
     place[over] ??= {
-      elements: new World(this.budget, forms),
+      elements: new World(this.budget, forms, this),
       counts: new Map(),
       found: [],
       facts: new Map(),
@@ -250,6 +261,7 @@ export class World {
     if (of === elements.false) return this.false
     const known = counts.get(`${least} ${of}`)
     if (known !== undefined) return known.literal
+    this.budget.spend(counts.size / 8)
     const literal = this.#solver.variable()
     for (const other of counts.values()) {
       if (other.of !== of && of !== elements.true && other.of !== elements.true) continue

@@ -9,7 +9,7 @@ import {
   type Slip,
   slipIn,
 } from './claim-shapes.ts'
-import { acceptsNoClaims } from './proofs.ts'
+import { BoundedCache } from '../../rule/bounded-cache.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
@@ -23,8 +23,8 @@ export type MatcherVerdict =
       readonly type: string
       /** The value that it has for all claims. */
       readonly constant?: boolean
-      /** It demands values of claims, and is true all the same for a caller without any claim. */
-      readonly open?: true
+      /** It demands values of claims, and may be true all the same for a caller without any claim. */
+      readonly mayBeOpen?: true
       /** The claim that it is, and that is never a bool. */
       readonly claim?: string
       /** A claim that it takes for a list although it is a text, or the other way round. */
@@ -36,29 +36,19 @@ export type MatcherVerdict =
     }
   | (MatcherError & { readonly ok: false })
 
-/**
- * Verdicts are kept by the text of the matcher, and nothing else of an object is: the same matchers come again in updates,
- * dry runs and other objects. The oldest go at 50,000 texts, or at 2,000,000 characters of text (2 to 4 MB).
- */
-const MOST_VERDICTS = 50_000
-const MOST_CHARACTERS = 2_000_000
 const LONGEST_PHRASE = 200
 
-const verdicts = new Map<string, MatcherVerdict>()
-let characters = 0
+/** The same matchers come again in updates, dry runs and other objects. */
+const verdicts = new BoundedCache<MatcherVerdict>('matcher verdicts', 8 * 2 ** 20)
+/** Bytes of a verdict without its phrases. */
+const VERDICT = 300
 
 /** The verdict on a CEL expression over `claims`; any string may go in. */
 export function matcherVerdict(text: string): MatcherVerdict {
   const known = verdicts.get(text)
   if (known !== undefined) return known
-  // All at once: a Map of which the oldest goes with each new one looks through thousands of deleted entries each time.
-  if (verdicts.size >= MOST_VERDICTS || characters + text.length > MOST_CHARACTERS) {
-    verdicts.clear()
-    characters = 0
-  }
   const verdict = compiled(text)
-  verdicts.set(text, verdict)
-  characters += text.length
+  verdicts.set(text, verdict, VERDICT)
   return verdict
 }
 
@@ -69,14 +59,14 @@ function compiled(text: string): MatcherVerdict {
     const misfit = misfitIn(expr)
     const slip = slipIn(expr)
     const constant = constantOf(expr)
-    const isOpen = constant === undefined && hasNot(text) && demandsValue(expr) && acceptsNoClaims(text)
+    const mayBeOpen = constant === undefined && hasNot(text) && demandsValue(expr)
     const claim = claimThatIsNoBool(expr)
     return {
       ok: true,
       type: shortened(type),
       ...(refusedBy && { refusedBy: { ...refusedBy, message: shortened(refusedBy.message) } }),
       ...(constant !== undefined && { constant }),
-      ...(isOpen && { open: true as const }),
+      ...(mayBeOpen && { mayBeOpen: true as const }),
       ...(claim !== undefined && { claim }),
       ...(misfit && { misfit }),
       ...(slip && { slip }),

@@ -1,16 +1,18 @@
-import { isTrueWithoutClaims, provedConstant, withinSteps } from '../../cel/reason/facts.ts'
+import { isTrueWithoutClaims, provedConstant } from '../../cel/reason/facts.ts'
 import { type Program, programOf } from '../../cel/reason/program.ts'
 import { read } from '../../cel/reason/reader.ts'
 import type { Literal } from '../../cel/reason/solver.ts'
 import { isText } from '../../cel/reason/texts.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
+import { BoundedCache } from '../../rule/bounded-cache.ts'
+import { type Budget, OutOfBudget } from '../../rule/budget.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
-/** Steps for one matcher and for one list of mappings: a review waits for them. */
-const MATCHER_STEPS = 3_000
-const LIST_STEPS = 20_000
+/** Units of the budget of a judgement for one question about a matcher, and for a list of mappings. */
+const MATCHER_UNITS = 3_000
+const LIST_UNITS = 15_000
 /** Most mappings of which proofs are sought. */
 const MOST_MAPPINGS = 32
 
@@ -42,13 +44,13 @@ function inBoth<T>(matcher: string, of: (program: Program) => T | undefined): T 
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
-/** The value of a matcher that is true for all claims, or never, with every release. */
-export const constantOfAllReleases = (matcher: string): boolean | undefined =>
-  inBoth(matcher, (program) => provedConstant(program, MATCHER_STEPS))
+/** The value of a matcher that is true for all claims, or never, with every release. Throws OutOfBudget. */
+export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
+  inBoth(matcher, (program) => provedConstant(program, budget.part(MATCHER_UNITS)))
 
-/** Whether a matcher is true for a caller without any claim. */
-export const acceptsNoClaims = (matcher: string): boolean =>
-  inBoth(matcher, (program) => isTrueWithoutClaims(program, MATCHER_STEPS)) === true
+/** Whether a matcher is true for a caller without any claim. Throws OutOfBudget. */
+export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
+  inBoth(matcher, (program) => isTrueWithoutClaims(program, budget.part(MATCHER_UNITS))) === true
 
 /** A mapping with one condition. */
 export interface Conditional {
@@ -64,47 +66,61 @@ export interface Taken {
   readonly isSame: boolean
 }
 
-/** Most characters of mappings of which proofs are sought, and lists whose proofs are kept. */
+/** What is proved of a list of mappings. */
+export interface Proved {
+  /** By the index of a mapping: the earlier ones that take all its callers. */
+  readonly taken: ReadonlyMap<number, Taken>
+  /** The index of the first mapping for which the budget did not suffice. */
+  readonly undecided: number | undefined
+  /** Units that the proof asked for. */
+  readonly spent: number
+}
+
+/** Most characters of mappings of which proofs are sought. */
 const LONGEST_LIST = 64 * 1024
-const MOST_KNOWN = 50
-const knownLists = new Map<string, ReadonlyMap<number, Taken>>()
+const known = new BoundedCache<Proved>('proofs of role mappings', 2 ** 20)
 
 /**
  * The mappings, in the order tried, whose callers earlier ones take; proved for every release, and for tokens in which
  * groups and roles are lists, as every identity provider issues them.
  */
-export function takenByEarlier(
-  mappings: readonly Conditional[],
-  roleClaim: string,
-): ReadonlyMap<number, Taken> {
+export function takenByEarlier(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
   if (mappings.length > MOST_MAPPINGS) return NOTHING
   const key = JSON.stringify([roleClaim, mappings])
   if (key.length > LONGEST_LIST) return NOTHING
-  const known = knownLists.get(key)
-  if (known !== undefined) return known
-  if (knownLists.size >= MOST_KNOWN) knownLists.clear()
-  const taken = proveTaken(mappings, roleClaim)
-  knownLists.set(key, taken)
-  return taken
+  const own = budget.part(LIST_UNITS)
+  const before = known.get(key)
+  if (before !== undefined && before.spent <= own.left) {
+    own.spend(before.spent)
+    return before
+  }
+  const proved = proveTaken(mappings, roleClaim, own)
+  known.set(key, proved, 0)
+  return proved
 }
 
-const NOTHING: ReadonlyMap<number, Taken> = new Map()
+const NOTHING: Proved = { taken: new Map(), undecided: undefined, spent: 0 }
 
-function proveTaken(mappings: readonly Conditional[], roleClaim: string): ReadonlyMap<number, Taken> {
-  const found = new Map<number, Taken>()
-  withinSteps(LIST_STEPS, (budget) => {
-    const worldOf = (selection: RoleSelection, some: readonly Conditional[]) => {
-      const world = new World(budget, ['map'])
-      const conditions = some.map((each) => conditionOf(world, each, roleClaim, selection))
-      for (const [name, { forms }] of world.root.parts)
-        if (LIST_CLAIMS.has(String(name))) world.clause([forms.list, forms.absent, forms.null])
-      return { world, conditions }
-    }
+function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
+  const taken = new Map<number, Taken>()
+  let asked: number | undefined
+  const worldOf = (selection: RoleSelection, some: readonly Conditional[]) => {
+    const world = new World(budget, ['map'])
+    const conditions = some.map((each) => {
+      asked = each.index
+      return conditionOf(world, each, roleClaim, selection)
+    })
+    for (const [name, { forms }] of world.root.parts)
+      if (LIST_CLAIMS.has(String(name))) world.clause([forms.list, forms.absent, forms.null])
+    return { world, conditions }
+  }
+  try {
     const { world, conditions } = worldOf(NEWEST, mappings)
-    mappings.forEach((mapping, i) => {
+    for (const [i, mapping] of mappings.entries()) {
+      asked = mapping.index
       const condition = conditions[i] ?? 0
       const by = coverOf(world, condition, conditions.slice(0, i))
-      if (by === undefined) return
+      if (by === undefined) continue
       const covering = by.flatMap((place) => mappings[place] ?? [])
       const isProved = GENERATIONS.every((selection) => {
         if (selection === NEWEST) return true
@@ -112,13 +128,16 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string): Readon
         const [own = 0, ...theirs] = other.conditions
         return solve(other.world, [own, ...theirs.map((each) => -each)]).is === 'impossible'
       })
-      if (!isProved) return
+      if (!isProved) continue
       const [only = 0] = by.map((place) => conditions[place] ?? 0)
       const isSame = by.length === 1 && solve(world, [only, -condition]).is === 'impossible'
-      found.set(mapping.index, { by: covering.map(({ index }) => index), isSame })
-    })
-  })
-  return found
+      taken.set(mapping.index, { by: covering.map(({ index }) => index), isSame })
+    }
+    asked = undefined
+  } catch (error) {
+    if (!(error instanceof OutOfBudget)) throw error
+  }
+  return { taken, undecided: asked, spent: budget.spent }
 }
 
 /** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */

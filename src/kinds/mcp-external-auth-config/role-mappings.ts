@@ -41,7 +41,7 @@ interface Facts {
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit, a slip, or true without claims. */
+  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit, a slip, or perhaps true without claims. */
   readonly notable: readonly CompiledMatcher[]
 }
 
@@ -105,12 +105,12 @@ function compile(matchers: readonly Matcher[]): CompiledMatcher[] {
 
 const isNotable = ({
   constant,
-  open,
+  mayBeOpen,
   refusedBy,
   misfit,
   slip,
 }: MatcherVerdict & { readonly ok: true }): boolean =>
-  [constant, open, refusedBy, misfit, slip].some((each) => each !== undefined)
+  [constant, mayBeOpen, refusedBy, misfit, slip].some((each) => each !== undefined)
 
 /** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
 const mostBytes = (text: string) => text.length * 3

@@ -1,6 +1,7 @@
 import { advice } from '../../../rule/field-error.ts'
+import type { Budget } from '../../../rule/budget.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { constantOfAllReleases } from '../../mcp-external-auth-config/proofs.ts'
+import { acceptsNoClaims, constantOfAllReleases } from '../../mcp-external-auth-config/proofs.ts'
 import { misfitText } from '../../mcp-external-auth-config/claim-shapes.ts'
 import { matcherVerdict, readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
@@ -25,15 +26,17 @@ export const actorMatcherReadsClaims = defineRule({
     threads: ['stacklok/toolhive#6364'],
   },
   sources: ['decision 3', 'decision 15'],
-  *check(server, { path }) {
+  *check(server, { path, budget }) {
     let proofs = MOST_PROOFS
     for (const { value, place } of delegationPolicies(server, path)) {
       const text = value.actorMatcher
       const verdict = text ? matcherVerdict(text) : undefined
       if (!text || !verdict?.ok || !MATCHER_TYPES.has(verdict.type)) continue
-      const { misfit, open } = verdict
+      const { misfit, mayBeOpen } = verdict
+      const decide = <T>(question: (matcher: string, budget: Budget) => T) =>
+        budget.decide(place().actorMatcher, () => question(text, budget))
       const constant =
-        verdict.constant ?? (readsClaims(text) && proofs-- > 0 ? constantOfAllReleases(text) : undefined)
+        verdict.constant ?? (readsClaims(text) && proofs-- > 0 ? decide(constantOfAllReleases) : undefined)
       if (constant !== undefined)
         yield advice(
           place().actorMatcher,
@@ -43,7 +46,7 @@ export const actorMatcherReadsClaims = defineRule({
         )
       else if (misfit !== undefined)
         yield advice(place().actorMatcher, misfitText(misfit, 'it authorizes no actor'))
-      else if (open)
+      else if (mayBeOpen && decide(acceptsNoClaims))
         yield advice(
           place().actorMatcher,
           'is true for a token without any of these claims, whatever its actor; add a test that fails then: claims.azp == "…"',

@@ -2,6 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
+import { acceptsNoClaims } from '../proofs.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -30,9 +31,12 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
       const roleArn = awsSts.roleMappings?.[index]?.roleArn
       const mayBeFallback = roleArn === undefined || !isFallbackKnown || roleArn === fallbackRoleArn
-      if (!verdict.ok || !verdict.open || mayBeFallback) continue
+      const matcher = awsSts.roleMappings?.[index]?.matcher
+      if (!verdict.ok || !verdict.mayBeOpen || mayBeFallback || matcher === undefined) continue
+      const place = context.path.spec.awsSts.roleMappings.at(index).matcher
+      if (!context.budget.decide(place, () => acceptsNoClaims(matcher, context.budget))) continue
       yield advice(
-        context.path.spec.awsSts.roleMappings.at(index).matcher,
+        place,
         'is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
       )
     }

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { advice } from '../../../rule/field-error.ts'
 import type { Memo } from '../../../rule/memo.ts'
 import { type Given, isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { type Context, defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
 import { type Taken, takenByEarlier } from '../proofs.ts'
 import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
@@ -24,7 +24,7 @@ export const roleMappingReachable = defineRule({
     if (mappings === undefined || !mayHide(mappings, context)) return
     const conditions = conditionsOf(mappings, context)
     const order = inOrderTried(mappings).filter((i) => conditions.has(i))
-    const proved = provedIn(spec?.awsSts, order)
+    const proved = provedIn(spec?.awsSts, order, context)
     const firstWith = new Map<string, number>()
     for (const i of order) {
       const condition = conditions.get(i) ?? NEVER
@@ -159,7 +159,11 @@ export const roleMappingReachable = defineRule({
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
 /** What earlier mappings take; nothing where the claim that they read is not known. */
-function provedIn(awsSts: AwsSts | undefined, order: readonly number[]): ReadonlyMap<number, Taken> {
+function provedIn(
+  awsSts: AwsSts | undefined,
+  order: readonly number[],
+  { budget, path }: Context<Static<typeof MCPExternalAuthConfig>>,
+): ReadonlyMap<number, Taken> {
   const { roleClaim, roleMappings = [] } = awsSts ?? {}
   if (awsSts === undefined || (roleClaim === undefined && !isAbsent(awsSts, 'roleClaim'))) return new Map()
   const conditional = order.map((index) => ({
@@ -167,7 +171,10 @@ function provedIn(awsSts: AwsSts | undefined, order: readonly number[]): Readonl
     claim: roleMappings[index]?.claim,
     matcher: roleMappings[index]?.matcher,
   }))
-  return takenByEarlier(conditional, roleClaim === undefined || roleClaim === '' ? 'groups' : roleClaim)
+  const claim = roleClaim === undefined || roleClaim === '' ? 'groups' : roleClaim
+  const { taken, undecided } = takenByEarlier(conditional, claim, budget)
+  if (undecided !== undefined) budget.leaveUndecided(path.spec.awsSts.roleMappings.at(undecided).matcher)
+  return taken
 }
 
 function takenText({ by, isSame }: Taken): string {
