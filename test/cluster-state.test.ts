@@ -24,6 +24,7 @@ import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
+import { atOnce } from '../src/rule/steps.ts'
 import { judgeSubmission, mutate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
@@ -226,7 +227,7 @@ t.test('the current findings are those of judging everything anew', async () => 
         const { namespace, name: own } = object.metadata
         const self = { kind: object.kind, name: own }
         const around = { cluster: state.in(namespace), self, old: () => object }
-        const found = findingsIn(kindOf(object), object, around)
+        const found = atOnce(findingsIn(kindOf(object), object, around))
         return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
       })
       const texts = standingTexts(follow(all).current)
@@ -281,7 +282,9 @@ t.test('defaults that depend on other objects: twice is once, and no finding com
       assert.deepEqual(mutate(submission(defaulted), engine), [])
       const around = { cluster: state.in(namespace), self: { kind: object.kind, name: own } }
       const texts = (value: object) =>
-        findingsIn(kindOf(object), value, around).toSorted(compareFindings).map(findingText)
+        atOnce(findingsIn(kindOf(object), value, around))
+          .toSorted(compareFindings)
+          .map(findingText)
       assert.deepEqual(texts(defaulted), texts(object))
     }),
     { numRuns: 1_000 },

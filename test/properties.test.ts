@@ -11,6 +11,7 @@ import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withChanges, type WrittenDefaults } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
+import { atOnce } from '../src/rule/steps.ts'
 import { judgeSubmission, mutate, type Situation } from '../src/review/index.ts'
 import type { Verdict } from '../src/review/judge.ts'
 import { jsonPatch } from '../src/review/patch.ts'
@@ -27,7 +28,7 @@ import { submissionOf } from './support/review.ts'
 const ENGINE: Situation = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
 const created = (kind: Kind, object: unknown) => submissionOf(kind.kind, object)
 const texts = (kind: Kind, value: unknown) =>
-  findingsIn(kind, value).toSorted(compareFindings).map(findingText)
+  atOnce(findingsIn(kind, value)).toSorted(compareFindings).map(findingText)
 const textsOf = ({ errors, warnings }: Verdict) => [errors, warnings].map((found) => found.map(findingText))
 const RUNS = { numRuns: 300 }
 
@@ -123,7 +124,7 @@ t.test('a rule that throws is a warning that carries the failure; the others sti
   ]
   const detail = 'internal error: this check did not run, please report it'
   const failed = { severity: 'warning', error: { type: 'advice', at: [], detail }, failure }
-  t.strictSame(runRules([{ at: [], rules }], {}, emptyCluster(), ALONE), [
+  t.strictSame(atOnce(runRules([{ at: [], rules }], {}, emptyCluster(), ALONE)), [
     { id: 'throws-at-once', ...failed },
     { id: 'throws-later', severity: 'error', error: required },
     { id: 'throws-later', ...failed },

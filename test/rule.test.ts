@@ -4,6 +4,7 @@ import { errorBody, type ErrorType, supportedValues } from '../src/rule/field-er
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
+import { atOnce } from '../src/rule/steps.ts'
 import { nameText } from '../src/rule/cluster.ts'
 import { goQuote, shortQuote } from '../src/rule/go-text.ts'
 import { nearest } from '../src/rule/nearest.ts'
@@ -159,7 +160,7 @@ t.test('no rule prints the user information of a URL, its own or of another obje
       const self = { kind: place.kind.kind, name: 'example' }
       const cluster = stateOf(others.map((other) => leaking(other))).in('default')
       const found = [resource, leaking(resource)].flatMap((value) => [
-        ...findingsIn(place.kind, value, { cluster, self, old: () => resource }),
+        ...atOnce(findingsIn(place.kind, value, { cluster, self, old: () => resource })),
       ])
       const texts = found.map(findingText)
       urls += texts.filter((text) => text.includes('***@')).length

@@ -30,6 +30,7 @@ import { runRules } from '../src/review/check.ts'
 import { shape } from '../src/review/shape.ts'
 import { overlay } from '../src/review/overlay.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
+import { atOnce } from '../src/rule/steps.ts'
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { judgeSubmission } from '../src/review/index.ts'
 import { severitiesOf, STRICT } from '../src/review/profiles.ts'
@@ -169,7 +170,7 @@ t.test('without resourceUrl releases take the address of a Service of the name',
     if (kind === undefined) throw new Error(name)
     const resource = { metadata: { name: 'example', ...(namespace !== undefined && { namespace }) }, spec }
     const around = { cluster: state.in('default'), self: { kind: name, name: 'example' } }
-    const found = findingsIn(kind, resource, around).filter(({ id }) =>
+    const found = atOnce(findingsIn(kind, resource, around)).filter(({ id }) =>
       id.endsWith('auth-server-audience-is-resource-url'),
     )
     t.equal(found.length, count, JSON.stringify([namespace, spec]))
@@ -340,11 +341,11 @@ function found(
   if (onRead !== undefined) {
     const readable = shape(kind, resource).resource ?? {}
     const others = rule.when === 'delete' ? cluster : overlay(cluster, around.self, readable)
-    return runRules([{ at: place.at, rules: [rule] }], readable, others, around)
+    return atOnce(runRules([{ at: place.at, rules: [rule] }], readable, others, around))
   }
   return rule.when === 'delete'
-    ? findingsOnDelete(kind, resource, around)
-    : findingsIn(kind, resource, around)
+    ? atOnce(findingsOnDelete(kind, resource, around))
+    : atOnce(findingsIn(kind, resource, around))
 }
 
 /** Every question that a rule can ask, with the kinds that it asks about; without kinds it asks about all. */

@@ -1,9 +1,11 @@
 import type { Kind } from '../kinds/kind.ts'
+import { compileMatchers } from '../kinds/mcp-external-auth-config/role-mappings.ts'
 import { rulePlacesOf } from '../kinds/places.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { Memo } from '../rule/memo.ts'
 import { pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
 import { Budget, OutOfBudget } from '../rule/budget.ts'
 import type { Context, Rule, Severity } from '../rule/rule.ts'
 import { andMore, type Finding, MOST_FINDINGS, notDecided } from './finding.ts'
@@ -25,6 +27,8 @@ export interface Surroundings {
   readonly old?: () => Resource | undefined
   /** The severity of a finding at its place; that of its rule when absent. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
+  /** Whether going through the resource takes long enough to let others be served between two rules. */
+  readonly isLarge?: boolean
   /** What the rules may spend; a full one when absent. */
   readonly budget?: Budget
 }
@@ -59,26 +63,31 @@ function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
  * Runs the rules of the kind on a resource whose parts all have the right JSON types; `cluster` holds the resource too.
  * Returns the findings of `before` and those of the rules.
  */
-export function check(
+export function* check(
   kind: Kind,
   resource: Resource,
   cluster: Cluster,
   around: Surroundings,
   before: readonly Finding[] = [],
   selection: Selection = 'write',
-): readonly Finding[] {
-  return [...before, ...runRules(rulesOf(kind, selection), resource, cluster, around)]
+): Steps<readonly Finding[]> {
+  return [...before, ...(yield* runRules(rulesOf(kind, selection), resource, cluster, around))]
 }
 
+/** Units of a budget after which a judgement lets others be served. */
+const STEP = 1_000
+
 /** What the rules find in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
-export function runRules(
+export function* runRules(
   places: readonly RulesAt[],
   resource: Resource,
   cluster: Cluster,
-  { self, old, severityOf, budget = new Budget(JUDGEMENT) }: Surroundings,
-): readonly Finding[] {
+  { self, old, severityOf, isLarge = false, budget = new Budget(JUDGEMENT) }: Surroundings,
+): Steps<readonly Finding[]> {
   const findings: Finding[] = []
   const memo: Memo = new Map()
+  let next = STEP
+  if (isLarge) yield* compileMatchers(resource)
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
     if (!isObject(value)) continue
@@ -90,7 +99,12 @@ export function runRules(
       memo,
       budget,
     }
-    for (const rule of rules) runRule(rule, value, context, findings, severityOf)
+    for (const rule of rules) {
+      runRule(rule, value, context, findings, severityOf)
+      if (!isLarge && budget.spent < next) continue
+      next = budget.spent + STEP
+      yield
+    }
   }
   if (budget.undecided !== undefined) findings.push(notDecided(budget.undecided))
   return findings

@@ -4,6 +4,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { type Cluster, emptyCluster } from '../rule/cluster.ts'
 import { pathText, type Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
 import { ALONE, check, type Surroundings } from './check.ts'
 import type { Finding } from './finding.ts'
 import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
@@ -11,15 +12,16 @@ import { ANYTHING, type Contents, outside, shape } from './shape.ts'
 import { overlay } from './overlay.ts'
 
 /** The findings of one object beside the others; severities are those of the rules. */
-export function findingsIn(
+export function* findingsIn(
   kind: Kind,
   value: unknown,
   around: Surroundings = ALONE,
   contents: Contents = ANYTHING,
-): readonly Finding[] {
+): Steps<readonly Finding[]> {
   const { findings, resource } = shape(kind, value, contents)
+  if (around.isLarge) yield
   if (resource === undefined) return findings
-  const all = check(kind, resource, including(resource, around), around, findings)
+  const all = yield* check(kind, resource, including(resource, around), around, findings)
   const { text } = contents
   if (text !== undefined && !mayHoldPlaceholders(text)) return all
   return [...all, ...placeholdersIn(kind, resource).map(unresolved)]
@@ -29,23 +31,23 @@ export function findingsIn(
  * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that depends on it is
  * reported; the placeholders are returned instead (decision 28).
  */
-export function findingsBeforeDeployment(
+export function* findingsBeforeDeployment(
   kind: Kind,
   value: unknown,
   around: Surroundings = ALONE,
   own?: RegExp,
-): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
+): Steps<{ readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] }> {
   const placeholders = isObject(value) ? placeholdersIn(kind, value, own) : []
-  const found = (unknown: readonly (readonly Segment[])[]) => {
+  const found = function* (unknown: readonly (readonly Segment[])[]): Steps<readonly Finding[]> {
     const { findings, resource } = shape(kind, value, ANYTHING, unknown)
-    return resource ? check(kind, resource, including(resource, around), around, findings) : findings
+    return resource ? yield* check(kind, resource, including(resource, around), around, findings) : findings
   }
-  const findings = found(placeholders.map(({ at }) => at))
+  const findings = yield* found(placeholders.map(({ at }) => at))
   const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
   if (maps.length === 0) return { findings, placeholders }
   // A placeholder as a key of a map stands for unknown members; the named members are judged by themselves.
   const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
-  const named = outside(members, found(members))
+  const named = outside(members, yield* found(members))
   const elsewhere = new Set(outside(maps, named))
   const whole = new Set(maps.map(pathText))
   const ofMembers = named.filter(
@@ -55,11 +57,15 @@ export function findingsBeforeDeployment(
 }
 
 /** The findings of an object that is about to be deleted. */
-export function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
+export function* findingsOnDelete(
+  kind: Kind,
+  value: unknown,
+  around: Surroundings,
+): Steps<readonly Finding[]> {
   const { resource } = shape(kind, value)
   return resource === undefined
     ? []
-    : check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
+    : yield* check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
 }
 
 /** The other objects with the judged one among them. */

@@ -4,13 +4,14 @@ import { Budget } from '../rule/budget.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { FieldError, Fix } from '../rule/field-error.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
+import { atOnce, type Steps } from '../rule/steps.ts'
 import { JUDGEMENT, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { defaultsBetween } from './between-defaults.ts'
 import { type Change, completed, defaultsFor, isInList, type WrittenDefaults } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { findingsBeforeDeployment, findingsIn, findingsOnDelete } from './findings.ts'
-import { type Confirmed, judge, NO_FINDINGS, type Verdict } from './judge.ts'
+import { type Confirmed, judgeBeside, NO_FINDINGS, type Verdict } from './judge.ts'
 import type { Placeholder } from './placeholder.ts'
 import { ignoresIn, isLeftOut, withAnnotationProblems, withoutIgnored } from './ignored.ts'
 import { type Ignore, type Settings, severityByPlace } from './settings.ts'
@@ -122,6 +123,14 @@ const ADMITTED: Outcome = { ...NO_FINDINGS, ...NOTHING_TO_SAY }
  * findings carry field paths; their severities are those of the settings and the ratchet (decisions 7 to 9).
  */
 export function judgeSubmission(submission: Submission, situation: Situation): Outcome {
+  return atOnce(judging(submission, situation))
+}
+
+/** Characters of a body from which on its objects are gone through in steps. */
+const LARGE = 64 * 1024
+
+/** As `judgeSubmission`, in steps between which a server answers others. */
+export function* judging(submission: Submission, situation: Situation): Steps<Outcome> {
   const { phase = 'admission', settings, release } = situation
   if (phase === 'admission' && passesFreely(submission)) return ADMITTED
   if (isLeftOut(settings, submission.namespace)) return ADMITTED
@@ -136,22 +145,23 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
   }
   const budgets = [new Budget(JUDGEMENT), new Budget(JUDGEMENT)] as const
   const spent = () => budgets.reduce((sum, budget) => sum + budget.spent, 0)
-  const around = { ...surroundings(kind, submission, situation), budget: budgets[0] }
-  const judging = { namespace, settings, dryRun, confirmed: situation.confirmed }
+  const isLarge = (submission.contents?.text?.length ?? 0) >= LARGE
+  const around = { ...surroundings(kind, submission, situation), isLarge, budget: budgets[0] }
+  const context = { namespace, settings, dryRun, confirmed: situation.confirmed }
   if (operation === 'DELETE') {
-    const judged = { findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }
-    return { ...withIgnores(judge(judged, judging)), ...NOTHING_TO_SAY, spent: spent() }
+    const judged = { findings: yield* findingsOnDelete(kind, oldObject, around), value: () => oldObject }
+    return { ...withIgnores(yield* judgeBeside(judged, context)), ...NOTHING_TO_SAY, spent: spent() }
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const stored = () => (phase === 'stored' ? around.cluster?.get(kind.kind, name) : readable(kind, old))
-  const { findings, ...told } = found(kind, submission, situation, { ...around, old: stored })
+  const { findings, ...told } = yield* found(kind, submission, situation, { ...around, old: stored })
   const completedOf = (value: unknown) => () => completed(kind, value, namespace)
-  const verdict = judge({ findings, value: completedOf(object) }, judging, () => {
+  const verdict = yield* judgeBeside({ findings, value: completedOf(object) }, context, function* () {
     if (old === undefined || phase === 'stored') return undefined
     const { stateNow } = situation
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
-    const findings = findingsIn(kind, old, { ...beside, budget: budgets[1] })
+    const findings = yield* findingsIn(kind, old, { ...beside, isLarge, budget: budgets[1] })
     const before = yielding(findings, { kind: kind.kind, value: old, release })
     const ofFile = phase === 'before deployment' ? refusedInFile(kind, old, before, situation) : []
     return { findings: [...before, ...ofFile], value: completedOf(old) }
@@ -168,18 +178,18 @@ const withoutAdvice = (verdict: Verdict): Verdict => ({
 })
 
 /** The findings in the object of a submission, and what is told beside them; its phase decides which checks run. */
-function found(
+function* found(
   kind: Kind,
   submission: Submission,
   situation: Situation,
   around: Surroundings,
-): { readonly findings: readonly Finding[] } & Pick<Outcome, 'placeholders' | 'newerFields'> {
+): Steps<{ readonly findings: readonly Finding[] } & Pick<Outcome, 'placeholders' | 'newerFields'>> {
   const { object, contents } = submission
   const { phase, strict = false, release } = situation
   const { findings, placeholders } =
     phase === 'before deployment' && !strict
-      ? findingsBeforeDeployment(kind, object, around, situation.placeholders)
-      : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
+      ? yield* findingsBeforeDeployment(kind, object, around, situation.placeholders)
+      : { findings: yield* findingsIn(kind, object, around, contents), placeholders: [] }
   const yielded = yielding(findings, { kind: kind.kind, value: object, release })
   if (phase !== 'before deployment') {
     const others = phase === 'stored' ? [] : disagreement(submission)

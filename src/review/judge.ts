@@ -1,6 +1,7 @@
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { FieldError, Thing } from '../rule/field-error.ts'
 import { jsonKey, valueAt } from '../rule/path.ts'
+import { atOnce, type Steps } from '../rule/steps.ts'
 import { compareFindings, type Finding, NOT_JUDGED } from './finding.ts'
 import { type Ignore, type Ignored, type Settings, severityAt } from './settings.ts'
 
@@ -49,13 +50,13 @@ export interface Judging {
 
 /**
  * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
- * depend on other objects (decision 9), the mode, sorting. Calls `old`, for the stored object, only when there is an error.
+ * depend on other objects (decision 9), the mode, sorting. Judges the stored object, by `old`, only when there is an error.
  */
-export function judge(
+export function* judgeBeside(
   { findings, value }: Judged,
   { namespace, settings, dryRun = false, confirmed }: Judging,
-  old: () => Judged | undefined = () => undefined,
-): Verdict {
+  old?: () => Steps<Judged | undefined>,
+): Steps<Verdict> {
   if (findings.length === 0) return NO_FINDINGS
   const exempted: string[] = []
   const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
@@ -71,7 +72,7 @@ export function judge(
         : [{ ...finding, severity, error: severity === 'error' ? asError(error) : error }]
     })
   const weighed = weigh(findings, (id) => exempted.push(id))
-  const before = weighed.some(isError) ? old() : undefined
+  const before = old !== undefined && weighed.some(isError) ? yield* old() : undefined
   const ratcheted =
     before === undefined
       ? weighed
@@ -91,6 +92,9 @@ export function judge(
     refusedIgnores: [],
   }
 }
+
+/** As `judgeBeside`, for an object of which nothing is stored. */
+export const judge = (judged: Judged, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
 
 /** The error of a finding that denies: it names the other objects that it depends on. */
 const asError = (error: FieldError): FieldError =>

@@ -2,6 +2,7 @@ import { heldPlaces } from '../../src/generate/policies.ts'
 import { kindNamed } from '../../src/kinds/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
 import { findingsIn } from '../../src/review/findings.ts'
+import { atOnce } from '../../src/rule/steps.ts'
 import type { Resource } from './resources.ts'
 import type { Status } from './rule-examples.ts'
 
@@ -16,7 +17,7 @@ export function kindOf({ kind }: Pick<Resource, 'kind'>): Kind {
 
 /** The ids of the errors that the webhook finds, in order. */
 export function errorIds(resource: { readonly kind?: unknown }): string[] {
-  const findings = findingsIn(kindOf({ kind: String(resource.kind) }), resource)
+  const findings = atOnce(findingsIn(kindOf({ kind: String(resource.kind) }), resource))
   return [...new Set(findings.filter(({ severity }) => severity === 'error').map(({ id }) => id))].toSorted()
 }
 

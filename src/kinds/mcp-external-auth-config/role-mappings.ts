@@ -7,8 +7,9 @@ import {
   utf8Length,
 } from './matcher-verdicts.ts'
 import type { Memo } from '../../rule/memo.ts'
-import type { Given } from '../../rule/resource.ts'
+import { type Given, isObject, type Resource } from '../../rule/resource.ts'
 import { oncePerReview } from '../../rule/rule.ts'
+import type { Steps } from '../../rule/steps.ts'
 import type { roleMapping } from './schema.ts'
 
 export type RoleMapping = Given<Static<typeof roleMapping>>
@@ -72,7 +73,7 @@ function read(mappings: RoleMappings): Facts {
     if (conditions.has(condition)) repeats = true
     else conditions.add(condition)
   }
-  const fit = distinctBytes(short) <= MOST_MATCHER_TEXT
+  const fit = distinctBytes(short.map(({ text }) => text)) <= MOST_MATCHER_TEXT
   return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }
 }
 
@@ -112,6 +113,28 @@ const isNotable = ({
 }: MatcherVerdict & { readonly ok: true }): boolean =>
   [constant, mayBeOpen, refusedBy, misfit, slip].some((each) => each !== undefined)
 
+/** Characters of matchers that are compiled in one step: two milliseconds. */
+const STEP = 8 * 1024
+
+/** Compiles the matchers of a resource in steps, so that what asks for their verdicts later finds them at hand. */
+export function* compileMatchers({ spec }: Resource): Steps<void> {
+  const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
+  const mappings = (awsSts?.roleMappings ?? []) as RoleMappings
+  const short = mappings.flatMap((mapping) => {
+    const { matcher } = mapping ?? {}
+    return matcher && !isTooLong(matcher) ? [matcher] : []
+  })
+  if (distinctBytes(short) > MOST_MATCHER_TEXT) return
+  let characters = 0
+  for (const text of short) {
+    matcherVerdict(text)
+    characters += text.length
+    if (characters < STEP) continue
+    characters = 0
+    yield
+  }
+}
+
 /** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
 const mostBytes = (text: string) => text.length * 3
 
@@ -120,8 +143,8 @@ function isTooLong(text: string): boolean {
 }
 
 /** Bytes of the distinct texts, or a number that is not less when that fits as well. */
-function distinctBytes(matchers: readonly Matcher[]): number {
-  const most = matchers.reduce((sum, { text }) => sum + mostBytes(text), 0)
+function distinctBytes(texts: readonly string[]): number {
+  const most = texts.reduce((sum, text) => sum + mostBytes(text), 0)
   if (most <= MOST_MATCHER_TEXT) return most
-  return [...new Set(matchers.map(({ text }) => text))].reduce((sum, text) => sum + utf8Length(text), 0)
+  return [...new Set(texts)].reduce((sum, text) => sum + utf8Length(text), 0)
 }
