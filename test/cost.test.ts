@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import ts from 'typescript'
 import {
   authServer,
   bearerConfig,
@@ -14,6 +16,7 @@ import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
+import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
 import { Budget } from '../src/rule/budget.ts'
 import { judgeSubmission, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
@@ -208,4 +211,79 @@ t.test('proofs about matchers end at the budget', (t) => {
     t.strictSame([again.undecided, again.spent], [undecided, spent], 'and decide the same again')
   }
   t.end()
+})
+
+/** What outlives a judgement: tables that the code fills, and caches with their bound in bytes. */
+const OUTLIVES: Readonly<Record<string, string>> = {
+  'cel/declarations.ts overloadIndex': 'the signatures of CEL',
+  'cel/evaluate/functions.ts overloads': 'the signatures of CEL',
+  'cel/evaluate/patterns.ts known': '4 MiB',
+  'cel/reason/solver.ts NO_CLAUSE': 'stays empty',
+  'cli/input/reading.ts values': 'stays empty',
+  'cli/input/yaml-scalars.ts words': 'the words of YAML',
+  'cluster/list-watch.ts turns': 'one entry an API server, while it is in use',
+  'kinds/mcp-external-auth-config/matcher-verdicts.ts verdicts': '8 MiB',
+  'kinds/mcp-external-auth-config/proofs.ts NOTHING': 'stays empty',
+  'kinds/mcp-external-auth-config/proofs.ts known': '1 MiB',
+  'library/index.ts known': 'one entry a release, while the caller has it',
+  'pages/playground/main.ts timer': 'one timer',
+  'release/cel-rules.ts compiled': '4 MiB',
+  'review/check.ts selected': 'the seven kinds',
+  'review/cluster-state.ts EMPTY': 'stays empty',
+  'review/defaults.ts defaultsOf': 'the seven kinds',
+  'review/release.ts newestFields': 'one entry a release, while it is in use',
+  'rule/bounded-cache.ts all': 'the caches',
+}
+
+/** Whether an expression makes a collection that something may be put into, outside of functions. */
+function makesCollection(node: ts.Node): boolean {
+  if (ts.isFunctionLike(node)) return false
+  if (ts.isNewExpression(node)) {
+    const name = node.expression.getText()
+    if (name === 'BoundedCache') return true
+    if (/^(?:Weak)?(?:Map|Set)$/.test(name) && (node.arguments ?? []).length === 0) return true
+  }
+  return node.getChildren().some(makesCollection)
+}
+
+t.test('whatever outlives a judgement is listed with its bound', async (t) => {
+  const src = new URL('../src/', import.meta.url)
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  const found = files
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(new URL(file, src), 'utf8')
+      const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true)
+      return source.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => {
+        const isLet = (declarationList.flags & ts.NodeFlags.Const) === 0
+        return declarationList.declarations
+          .filter(({ type, initializer }) => {
+            if (/^readonly |^Readonly/.test(type?.getText() ?? '')) return false
+            if (isLet || initializer === undefined) return true
+            const isEmptyList = ts.isArrayLiteralExpression(initializer) && initializer.elements.length === 0
+            return isEmptyList || makesCollection(initializer)
+          })
+          .map(({ name }) => `${file} ${name.getText()}`)
+      })
+    })
+  t.strictSame(found.toSorted(), Object.keys(OUTLIVES).toSorted())
+  const bounds = Object.values(OUTLIVES).flatMap((bound) => /^(\d+) MiB$/.exec(bound)?.[1] ?? [])
+  t.strictSame(
+    caches()
+      .map(({ most }) => String(most / 2 ** 20))
+      .toSorted(),
+    bounds.toSorted(),
+  )
+})
+
+t.test('a cache that is full begins anew, and keeps nothing that is larger than all of it', async (t) => {
+  const cache = new BoundedCache<number>('of a test', 10_000)
+  for (let i = 0; i < 100; i++) {
+    cache.set(`key ${i}`, i, 1_000)
+    t.equal(cache.get(`key ${i}`), i)
+    t.ok(cache.bytes <= cache.most)
+  }
+  t.equal(cache.get('key 0'), undefined)
+  cache.set('large', 1, 20_000)
+  t.equal(cache.get('large'), undefined)
 })

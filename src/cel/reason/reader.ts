@@ -38,20 +38,11 @@ import { printed } from './print.ts'
 import { type Matcher, MOST_CASES, type Reading } from './reading.ts'
 import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
-import type { Guess, Over, Place, World } from './world.ts'
+import type { Over, Place, World } from './world.ts'
 
 /** Reads an expression over `claims` as literals of a world whose root is the claims. */
 export function read(world: World, expr: Expr, matcher: Matcher): Truth {
-  return new Reader(world, { claims: true, scope: new Map(), matcher, guesses: guessesOf(world) }).truth(expr)
-}
-
-const known = new WeakMap<World, Map<string, Guess>>()
-
-/** Parts that are not understood, by what is written: the same text asks the same. */
-function guessesOf(world: World): Map<string, Guess> {
-  const guesses = known.get(world) ?? new Map<string, Guess>()
-  known.set(world, guesses)
-  return guesses
+  return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
@@ -59,7 +50,6 @@ interface Around {
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: Matcher
-  readonly guesses: Map<string, Guess>
 }
 
 class Reader implements Reading {
@@ -141,10 +131,10 @@ class Reader implements Reading {
   ): Truth {
     const world = this.world
     if (type !== undefined && type !== 'bool') return { yes: world.false, no: world.false }
-    const { scope, matcher, guesses } = this.#around
+    const { scope, matcher } = this.#around
     const text = shown(expr, scope, matcher.settled)
     world.budget.spend(text.length / 16)
-    let guess = guesses.get(text)
+    let guess = world.guessed.get(text)
     if (guess === undefined) {
       guess = {
         yes: world.variable(),
@@ -156,7 +146,7 @@ class Reader implements Reading {
         claims: claimsIn(expr),
         evaluate: (root) => this.#evaluated(expr, root),
       }
-      guesses.set(text, guess)
+      world.guessed.set(text, guess)
       world.guess(guess)
     }
     if (!fails) world.clause([-guard, guess.yes, guess.no])
@@ -366,7 +356,7 @@ class Reader implements Reading {
   inList({ place, over, item }: ListPart, variable?: string): Reader {
     const elements = this.world.elements(place, over)
     const scope = variable === undefined ? this.scope : new Map([...this.scope, [variable, item]])
-    return new Reader(elements, { ...this.#around, claims: false, scope, guesses: guessesOf(elements) })
+    return new Reader(elements, { ...this.#around, claims: false, scope })
   }
 
   bound(variable: string, binding: Binding): Reader {

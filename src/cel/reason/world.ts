@@ -78,6 +78,8 @@ export class World {
   readonly #ids: { next: number }
   readonly root: Place
   readonly guesses: Guess[] = []
+  /** The guesses by what is written: the same text asks the same. */
+  readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
