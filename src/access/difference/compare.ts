@@ -30,8 +30,10 @@ export interface Difference {
   readonly undecided: readonly Undecided[]
 }
 
-/** Work for one comparison: about two seconds. */
+/** Units for one comparison: about two seconds. */
 export const COMPARISON = 6_000_000
+/** Units for all comparisons of a run. */
+export const ALL_COMPARISONS = 5 * COMPARISON
 const MOST_PAIRS = 60
 /** Witnesses that are made as small as they can be; the others are as they were found. */
 const MOST_SHRUNK = 40

@@ -1,8 +1,9 @@
 import type { Claims } from '../role/claims.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
+import type { Budget } from '../../rule/budget.ts'
 import { releasesOf } from '../role/releases.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
-import { type Change, compareChoices, type Difference, type Undecided } from './compare.ts'
+import { type Change, COMPARISON, compareChoices, type Difference, type Undecided } from './compare.ts'
 import { type Entry, entryKey } from './entries.ts'
 
 /** A part of the old or the new state, or of both. */
@@ -48,11 +49,12 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** How a part differs; what holds for several releases is said once. */
-export function differenceOf(pair: Pair, generations: readonly Generation[]): PartDifference {
+/** How a part differs; what holds for several releases is said once. Spends from the budget. */
+export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
     const difference = compareChoices(choiceOf(pair.old, generation), choiceOf(pair.new, generation), {
+      budget: budget.part(COMPARISON),
       callers: found[0]?.difference.changes.map(({ witness }) => witness) ?? [],
     })
     found.push({ generation, difference })

@@ -56,18 +56,22 @@ interface Settings {
   readonly callers?: readonly Claims[]
 }
 
-/** Who gets such an access by a part, for each release of the operator. */
+/** Who gets such an access by a part, for each release of the operator. Spends from the budget. */
 export function whoGets(
   entry: Entry,
   isAsked: (access: string) => boolean,
   generations: readonly Generation[],
+  budget: Budget,
 ): (Grant & ForReleases)[] {
   const found: { readonly generation: Generation; readonly values: readonly Grant[] }[] = []
   for (const generation of generations.toReversed()) {
     const callers = (found[0]?.values ?? []).flatMap(({ answer }) =>
       answer.is === 'somebody' ? [answer.example] : [],
     )
-    const values = grantsOf(choiceOf(entry, generation), isAsked, { callers })
+    const values = grantsOf(choiceOf(entry, generation), isAsked, {
+      budget: budget.part(COMPARISON),
+      callers,
+    })
     found.push({ generation, values })
   }
   return grouped(found)

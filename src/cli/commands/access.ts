@@ -6,6 +6,8 @@ import {
   pairsOf,
   type PartDifference,
 } from '../../access/difference/states.ts'
+import { ALL_COMPARISONS } from '../../access/difference/compare.ts'
+import { Budget } from '../../rule/budget.ts'
 import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf } from '../../access/role/releases.ts'
@@ -63,10 +65,11 @@ async function forRoles(names: readonly string[], flags: Flags, environment: Env
   printUnread(unread)
   const generations = generationsOf(release)
   const isAsked = fits(who)
+  const budget = new Budget(ALL_COMPARISONS)
   const report: WhoReport = {
     asked: who,
     read: entries.length,
-    parts: entries.map((entry) => ({ entry, grants: whoGets(entry, isAsked, generations) })),
+    parts: entries.map((entry) => ({ entry, grants: whoGets(entry, isAsked, generations, budget) })),
     unread,
   }
   process.stdout.write({ human: whoPage, markdown: whoMarkdown, json: whoJson }[output](report))
@@ -80,7 +83,8 @@ function forAll(
   flags: Flags,
   environment: Environment,
 ): number {
-  const differences = pairs.map((pair) => differenceOf(pair, generations))
+  const budget = new Budget(ALL_COMPARISONS)
+  const differences = pairs.map((pair) => differenceOf(pair, generations, budget))
   const denied = deniedIn(differences, flags['deny-new'])
   const report: AccessReport = { compared: pairs.length, differences, denied, unread: states.unread }
   process.stdout.write(print(report, states, flags, environment))
