@@ -18,6 +18,7 @@ import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
 import { Budget } from '../src/rule/budget.ts'
+import { JUDGEMENT } from '../src/review/check.ts'
 import { judgeSubmission, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
@@ -211,6 +212,41 @@ t.test('proofs about matchers end at the budget', (t) => {
     t.strictSame([again.undecided, again.spent], [undecided, spent], 'and decide the same again')
   }
   t.end()
+})
+
+t.test('what the budget does not suffice for is said once, and hides nothing', async (t) => {
+  const roleMappings = [
+    { roleArn: 'arn:aws:iam::123456789012:role/a', matcher: 'claims.groups ==' },
+    ...Array.from({ length: 12 }, (_, i) => ({
+      roleArn: `arn:aws:iam::123456789012:role/b${i}`,
+      matcher: HARD[3]?.(i) ?? '',
+    })),
+    { roleArn: 'arn:aws:iam::123456789012:role/c', claim: 'a', matcher: 'true' },
+  ]
+  const object = resourceOf('MCPExternalAuthConfig', {
+    type: 'awsSts',
+    awsSts: { region: 'nowhere', roleMappings, sessionNameClaim: 'emial' },
+  })
+  const judged = () =>
+    judgeSubmission(submissionOf('MCPExternalAuthConfig', object), {
+      group: DEFAULT_API_GROUP,
+      settings: DEFAULT_SETTINGS,
+    })
+  const { errors, warnings, spent } = judged()
+  t.strictSame(
+    errors.map(({ id }) => id),
+    ['schema-pattern', 'role-mapping-matcher-compiles', 'role-mapping-claim-or-matcher'],
+  )
+  t.strictSame(
+    warnings.map(({ id, error: { at } }) => `${id} ${at.join('.')}`),
+    [
+      'decided-within-budget spec.awsSts.roleMappings.4.matcher',
+      'role-mapping-claim-spelt spec.awsSts.sessionNameClaim',
+    ],
+  )
+  t.ok(spent > 10_000 && spent <= JUDGEMENT + 1_000, `${spent} units`)
+  const again = judged()
+  t.strictSame([again.warnings, again.spent], [warnings, spent], 'the same with what caches hold')
 })
 
 /** What outlives a judgement: tables that the code fills, and caches with their bound in bytes. */
