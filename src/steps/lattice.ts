@@ -6,7 +6,7 @@ import { placeholdersIn } from '../review/placeholder.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
-import { type Item, type Judging, put, submitted } from './states.ts'
+import { type Item, type Judging, put, situationIn, submitted } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
 /** A state on the way: the version of each object that changes, and what is stored of it. */
@@ -98,14 +98,14 @@ export class Lattice {
     const change = this.changes[of]
     if (change === undefined) return { node: from }
     this.goTo(from)
-    const { reading, settings, defaults } = this.#judging
+    const { reading } = this.#judging
     const value = change.versions[to]?.value
     const stored = from.stored[of]
     const submission: Submission =
       value === undefined
         ? { ...submitted(change, undefined, stored, reading), operation: 'DELETE' }
         : submitted(change, value, stored, reading)
-    const situation = { group: reading.group, settings, state: this.#state, defaults }
+    const situation = situationIn(this.#state, this.#judging)
     const isFilledLater =
       isObject(value) && placeholdersIn(change.kind, value, reading.placeholders).length > 0
     const { errors } = judgeSubmission(submission, {

@@ -3,7 +3,8 @@ import type { ClusterState } from '../review/cluster-state.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { withChanges, type WrittenDefaults } from '../review/defaults.ts'
 import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../review/given-objects.ts'
-import { mutate, submissionOf } from '../review/index.ts'
+import { mutate, type Situation, submissionOf } from '../review/index.ts'
+import type { Release } from '../release/release.ts'
 import type { Settings } from '../review/settings.ts'
 import { objectKey } from '../rule/cluster.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
@@ -41,7 +42,15 @@ export interface Judging {
   readonly settings: Settings
   readonly reading: Reading
   readonly defaults: WrittenDefaults
+  /** What the operator's CRDs take, where they are known. */
+  readonly release?: Release | undefined
 }
+
+/** What the webhook's verdict on a write in this state depends on. */
+export const situationIn = (
+  state: ClusterState,
+  { settings, reading, defaults, release }: Judging,
+): Situation => ({ group: reading.group, settings, defaults, release, state })
 
 /** Puts an object into the state in place of the one of its name, or takes it out. */
 export function put(
@@ -86,14 +95,15 @@ export function storedItems(
   items: Items,
   before: ReadonlyMap<string, unknown>,
   state: ClusterState,
-  { settings, reading, defaults }: Judging,
+  judging: Judging,
 ): Map<string, unknown> {
+  const { reading } = judging
   for (const item of items.values()) put(state, item, item.value, reading)
   const stored = new Map<string, unknown>()
   for (const [key, item] of items) {
     const { object } = submitted(item, item.value, before.get(key), reading)
     const submission = { ...submitted(item, item.value, undefined, reading), object }
-    const changes = mutate(submission, { group: reading.group, settings, state, defaults })
+    const changes = mutate(submission, situationIn(state, judging))
     stored.set(key, isObject(object) ? withChanges(object, changes) : object)
   }
   for (const [key, item] of items) put(state, item, stored.get(key), reading)

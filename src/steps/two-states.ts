@@ -14,6 +14,7 @@ import {
   keyOf,
   namingProvider,
   put,
+  situationIn,
   storedItems,
   submitted,
 } from './states.ts'
@@ -95,16 +96,14 @@ export class TwoStates {
   }
 
   #errorsBeside(stored: ReadonlyMap<string, unknown>) {
-    const { state, reading, settings } = this.#given
+    const { state, reading } = this.#given
     this.#toState(stored)
     return this.objects.flatMap((object) => {
       const value = stored.get(keyOf(object))
       if (value === undefined) return []
       const submission = submitted(object, value, undefined, reading)
       const { errors } = judgeSubmission(submission, {
-        group: reading.group,
-        settings,
-        state,
+        ...situationIn(state, this.#given),
         phase: 'before deployment',
         placeholders: reading.placeholders,
       })

@@ -11,17 +11,10 @@ import {
 } from 'vscode-jsonrpc/node'
 import type { Diagnostic, Position, PublishDiagnosticsParams } from 'vscode-languageserver'
 import { createConnection } from 'vscode-languageserver/node'
-import { openConfiguration } from '../../src/cli/input/configuration.ts'
+import { judgingWith, LSP_FLAGS } from '../../src/cli/commands/lsp.ts'
 import { LanguageServer } from '../../src/cli/lsp/serve.ts'
-import { chosenSettings } from '../../src/configuration/judging.ts'
-import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import { readFlags } from '../../src/configuration/flags.ts'
 
-const JUDGING = {
-  group: 'toolhive.stacklok.dev',
-  namespace: 'default',
-  strict: false,
-  settings: DEFAULT_SETTINGS,
-} as const
 const OPTIONS = { filled: new Map<string, string>(), excluded: () => false }
 
 /** An editor with a folder of files open: what it is shown, and what it asks. */
@@ -40,8 +33,12 @@ export interface Editor {
   uri(name: string): string
 }
 
-/** Starts a language server in this process, for a folder with the given files. */
-export async function startEditor(t: Test, files: Readonly<Record<string, string>>): Promise<Editor> {
+/** Starts a language server in this process, with these flags of `lsp`, for a folder with the given files. */
+export async function startEditor(
+  t: Test,
+  files: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+): Promise<Editor> {
   const folder = t.testdir({})
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
@@ -49,14 +46,8 @@ export async function startEditor(t: Test, files: Readonly<Record<string, string
   }
   const toServer = new PassThrough()
   const toEditor = new PassThrough()
-  new LanguageServer(createConnection(toServer, toEditor), JUDGING, OPTIONS, async (folders) => ({
-    ...JUDGING,
-    settings: chosenSettings(
-      { profile: undefined, severity: [] },
-      await openConfiguration('', folders),
-      Date.now(),
-    ),
-  }))
+  const { judging, configured } = await judgingWith(readFlags(LSP_FLAGS, flags, {}).values)
+  new LanguageServer(createConnection(toServer, toEditor), judging, OPTIONS, configured)
   const connection = createMessageConnection(
     new StreamMessageReader(toEditor),
     new StreamMessageWriter(toServer),

@@ -1,4 +1,4 @@
-import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -10,6 +10,8 @@ import { placeholderPattern } from '../../review/placeholder.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import type { Configured } from '../lsp/serve.ts'
+import type { Judging } from './judge-document.ts'
 
 export const LSP_FLAGS = {
   strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
@@ -29,6 +31,15 @@ export async function lsp(
   const { values: flags, positionals } = readFlags(LSP_FLAGS, args, environment)
   if (positionals.length > 0)
     throw new UsageError('name no files: the editor names the folders of its workspace')
+  const { judging, configured } = await judgingWith(flags)
+  const { serveStdio } = await import('../lsp/stdio.ts')
+  return serveStdio(judging, readOptions(flags, environment), configured)
+}
+
+/** How the flags judge, alone and with the configuration file of the folders. Throws UsageError. */
+export async function judgingWith(
+  flags: Values<typeof LSP_FLAGS>,
+): Promise<{ readonly judging: Judging; readonly configured: Configured }> {
   const group = flags['api-group']
   const release = await readRelease(flags, group)
   const judging = (configuration: Configuration) => ({
@@ -39,8 +50,7 @@ export async function lsp(
     placeholders: placeholderPattern(configuration.placeholders),
     release,
   })
-  const { serveStdio } = await import('../lsp/stdio.ts')
   const configured = async (folders: readonly string[]) =>
     judging(await openConfiguration(flags['config-file'], folders))
-  return serveStdio(judging(NO_CONFIGURATION), readOptions(flags, environment), configured)
+  return { judging: judging(NO_CONFIGURATION), configured }
 }

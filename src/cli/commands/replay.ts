@@ -7,6 +7,7 @@ import type { Kind } from '../../kinds/kind.ts'
 import { ClusterState } from '../../review/cluster-state.ts'
 import { causeText, type Finding } from '../../review/finding.ts'
 import { judgeSubmission, type Submission } from '../../review/index.ts'
+import type { Release } from '../../release/release.ts'
 import type { Settings } from '../../review/settings.ts'
 import { shownPath } from '../../rule/path.ts'
 import { isObject } from '../../rule/resource.ts'
@@ -14,6 +15,7 @@ import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log
 import { openConfiguration } from '../input/configuration.ts'
 import { whyUnread } from '../input/files.ts'
 import { printLines } from '../input/reading.ts'
+import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
 import { progressOn } from '../output/progress.ts'
 import { EXIT, type Located } from '../output/report.ts'
@@ -24,6 +26,7 @@ export const REPLAY_FLAGS = {
   quiet: toggle('print no progress'),
   ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
+  ...RELEASE_FLAGS,
 }
 
 /** Judges the writes of audit logs as the webhook would have; returns the exit code. Throws UsageError. */
@@ -35,7 +38,9 @@ export async function replay(
   if (names.length === 0)
     throw new UsageError('name audit logs of the API server, oldest first, or - for standard input')
   const configuration = await openConfiguration(flags['config-file'], [])
-  const judge = new Replay(flags['api-group'], chosenSettings(flags, configuration, Date.now()))
+  const group = flags['api-group']
+  const settings = chosenSettings(flags, configuration, Date.now())
+  const judge = new Replay(group, settings, await readRelease(flags, group))
   const progress = progressOn(process.stderr, flags.quiet)
   const unread: Located[] = []
   for (const name of names) {
@@ -79,6 +84,7 @@ const isBeingDeleted = ({ metadata }: NonNullable<Write['object']>): boolean =>
 class Replay {
   readonly #group: string
   readonly #settings: Settings
+  readonly #release: Release | undefined
   readonly #state: ClusterState
   readonly #found = new Map<string, RepeatedFinding>()
   readonly #lacking = new Map<string, number>()
@@ -88,9 +94,10 @@ class Replay {
   #warned = 0
   #unknownBefore = 0
 
-  constructor(group: string, settings: Settings) {
+  constructor(group: string, settings: Settings, release: Release | undefined) {
     this.#group = group
     this.#settings = settings
+    this.#release = release
     // An object that the log does not show may have been there before it.
     this.#state = new ClusterState({ group, knows: () => false })
   }
@@ -168,6 +175,7 @@ class Replay {
     const { errors, warnings } = judgeSubmission(submission, {
       group: this.#group,
       settings: this.#settings,
+      release: this.#release,
       state: this.#state,
     })
     this.#judged += 1

@@ -1,6 +1,7 @@
 import { choice, readFlags, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { deepEqual } from '../../review/deep-equal.ts'
+import type { Release } from '../../release/release.ts'
 import { kindOf, nameOf, type Reading, stateOf } from '../../review/given-objects.ts'
 import { placeholderPattern } from '../../review/placeholder.ts'
 import { isObject, metadataOf, type Resource } from '../../rule/resource.ts'
@@ -12,6 +13,7 @@ import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import type { Documents } from '../input/texts.ts'
 import { readState, readTwoStates } from '../input/two-states.ts'
 import { progressOn } from '../output/progress.ts'
@@ -44,6 +46,7 @@ export const STEPS_FLAGS = {
     'all',
   ),
   ...CLUSTER_FLAGS,
+  ...RELEASE_FLAGS,
 }
 
 type Flags = Values<typeof STEPS_FLAGS>
@@ -64,6 +67,7 @@ export async function steps(args: readonly string[], environment: Environment): 
     strict: false,
     placeholders: placeholderPattern(configuration.placeholders),
   }
+  const named = await readRelease(flags, flags['api-group'])
   const states = flags.cluster
     ? await overCluster(positionals, flags, reading, environment)
     : await twoStates(positionals, flags, reading, environment)
@@ -73,6 +77,7 @@ export async function steps(args: readonly string[], environment: Environment): 
   const plan = planSteps({
     ...states.question,
     settings: chosenSettings(flags, configuration, Date.now()),
+    release: named ?? states.installed,
     defaults: flags.defaults,
     tools: flags.tool === 'all' ? TOOLS : [flags.tool],
     tell: (count) => progress.tell(() => `looking for an order: ${counted(count, 'state')} judged`),
@@ -87,7 +92,9 @@ export async function steps(args: readonly string[], environment: Environment): 
 const PRINTERS = { human: stepsText, markdown: stepsMarkdown, json: stepsJson } as const
 
 interface States {
-  readonly question: Omit<Question, 'settings' | 'defaults' | 'tools'>
+  readonly question: Omit<Question, 'settings' | 'defaults' | 'tools' | 'release'>
+  /** The release of the cluster, where there is one. */
+  readonly installed?: Release | undefined
   readonly unread: readonly Unread[]
 }
 
@@ -145,7 +152,7 @@ async function overCluster(
   const previous = flags.previous === '' ? undefined : await readState(flags.previous, first, options)
   printLines([...documents.patches, ...(previous?.patches ?? [])])
   const { readOverlay } = await import('../input/overlay.ts')
-  const asked = { ...given, kubeconfig: flags.kubeconfig, secrets: false }
+  const asked = { ...given, kubeconfig: flags.kubeconfig, secrets: false, definitions: asksCluster(flags) }
   const { live, reading, after } = await readOverlay(documents, asked, environment)
   const stored = live.objects.map(({ value }) => value)
   const gone = itemsOf(previous === undefined ? [] : valuesOf(previous), reading)
@@ -159,6 +166,7 @@ async function overCluster(
       isDeleted: (key) => gone.has(key),
       isApplied,
     },
+    installed: installedRelease(live.definitions, reading.group),
     unread: [
       ...live.unread.map((message) => ({ ...IN_CLUSTER, message })),
       ...[documents, ...(previous === undefined ? [] : [previous])].flatMap((each) => [

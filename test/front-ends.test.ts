@@ -1,0 +1,656 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { applyPatch, type Operation } from 'rfc6902'
+import t, { type Test } from 'tap'
+import { localPair } from '../src/certificates/local.ts'
+import { readRelease } from '../src/cli/input/release.ts'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { UsageError, readFlags } from '../src/configuration/flags.ts'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { judge } from '../src/library/index.ts'
+import { judgeText } from '../src/pages/playground/judged.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
+import { CurrentFindings } from '../src/review/current-findings.ts'
+import type { Situation } from '../src/review/index.ts'
+import { buildWebhook } from '../src/server/app.ts'
+import { Bodies } from '../src/server/bodies.ts'
+import { ConfigurationFile } from '../src/server/configuration-file.ts'
+import { SERVER_FLAGS } from '../src/server/configuration.ts'
+import { createMetrics } from '../src/server/metrics.ts'
+import { runCli } from './support/cli.ts'
+import { startEditor } from './support/editor.ts'
+import { fakeApiServer, json, page } from './support/fake-api-server.ts'
+import { knownReleases } from './support/releases.ts'
+import { reviewOf } from './support/review.ts'
+
+const KIND = 'MCPExternalAuthConfig'
+const { plural } = kindNamed.get(KIND) ?? { plural: '' }
+const OTHER_GROUP = 'auth.example.com'
+const CONFIGURATION = 'vmcp-admission.yaml'
+
+/** The settings of a row, as the flags that have them and the text of the configuration file. */
+interface Settings {
+  readonly mode?: 'warn'
+  readonly profile?: 'strict'
+  readonly severity?: string
+  readonly release?: '0.63'
+  readonly 'api-group'?: string
+  readonly defaults?: 'off' | 'outside-lists'
+  readonly 'service-account-audience'?: string
+  readonly file?: string
+}
+
+interface Given {
+  readonly id: string
+  readonly object: Readonly<Record<string, unknown>>
+  readonly settings: Settings
+  readonly folder: string
+  readonly t: Test
+}
+
+/** As what a finding is reported; `none` where it is not. */
+type Told = 'error' | 'warning' | 'none'
+
+const objectWith = (spec: object, { group = DEFAULT_API_GROUP, annotations = {}, kind = KIND } = {}) => ({
+  apiVersion: `${group}/${API_VERSION}`,
+  kind,
+  metadata: { name: 'example', namespace: 'default', annotations },
+  spec,
+})
+const authServer = (more: object, oidcConfig: object = {}) => ({
+  type: 'embeddedAuthServer',
+  embeddedAuthServer: {
+    issuer: 'https://auth.example.com',
+    upstreamProviders: [
+      {
+        name: 'okta',
+        type: 'oidc',
+        oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp', ...oidcConfig },
+      },
+    ],
+    ...more,
+  },
+})
+
+const WRONG = authServer({ tokenLifespans: { accessTokenLifespan: '7d' } })
+const IGNORING = {
+  annotations: { [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: 'schema-pattern: days are meant' },
+}
+
+interface Row {
+  readonly title: string
+  readonly id: string
+  readonly object: Readonly<Record<string, unknown>>
+  readonly settings: Settings
+  readonly told: Told
+  /** Front ends that tell it otherwise, and why. */
+  readonly but?: Readonly<Partial<Record<FrontEnd, readonly [Told, reason: string]>>>
+}
+
+const pattern = { id: 'schema-pattern', object: objectWith(WRONG) }
+const strict = { id: 'upstream-oidc-scope-openid', object: objectWith(authServer({}, { scopes: ['email'] })) }
+const obo = { id: 'schema-enum', object: objectWith({ type: 'obo', obo: {} }) }
+const ofOtherGroup = { id: 'schema-pattern', object: objectWith(WRONG, { group: OTHER_GROUP }) }
+const ignoring = { id: 'schema-pattern', object: objectWith(WRONG, IGNORING) }
+const OF_THE_CLUSTER = 'an API server lists only objects of the group that is asked for'
+
+/** Each setting, after a row that shows what is found without it. */
+const ROWS: readonly Row[] = [
+  { title: 'without a setting', ...pattern, settings: {}, told: 'error' },
+  { title: 'mode warn', ...pattern, settings: { mode: 'warn' }, told: 'warning' },
+  {
+    title: 'a severity by flag',
+    ...pattern,
+    settings: { severity: 'schema-pattern=warning' },
+    told: 'warning',
+  },
+  { title: 'a severity off', ...pattern, settings: { severity: 'schema-pattern=off' }, told: 'none' },
+  {
+    title: 'a severity for one field',
+    ...pattern,
+    settings: { severity: 'schema-pattern:spec.embeddedAuthServer.tokenLifespans.accessTokenLifespan=off' },
+    told: 'none',
+  },
+  {
+    title: 'a severity for another namespace',
+    ...pattern,
+    settings: { severity: 'schema-pattern=off@elsewhere' },
+    told: 'error',
+  },
+  {
+    title: 'severities of the configuration file',
+    ...pattern,
+    settings: { file: 'severities: [schema-pattern=warning]' },
+    told: 'warning',
+  },
+  {
+    title: 'an exemption',
+    ...pattern,
+    settings: {
+      file: `exemptions: [{ id: schema-pattern, object: { kind: ${KIND}, name: exam* }, reason: days are meant }]`,
+    },
+    told: 'none',
+  },
+  {
+    title: 'a namespace that is left out',
+    ...pattern,
+    settings: { file: 'namespaces: { leaveOut: [def*] }' },
+    told: 'none',
+  },
+  { title: 'an ignore in the manifest', ...ignoring, settings: {}, told: 'error' },
+  { title: 'ignores that are allowed', ...ignoring, settings: { file: 'allowIgnores: all' }, told: 'none' },
+  {
+    title: 'ignores that are not allowed',
+    ...ignoring,
+    settings: { severity: 'schema-pattern=warning', file: 'allowIgnores: none' },
+    told: 'warning',
+  },
+  { title: 'without the strict profile', ...strict, settings: {}, told: 'warning' },
+  { title: 'the strict profile', ...strict, settings: { profile: 'strict' }, told: 'error' },
+  {
+    title: 'the strict profile of the file',
+    ...strict,
+    settings: { file: 'profile: strict' },
+    told: 'error',
+  },
+  { title: 'without a release', ...obo, settings: {}, told: 'error' },
+  { title: 'a release that accepts it', ...obo, settings: { release: '0.63' }, told: 'warning' },
+  {
+    title: 'a severity beside a release',
+    ...obo,
+    settings: { release: '0.63', severity: 'schema-enum=off' },
+    told: 'none',
+  },
+  {
+    title: 'another API group that is not named',
+    ...ofOtherGroup,
+    settings: {},
+    told: 'none',
+    but: {
+      audit: ['error', OF_THE_CLUSTER],
+      'current findings': ['error', OF_THE_CLUSTER],
+    },
+  },
+  {
+    title: 'another API group',
+    ...ofOtherGroup,
+    settings: { 'api-group': OTHER_GROUP },
+    told: 'error',
+  },
+]
+
+/** How a front end judges the object of a row. Throws UsageError where it does not have one of the settings. */
+type Asked = (given: Given) => Promise<Told>
+
+const flagsOf = ({ settings }: Given): string[] =>
+  Object.entries(settings).flatMap(([name, value]) => (name === 'file' ? [] : [`--${name}=${String(value)}`]))
+
+/** The told severity in a list of findings. */
+const toldOf = (findings: readonly { id: string; severity: string }[], { id }: Given): Told => {
+  const found = findings.filter((each) => each.id === id).map(({ severity }) => severity)
+  return found.includes('error') ? 'error' : found.length > 0 ? 'warning' : 'none'
+}
+
+/** Runs a command that judges, beside the configuration file. */
+async function run(given: Given, command: string, args: readonly string[], input = '') {
+  const { settings, folder, object } = given
+  writeFileSync(join(folder, 'object.json'), JSON.stringify(object))
+  if (settings.file !== undefined) writeFileSync(join(folder, CONFIGURATION), settings.file)
+  const result = await runCli([command, ...args], { cwd: folder, input })
+  if (result.status === 2) throw new UsageError(result.stderr)
+  return result
+}
+
+const findingsIn = ({ stdout }: { stdout: string }) =>
+  (JSON.parse(stdout) as { findings: { id: string; severity: string }[] }).findings
+
+const release063 = knownReleases().find(({ version }) => version.startsWith('0.63.'))
+
+/** The CustomResourceDefinitions of release 0.63, as its cluster has them. */
+const definitionOf = (path: string): object | undefined => {
+  const kind = KINDS.find((each) => path.includes(`/customresourcedefinitions/${each.plural}.`))
+  const schema = kind && release063?.schemas[kind.kind]
+  if (schema === undefined) return undefined
+  return {
+    kind: 'CustomResourceDefinition',
+    metadata: {},
+    spec: {
+      group: DEFAULT_API_GROUP,
+      names: { kind: kind?.kind },
+      versions: [{ name: API_VERSION, served: true, schema: { openAPIV3Schema: schema } }],
+    },
+  }
+}
+
+/** The flags for a cluster that holds the objects, with the CRDs of the release in place of `--release`. */
+async function clusterFlags(given: Given, objects: readonly object[]): Promise<string[]> {
+  const { release, ...settings } = given.settings
+  const { kubeconfig } = await fakeApiServer(given.t, plural, {
+    lists: [
+      (response) => {
+        const path = response.req.url ?? ''
+        if (!path.includes('/customresourcedefinitions/')) page(objects)(response)
+        else if (release === undefined) json(404, {})(response)
+        else json(200, definitionOf(path))(response)
+      },
+    ],
+  })
+  return [...flagsOf({ ...given, settings }), '--kubeconfig', kubeconfig]
+}
+
+const pair = (async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-front-ends-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return localPair(folder, ['127.0.0.1'])
+})()
+
+/** What the server judges with, by its own flags and configuration file. */
+async function serverSituation(given: Given): Promise<Situation> {
+  const { release = '', ...settings } = given.settings
+  const flags = flagsOf({ ...given, settings })
+  const path = join(given.folder, CONFIGURATION)
+  if (settings.file !== undefined) {
+    writeFileSync(path, settings.file)
+    flags.push(`--config-file=${path}`)
+  }
+  const { values } = readFlags(SERVER_FLAGS, flags, {})
+  const chosen = new ConfigurationFile(values, pino({ enabled: false }))
+  if (settings.file !== undefined) await chosen.open()
+  const group = values['api-group']
+  return {
+    group,
+    settings: chosen.settings,
+    state: new ClusterState({ group, knows: () => true }),
+    release: await readRelease({ release, crds: '' }, group),
+    defaults: values.defaults,
+    serviceAccountAudience: values['service-account-audience'],
+  }
+}
+
+interface Response {
+  readonly allowed: boolean
+  readonly warnings?: readonly string[]
+  readonly status?: { readonly message: string }
+  readonly patch?: string
+}
+
+async function ask(path: string, given: Given, others: readonly object[] = []): Promise<Response> {
+  const engine = await serverSituation(given)
+  for (const other of others as { kind: string }[]) {
+    const kind = kindNamed.get(other.kind)
+    if (kind !== undefined) engine.state?.put(kind, other, 'default')
+  }
+  const app = buildWebhook(
+    {
+      engine,
+      logger: pino({ enabled: false }),
+      metrics: createMetrics(),
+      mostInFlight: 10,
+      bodies: new Bodies(0),
+      isStopping: () => false,
+    },
+    await pair,
+  )
+  const [group = ''] = String(given.object.apiVersion).split('/')
+  const kind = { group, version: API_VERSION, kind: given.object.kind }
+  const payload = JSON.stringify(reviewOf(given.object, { kind }))
+  const headers = { 'content-type': 'application/json' }
+  const sent = await app.inject({ method: 'POST', url: path, payload, headers })
+  await app.close()
+  return (JSON.parse(sent.payload) as { response: Response }).response
+}
+
+const auditEvent = ({ object }: Given): string => {
+  const [apiGroup = ''] = String(object.apiVersion).split('/')
+  return JSON.stringify({
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    level: 'RequestResponse',
+    stage: 'ResponseComplete',
+    requestURI: `/apis/${apiGroup}/${API_VERSION}/namespaces/default/${plural}`,
+    verb: 'create',
+    user: { username: 'ann' },
+    objectRef: { resource: plural, namespace: 'default', name: 'example', apiGroup },
+    responseStatus: { metadata: {}, code: 201 },
+    requestReceivedTimestamp: '2026-11-01T10:00:00.000000Z',
+    responseObject: object,
+  })
+}
+
+/** Whether a new object can be stored: a plan tells errors alone. */
+function toldOfSteps({ stdout }: { stdout: string }, { id }: Given): Told {
+  const { outcome, errors } = JSON.parse(stdout) as { outcome: string; errors: string[] }
+  if (errors.some((text) => text.endsWith(` (${id})`))) return 'error'
+  return outcome === 'order' || outcome === 'nothing' ? 'none' : 'warning'
+}
+
+const FRONT_ENDS = {
+  '/validate': async (given) => {
+    const { allowed, status, warnings = [] } = await ask('/validate', given)
+    const isIn = (text: string | undefined) => text?.includes(`(${given.id})`) === true
+    return !allowed && isIn(status?.message) ? 'error' : warnings.some(isIn) ? 'warning' : 'none'
+  },
+  'current findings': async (given) => {
+    if (given.settings.mode !== undefined) throw new UsageError('no mode')
+    const { group, settings, release } = await serverSituation(given)
+    const state = new ClusterState({ group, knows: () => true })
+    const findings = new CurrentFindings(
+      state,
+      () => settings,
+      () => release,
+    )
+    const kind = kindNamed.get(KIND)
+    if (kind !== undefined) findings.put(kind, given.object)
+    findings.startRound()
+    while (findings.work(10));
+    return toldOf([...findings.findings()], given)
+  },
+  check: async (given) =>
+    toldOf(findingsIn(await run(given, 'check', ['--output=json', ...flagsOf(given), 'object.json'])), given),
+  'check --cluster': async (given) => {
+    const flags = await clusterFlags(given, [])
+    return toldOf(
+      findingsIn(await run(given, 'check', ['--output=json', '--cluster', ...flags, 'object.json'])),
+      given,
+    )
+  },
+  audit: async (given) => {
+    const flags = await clusterFlags(given, [given.object])
+    return toldOf(findingsIn(await run(given, 'audit', ['--output=json', ...flags])), given)
+  },
+  replay: async (given) =>
+    toldOf(
+      findingsIn(
+        await run(given, 'replay', ['--output=json', ...flagsOf(given), '-'], `${auditEvent(given)}\n`),
+      ),
+      given,
+    ),
+  steps: async (given) => {
+    mkdirSync(join(given.folder, 'old'))
+    writeFileSync(join(given.folder, 'old/group.json'), JSON.stringify(OLD))
+    return toldOfSteps(
+      await run(given, 'steps', ['--output=json', ...flagsOf(given), 'old', 'object.json']),
+      given,
+    )
+  },
+  'steps --cluster': async (given) => {
+    const flags = await clusterFlags(given, [])
+    return toldOfSteps(
+      await run(given, 'steps', ['--output=json', '--cluster', ...flags, 'object.json']),
+      given,
+    )
+  },
+  fix: async (given) => {
+    const { stdout } = await run(given, 'fix', [...flagsOf(given), 'object.json'])
+    return stdout === '' ? 'none' : 'warning'
+  },
+  lsp: async (given) => {
+    const { settings, object, t } = given
+    const text = JSON.stringify(object)
+    const editor = await startEditor(
+      t,
+      { 'object.json': text, ...(settings.file !== undefined && { [CONFIGURATION]: settings.file }) },
+      flagsOf(given),
+    )
+    await editor.open('object.json', text)
+    // A second file, whose finding no row changes, is shown after the first.
+    await editor.open('last.yaml', 'a: [')
+    await editor.shown('last.yaml')
+    const shown = await editor.shown('object.json', () => true)
+    return toldOf(
+      shown.map(({ code, severity }) => ({
+        id: String(code),
+        severity: severity === 1 ? 'error' : 'warning',
+      })),
+      given,
+    )
+  },
+  library: async (given) => {
+    const { settings, object } = given
+    const { release, profile, severity, 'api-group': apiGroup, ...others } = settings
+    if (Object.keys(others).length > 0) throw new UsageError('no such option')
+    const [place = '', value] = severity?.split('=') ?? []
+    if (value?.includes('@') === true) throw new UsageError('no namespaces')
+    const { findings } = judge([object], {
+      ...(release !== undefined && release063 && { release: release063 }),
+      ...(profile !== undefined && { profile }),
+      ...(severity !== undefined && { severities: { [place]: value as 'off' } }),
+      ...(apiGroup !== undefined && { apiGroup }),
+    })
+    return toldOf(findings, given)
+  },
+  playground: async (given) => {
+    const { release = '', ...others } = given.settings
+    if (Object.keys(others).length > 0) throw new UsageError('no such setting')
+    const { report } = judgeText(
+      JSON.stringify(given.object),
+      await readRelease({ release, crds: '' }, DEFAULT_API_GROUP),
+    )
+    return toldOf(report.findings, given)
+  },
+} as const satisfies Record<string, Asked>
+
+type FrontEnd = keyof typeof FRONT_ENDS
+
+const OLD = { ...objectWith({}, { kind: 'MCPGroup' }) }
+
+const FLAGS_OF_PAGE = 'the page has a choice of releases, and no other setting'
+const TRIALS = 'a trial period is one of the webhook: this command denies nothing'
+/** The settings that a front end does not have. */
+const LACKING: Readonly<Partial<Record<FrontEnd, Readonly<Partial<Record<keyof Settings, string>>>>>> = {
+  'current findings': { mode: 'the server counts them as errors in a trial period too' },
+  check: { mode: TRIALS },
+  'check --cluster': { mode: TRIALS },
+  audit: { mode: TRIALS },
+  replay: { mode: TRIALS },
+  steps: { mode: TRIALS },
+  'steps --cluster': { mode: TRIALS },
+  fix: { mode: TRIALS },
+  lsp: { mode: TRIALS },
+  library: {
+    mode: TRIALS,
+    file: 'it reads no file: the program that calls it leaves objects and findings out',
+  },
+  playground: {
+    mode: FLAGS_OF_PAGE,
+    file: FLAGS_OF_PAGE,
+    severity: FLAGS_OF_PAGE,
+    profile: FLAGS_OF_PAGE,
+    'api-group': FLAGS_OF_PAGE,
+  },
+}
+
+/** Why a front end cannot tell the finding of a row. */
+const SILENT: Readonly<Partial<Record<FrontEnd, (row: Row) => string | undefined>>> = {
+  fix: ({ id }) => (id === pattern.id ? undefined : 'the finding has no fix'),
+  library: ({ settings }) =>
+    settings.severity?.includes('@') === true ? 'its severities are for all namespaces' : undefined,
+}
+
+/** What a front end shows of severities. */
+const SHOWN: Readonly<Partial<Record<FrontEnd, (told: Told) => Told>>> = {
+  fix: (told) => (told === 'none' ? 'none' : 'warning'),
+  steps: (told) => (told === 'error' ? 'error' : 'none'),
+  'steps --cluster': (told) => (told === 'error' ? 'error' : 'none'),
+}
+
+const refused = (error: unknown): 'refused' => {
+  if (error instanceof UsageError) return 'refused'
+  throw error
+}
+
+for (const row of ROWS)
+  t.test(row.title, async (t) => {
+    for (const [frontEnd, asked] of Object.entries(FRONT_ENDS) as [FrontEnd, Asked][]) {
+      const folder = t.testdir({})
+      const given = { ...row, folder, t }
+      const lacking = Object.keys(row.settings).find(
+        (name) => LACKING[frontEnd]?.[name as keyof Settings] !== undefined,
+      )
+      const known = await asked(given).catch(refused)
+      if (lacking !== undefined) {
+        t.equal(known, 'refused', `${frontEnd} has no setting ${lacking}`)
+        continue
+      }
+      if (SILENT[frontEnd]?.(row) !== undefined) continue
+      const [told] = row.but?.[frontEnd] ?? [row.told]
+      t.equal(known, SHOWN[frontEnd]?.(told) ?? told, frontEnd)
+    }
+  })
+
+/** The commands that are not in the table, and why. */
+const NOT_JUDGING: Readonly<Record<string, string>> = {
+  plan: 'it tells effective authentication and no findings',
+  access: 'it tells effective authentication and no findings',
+  role: 'it tells the role of a caller; its release is the one of the gateway',
+  probe: 'it tells what hosts answer',
+  coverage: 'it judges mistakes of its own making',
+  explain: 'it reads no resource',
+  completion: 'it reads no resource',
+  doctor: 'it reads no resource of the seven kinds',
+  uninstall: 'it reads no resource of the seven kinds',
+}
+
+t.test('every command is in the table, or does not judge', async (t) => {
+  const named = new Set([
+    ...Object.keys(FRONT_ENDS).map((name) => name.split(' ')[0]),
+    ...Object.keys(NOT_JUDGING),
+  ])
+  t.strictSame(
+    [...COMMANDS.keys()].filter((name) => !named.has(name)),
+    [],
+  )
+})
+
+/** The leaves of an object, as `path=value`. */
+const leavesOf = (value: unknown, at = ''): string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, each]) => leavesOf(each, `${at}/${key}`))
+    : [`${at}=${JSON.stringify(value)}`]
+
+const patched = (object: unknown, patch: readonly unknown[]): unknown => {
+  const copy = structuredClone(object)
+  applyPatch(copy, patch as Operation[])
+  return copy
+}
+
+/** The object with the defaults that a front end writes. Throws UsageError where it does not have one of the settings. */
+const WRITERS: Readonly<Record<string, (given: Given) => Promise<unknown>>> = {
+  '/mutate': async (given) => {
+    const { patch } = await ask('/mutate', given, [SERVICE_ACCOUNTS])
+    const operations = patch === undefined ? '[]' : Buffer.from(patch, 'base64').toString()
+    return patched(given.object, JSON.parse(operations) as unknown[])
+  },
+  'fix --add-defaults': async (given) => {
+    await run(given, 'fix', ['--add-defaults', '--write', ...flagsOf(given), 'object.json'])
+    return JSON.parse(readFileSync(join(given.folder, 'object.json'), 'utf8')) as unknown
+  },
+  library: async ({ object, settings: { 'api-group': apiGroup, ...others } }) => {
+    if (Object.keys(others).length > 0) throw new UsageError('no such option')
+    const { defaults } = judge([object], apiGroup === undefined ? {} : { apiGroup })
+    return patched(object, defaults[0]?.patch ?? [])
+  },
+  playground: async ({ object, settings }) => {
+    if (Object.keys(settings).length > 0) throw new UsageError('no such setting')
+    return JSON.parse(judgeText(JSON.stringify(object), undefined).completed) as unknown
+  },
+}
+
+const SERVICE_ACCOUNTS = {
+  ...objectWith(
+    { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+    { kind: 'MCPOIDCConfig' },
+  ),
+  metadata: { name: 'accounts', namespace: 'default' },
+}
+
+interface WrittenRow {
+  readonly title: string
+  readonly object: Given['object']
+  readonly settings: Settings
+  /** The leaves that are added. */
+  readonly written: readonly string[]
+}
+
+const SCOPES = '/spec/embeddedAuthServer/upstreamProviders/0/oidcConfig/scopes'
+const IN_LISTS = [`${SCOPES}/0="openid"`, `${SCOPES}/1="offline_access"`]
+const LIFESPANS = '/spec/embeddedAuthServer/tokenLifespans'
+const OUTSIDE_LISTS = [
+  `${LIFESPANS}/accessTokenLifespan="1h"`,
+  `${LIFESPANS}/authCodeLifespan="10m"`,
+  `${LIFESPANS}/refreshTokenLifespan="168h"`,
+  '/spec/embeddedAuthServer/storage/type="memory"',
+]
+const ALL = [...IN_LISTS, ...OUTSIDE_LISTS]
+const bare = { object: objectWith(authServer({})) }
+const forAccounts = objectWith(
+  { groupRef: { name: 'tools' }, incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'accounts' } } },
+  { kind: 'VirtualMCPServer' },
+)
+
+const WRITTEN_ROWS: readonly WrittenRow[] = [
+  { title: 'without a setting', ...bare, settings: {}, written: ALL },
+  { title: 'outside lists', ...bare, settings: { defaults: 'outside-lists' }, written: OUTSIDE_LISTS },
+  { title: 'no defaults', ...bare, settings: { defaults: 'off' }, written: [] },
+  {
+    title: 'a namespace that is left out',
+    ...bare,
+    settings: { file: 'namespaces: { leaveOut: [def*] }' },
+    written: [],
+  },
+  {
+    title: 'another API group that is not named',
+    object: objectWith(authServer({}), { group: OTHER_GROUP }),
+    settings: {},
+    written: [],
+  },
+  {
+    title: 'another API group',
+    object: objectWith(authServer({}), { group: OTHER_GROUP }),
+    settings: { 'api-group': OTHER_GROUP },
+    written: ALL,
+  },
+  { title: 'no audience', object: forAccounts, settings: {}, written: [] },
+  {
+    title: 'the audience of service accounts',
+    object: forAccounts,
+    settings: { 'service-account-audience': 'vmcp' },
+    written: ['/spec/incomingAuth/audience="vmcp"'],
+  },
+]
+
+const AS_BY_DEFAULT = 'it shows what the server writes by default'
+const WRITES_LACKING: Readonly<Record<string, Readonly<Partial<Record<keyof Settings, string>>>>> = {
+  'fix --add-defaults': { defaults: AS_BY_DEFAULT, 'service-account-audience': AS_BY_DEFAULT },
+  library: {
+    defaults: AS_BY_DEFAULT,
+    'service-account-audience': AS_BY_DEFAULT,
+    file: LACKING.library?.file ?? '',
+  },
+  playground: {
+    defaults: AS_BY_DEFAULT,
+    'service-account-audience': AS_BY_DEFAULT,
+    file: FLAGS_OF_PAGE,
+    'api-group': FLAGS_OF_PAGE,
+  },
+}
+
+// What /mutate writes counts in `steps` and `plan` too, which print none of it: steps.test.ts and plan.test.ts have --defaults.
+for (const row of WRITTEN_ROWS)
+  t.test(`defaults: ${row.title}`, async (t) => {
+    for (const [writer, write] of Object.entries(WRITERS)) {
+      const lacking = Object.keys(row.settings).find(
+        (name) => WRITES_LACKING[writer]?.[name as keyof Settings] !== undefined,
+      )
+      const written = await write({ id: '', ...row, folder: t.testdir({}), t }).catch(refused)
+      if (lacking !== undefined) {
+        t.equal(written, 'refused', `${writer} has no setting ${lacking}`)
+        continue
+      }
+      const before = new Set(leavesOf(row.object))
+      const added = leavesOf(written).filter((leaf) => !before.has(leaf))
+      t.strictSame(added.toSorted(), row.written.toSorted(), writer)
+    }
+  })
