@@ -396,6 +396,13 @@ t.test(
       undefined,
       'of other namespaces nothing',
     )
+    const leavesOut = serverWith({
+      stored,
+      budget: { all: 1, object: 4_096 },
+      settings: { leftOut: ['default'] },
+    })
+    t.equal((await leavesOut.send(backend('jira', 'jira'))).warnings, undefined, 'of one left out nothing')
+    t.strictSame(leavesOut.reads, [], 'and nothing is read for it')
   },
 )
 

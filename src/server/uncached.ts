@@ -1,10 +1,11 @@
 import { referencesOf } from '../kinds/between/references.ts'
 import { kindNamed } from '../kinds/index.ts'
 import { passesFreely, type Situation, type Submission } from '../review/index.ts'
+import { isLeftOut } from '../review/ignored.ts'
 import { shape } from '../review/shape.ts'
 import type { Finding } from '../review/finding.ts'
 import type { Verdict } from '../review/judge.ts'
-import { severityAt } from '../review/settings.ts'
+import { severityAt, type Settings } from '../review/settings.ts'
 import { nameKey, type ObjectName } from '../rule/cluster.ts'
 
 const ID = 'others-known'
@@ -13,10 +14,13 @@ const ID = 'others-known'
  * The objects that the cache does not keep, or not whole, and that a verdict may depend on: large ones of the namespace,
  * and, where objects of it are left out, those that the submitted one refers to. Usually none.
  */
-export function uncachedBeside(submission: Submission, { state, group }: Situation): readonly ObjectName[] {
+export function uncachedBeside(
+  submission: Submission,
+  { state, group, settings }: Situation,
+): readonly ObjectName[] {
   const { namespace, kind: name, object } = submission
   const kind = submission.group === group ? kindNamed.get(name) : undefined
-  if (state === undefined || kind === undefined || passesFreely(submission)) return []
+  if (state === undefined || kind === undefined || isUnjudged(submission, settings)) return []
   const isSelf = (other: ObjectName) => other.kind === name && other.name === submission.name
   const found = [...state.partialIn(namespace)]
   if (state.lacksObjectsIn(namespace) && submission.operation !== 'DELETE') {
@@ -37,8 +41,8 @@ export function withDoubt(
   const { state, settings } = engine
   const { namespace } = submission
   const missed = uncached.find((name) => !read.has(name))
-  const lacks = state?.lacksObjectsIn(namespace) === true && !passesFreely(submission)
-  if (missed === undefined && !lacks) return verdict
+  const lacks = state?.lacksObjectsIn(namespace) === true
+  if (isUnjudged(submission, settings) || (missed === undefined && !lacks)) return verdict
   const severity = severityAt(settings, { id: ID, at: [], namespace }, 'warning')
   if (severity === 'off') return verdict
   const what =
@@ -54,6 +58,9 @@ export function withDoubt(
   }
   return { ...verdict, warnings: [doubt, ...verdict.warnings] }
 }
+
+const isUnjudged = (submission: Submission, settings: Settings): boolean =>
+  passesFreely(submission) || isLeftOut(settings, submission.namespace)
 
 interface Doubtful {
   readonly submission: Submission
