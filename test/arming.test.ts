@@ -9,8 +9,11 @@ import {
 } from '../src/arming/index.ts'
 import { displacing, drift } from '../src/arming/reconcile.ts'
 import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
+import { installDefinitions, removeDefinitions, type TemporaryCluster } from '../src/arming/temporary.ts'
 import { parseLabelSelector } from '../src/configuration/label-selector.ts'
-import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { crd } from '../src/generate/crds.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
+import { releaseOf } from '../src/release/release.ts'
 
 /** A Lease as an API server keeps it: a write of an old version comes too late. */
 function leaseStore(): LeaseStore & { lease: Lease | undefined } {
@@ -544,6 +547,33 @@ t.test('the probe has the labels that the selector of objects asks for', async (
     t.strictSame(sent, [expected], selector)
     t.equal(policy(fake), 'Fail')
   }
+})
+
+t.test('the CRDs of --local-cluster are known as ours: they make no error a warning', async (t) => {
+  const stored = new Map<string, Configuration>()
+  const plurals = new Map(KINDS.map(({ plural }) => [`${plural}.${DEFAULT_API_GROUP}`, plural]))
+  const fake: Pick<
+    TemporaryCluster,
+    'createDefinition' | 'readDefinition' | 'countResources' | 'deleteDefinition'
+  > = {
+    async createDefinition(definition) {
+      const { name } = definition.metadata as { name: string }
+      stored.set(plurals.get(name) ?? '', definition)
+      return true
+    },
+    readDefinition: async (plural) => stored.get(plural),
+    countResources: async () => 0,
+    deleteDefinition: async (plural) => stored.delete(plural),
+  }
+  await installDefinitions(fake as TemporaryCluster, {
+    definitionOf: (kind) => crd(kind, false, DEFAULT_API_GROUP),
+    holder: 'process 1',
+    own: new Set(),
+    signal: AbortSignal.timeout(60_000),
+  })
+  t.equal(stored.size, KINDS.length)
+  t.equal(releaseOf(stored.values(), DEFAULT_API_GROUP, 'the installed operator'), undefined)
+  t.equal((await removeDefinitions(fake)).removed.length, KINDS.length, 'and they are removed at the end')
 })
 
 t.test('what differs', async (t) => {

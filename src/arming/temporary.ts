@@ -60,13 +60,12 @@ function holderOf(object: Configuration | undefined): string {
     : 'another process'
 }
 
-/** The object with the label and the annotation of a temporary registration. */
+/** The object with the label and the annotation of a temporary registration, beside its own. */
 function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
   const metadata = metadataOf(object)
-  return {
-    ...object,
-    metadata: { ...metadata, labels: { [LABEL]: MANAGER }, annotations: { [HOLDER]: holder } },
-  }
+  const labels = { ...(isObject(metadata.labels) && metadata.labels), [LABEL]: MANAGER }
+  const annotations = { ...(isObject(metadata.annotations) && metadata.annotations), [HOLDER]: holder }
+  return { ...object, metadata: { ...metadata, labels, annotations } }
 }
 
 /**

@@ -48,6 +48,15 @@ await withApiServer(t, async (t, api) => {
       t.equal(code, 1, `${command} is denied`)
       t.match(stderr, i === 0 ? /role-mapping-claim-or-matcher/ : /upstream-inject-provider-exists/)
     }
+    const wrong = 'examples/bad/misspelt-type.yaml'
+    const { stdout } = await runCli(['check', '--output', 'json', wrong], { cwd: ROOT })
+    const { findings } = JSON.parse(stdout) as { findings: { severity: string; id: string }[] }
+    const errors = findings.filter(({ severity }) => severity === 'error').map(({ id }) => id)
+    const { stderr: denial } = await api.kubectl(['apply', '-f', wrong])
+    const causes = denial.replaceAll(/^Warning: .*$/gm, '')
+    const denied = Array.from(causes.matchAll(/\(([a-z]+(?:-[a-zA-Z]+)+)\)/g), ([, id = '']) => id)
+    t.ok(errors.length >= 3, 'beside our own CRDs it is judged as without a cluster')
+    t.strictSame(denied.toSorted(), errors.toSorted())
     t.match(readFileSync(`${ROOT}README.md`, 'utf8'), `kubectl apply -f ${TOGETHER}`, 'README says it too')
     const second = failedStart(api)
     t.equal(second.status, 1)
