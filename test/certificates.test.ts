@@ -789,9 +789,15 @@ t.test('settings that cannot work', async (t) => {
   t.equal(problemWithSettings(MODEL), undefined)
   const minutes = { authorityLifetime: 6 * MINUTE, leafLifetime: 2 * MINUTE, propagation: 30 * SECOND }
   t.equal(problemWithSettings(minutes), undefined)
-  t.match(problemWithSettings({ ...minutes, leafLifetime: 1 }), /30 seconds/)
-  t.match(problemWithSettings({ ...minutes, leafLifetime: 3 * MINUTE }), /three times/)
-  t.match(problemWithSettings({ ...minutes, propagation: 2 * MINUTE }), /six times/)
+  const rows: [fits: Partial<RotationSettings>, doesNot: Partial<RotationSettings>, problem: RegExp][] = [
+    [{ leafLifetime: 30 * SECOND }, { leafLifetime: 30 * SECOND - 1 }, /30 seconds/],
+    [{ leafLifetime: 2 * MINUTE }, { leafLifetime: 2 * MINUTE + 1 }, /three times/],
+    [{ propagation: MINUTE }, { propagation: MINUTE + 1 }, /six times/],
+  ]
+  for (const [fits, doesNot, problem] of rows) {
+    t.equal(problemWithSettings({ ...minutes, ...fits }), undefined, JSON.stringify(fits))
+    t.match(problemWithSettings({ ...minutes, ...doesNot }), problem, JSON.stringify(doesNot))
+  }
 })
 
 t.test('carried means: by every entry, without a break, up to the last look', async (t) => {

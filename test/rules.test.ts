@@ -14,6 +14,7 @@ import {
   oidcConfig,
   serverConfig,
 } from '../src/kinds/between/examples.ts'
+import { isUnused } from '../src/kinds/between/reach.ts'
 import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import {
   allRules,
@@ -175,6 +176,40 @@ t.test('without resourceUrl releases take the address of a Service of the name',
     )
     t.equal(found.length, count, JSON.stringify([namespace, spec]))
   }
+})
+
+t.test('a configuration that no VirtualMCPServer uses for a backend', async (t) => {
+  const using = (outgoingAuth: unknown, name = 'tools', groupName = 'tools') => ({
+    ...gateway(name, { groupRef: { name: groupName }, outgoingAuth: outgoingAuth as object }),
+    metadata: { name, namespace: 'default' },
+  })
+  const DISCOVERED = { jira: { type: 'discovered' } }
+  const rows: [title: string, gateways: readonly object[], expected: boolean][] = [
+    ['no VirtualMCPServer', [], false],
+    ['one of another group', [using(inline({ jira: 'other' }), 'tools', 'other')], false],
+    ['the reference of the workload counts', [using(undefined)], false],
+    ['another configuration for the backend', [using(inline({ jira: 'other' }))], true],
+    ['this configuration for the backend', [using(inline({ jira: 'key' }))], false],
+    ['another configuration by default', [using(inline({}, 'other'))], true],
+    ['this configuration by default', [using(inline({}, 'key'))], false],
+    ['no credentials at all', [using(inline({ wiki: 'key' }))], true],
+    ['a value of releases', [using({ source: 'inline', backends: DISCOVERED })], false],
+    ['backends of a wrong type', [using({ source: 'inline', backends: [] })], false],
+    ['a source of a wrong type', [using({ source: 1 })], false],
+    ['one of two that uses it', [using(inline({})), using(inline({}, 'key'), 'more')], false],
+    [
+      'one of two that cannot be read',
+      [using(inline({})), using({ source: 'inline', default: 1 }, 'more')],
+      false,
+    ],
+    ['two that use another one', [using(inline({})), using(inline({}, 'other'), 'more')], true],
+  ]
+  for (const [title, gateways, expected] of rows)
+    t.equal(
+      isUnused('jira', { group: 'tools', config: 'key' }, stateOf(gateways).in('default')),
+      expected,
+      title,
+    )
 })
 
 t.test('a rule reads only the kinds that it declares', async (t) => {
