@@ -3,6 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { boundConnections } from '../src/server/connections.ts'
 
+/** Milliseconds within which a socket connects or is closed, on a busy machine too. */
+const SOON = 20_000
+const closed = (socket: Socket) => once(socket, 'close', { signal: AbortSignal.timeout(SOON) })
+
 t.test('the client with most connections loses its oldest idle one, and no client is refused', async (t) => {
   const server = createServer((socket) => void socket.on('error', () => undefined).resume())
   const busy = new Set<number>()
@@ -14,9 +18,8 @@ t.test('the client with most connections loses its oldest idle one, and no clien
     const socket = connect({ port, host: '127.0.0.1', localAddress })
     t.teardown(() => socket.destroy())
     socket.on('error', () => undefined)
-    const accepted = once(server, 'connection')
-    await once(socket, 'connect')
-    await accepted
+    const signal = AbortSignal.timeout(SOON)
+    await Promise.all([once(server, 'connection', { signal }), once(socket, 'connect', { signal })])
     return socket
   }
   const apiServer = await open('127.0.0.2')
@@ -24,10 +27,10 @@ t.test('the client with most connections loses its oldest idle one, and no clien
   busy.add(first.localPort ?? 0)
   const second = await open('127.0.0.3')
   const third = await open('127.0.0.3')
-  const gone = once(second, 'close')
+  const gone = closed(second)
   await open('127.0.0.3')
   await gone
-  const goneToo = once(third, 'close')
+  const goneToo = closed(third)
   await open('127.0.0.4')
   await goneToo
   for (const kept of [apiServer, first]) t.notOk(kept.destroyed)
