@@ -86,11 +86,28 @@ function unreachable(pages: ReadonlyMap<string, string>): string[] {
   return [...pages.keys()].filter((page) => page.startsWith('docs/') && !reached.has(page))
 }
 
+/** The text without the sections of RFCs: those of the specification and decisions are ours. */
+const withoutRfcs = (text: string) =>
+  text.replaceAll(
+    /\bRFC \d+, sections? \d[\d.]*(?:(?:, | and )\d[\d.]*)*|\bsections? \d[\d.]* of RFC \d+/gi,
+    '',
+  )
+
+/** The decisions and sections that a text names, as sources of rules. */
+function sourcesIn(text: string): string[] {
+  const NUMBERS = /\b(decision|section)s? (\d+(?:\.\d+)*(?:(?:, | and | to | or )\d+(?:\.\d+)*)*)/gi
+  return [...withoutRfcs(text).matchAll(NUMBERS)].flatMap(([, what = '', numbers = '']) =>
+    numbers
+      .split(/, | and | to | or /)
+      .map((number) => (what.toLowerCase() === 'decision' ? `decision ${number}` : number)),
+  )
+}
+
 /** Decisions and sections that the pages name in words and do not link; the page of the decisions may name its own. */
 function unlinkedCitations(pages: ReadonlyMap<string, string>): string[] {
   return [...pages].flatMap(([page, markdown]) => {
     if (page === 'docs/decisions.md') return []
-    const words = withoutCode(markdown).replaceAll(/\[[^\]]*\]\([^)]*\)|^#.*$/gm, '')
+    const words = withoutRfcs(withoutCode(markdown)).replaceAll(/\[[^\]]*\]\([^)]*\)|^#.*$/gm, '')
     return [...words.matchAll(/\b(?:decision|section)s? \d[\d.]*/gi)].map(([cited]) => `${page}: ${cited}`)
   })
 }
@@ -113,12 +130,8 @@ t.test('every id, decision and section that the code cites can be opened', async
     describedId(id),
     ...sourceNames(sources).map(describedSource),
   ])
-  for (const path of globSync('src/**/*.ts', { cwd: ROOT })) {
-    const NUMBERS = /\b(decision|section)s? (\d+(?:\.\d+)*(?:(?:, | and | to | or )\d+(?:\.\d+)*)*)/gi
-    for (const [, what = '', numbers = ''] of readFileSync(ROOT + path, 'utf8').matchAll(NUMBERS))
-      for (const number of numbers.split(/, | and | to | or /))
-        cited.push(describedSource(what.toLowerCase() === 'decision' ? `decision ${number}` : number))
-  }
+  for (const path of globSync('src/**/*.ts', { cwd: ROOT }))
+    cited.push(...sourcesIn(readFileSync(ROOT + path, 'utf8')).map(describedSource))
   for (const described of cited) {
     const path = pathOf(described)
     t.ok(anchorsOf(PAGES.get(`docs/${described.page}`) ?? '').has(described.anchor), path)
@@ -199,7 +212,7 @@ t.test('what is broken is found', async (t) => {
     ['docs/README.md', '# Index\n\n[a](a.md#one-two), [a](a.md#three), [gone](gone.md), [self](#index)'],
     [
       'docs/a.md',
-      '# One, `two`\n\nAs decision 9 and [decision 8](a.md) say. `decision 7`\n\n    section 2.4',
+      '# One, `two`\n\nRFC 9110, section 5.1. As decision 9 and [decision 8](a.md) say. `decision 7`\n\n    section 2.4',
     ],
     ['docs/lost.md', '<a id="x"></a>[x](#x) [top](../README.md)'],
   ])
@@ -209,4 +222,7 @@ t.test('what is broken is found', async (t) => {
   ])
   t.strictSame(unreachable(pages), ['docs/lost.md'])
   t.strictSame(unlinkedCitations(pages), ['docs/a.md: decision 9'])
+  const comments =
+    'Sections 2.4.5, 5.2; decision 10. A field name (RFC 9110, section 5.1), section 3 of RFC 7519'
+  t.strictSame(sourcesIn(comments), ['2.4.5', '5.2', 'decision 10'])
 })
