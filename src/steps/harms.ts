@@ -1,7 +1,8 @@
 import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
-import { compareChoices } from '../access/difference/compare.ts'
+import { COMPARISON, compareChoices } from '../access/difference/compare.ts'
 import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { deepEqual } from '../review/deep-equal.ts'
+import type { Budget } from '../rule/budget.ts'
 import type { Facts, Login, Part, Sent } from './facts.ts'
 
 /** What a state on the way does that neither the old nor the new state does. */
@@ -22,11 +23,14 @@ export const GAIN = 1_000_000
 export class Comparison {
   readonly #old: Facts
   readonly #new: Facts
+  readonly #budget: Budget
   readonly #gains = new Map<string, Harm | undefined>()
 
-  constructor(old: Facts, now: Facts) {
+  /** Proofs about claims spend from the budget. */
+  constructor(old: Facts, now: Facts, budget: Budget) {
     this.#old = old
     this.#new = now
+    this.#budget = budget
   }
 
   harmsIn(facts: Facts): Harm[] {
@@ -82,7 +86,7 @@ export class Comparison {
       const sides = [this.#old.parts.get(key), this.#new.parts.get(key)]
       if (sides.some((side) => side !== undefined && deepEqual(side.settings, part.settings))) continue
       const memo = JSON.stringify([key, part.settings])
-      if (!this.#gains.has(memo)) this.#gains.set(memo, gainIn(key, part, sides))
+      if (!this.#gains.has(memo)) this.#gains.set(memo, gainIn(key, part, sides, this.#budget))
       const harm = this.#gains.get(memo)
       if (harm !== undefined) yield harm
     }
@@ -90,7 +94,12 @@ export class Comparison {
 }
 
 /** What callers get of a part by their claims and have in neither state; undefined where there is nothing. */
-function gainIn(key: string, part: Part, sides: readonly (Part | undefined)[]): Harm | undefined {
+function gainIn(
+  key: string,
+  part: Part,
+  sides: readonly (Part | undefined)[],
+  budget: Budget,
+): Harm | undefined {
   const [consumer = ''] = JSON.parse(key) as string[]
   const text =
     part.at.at(-1) === 'awsSts'
@@ -99,7 +108,9 @@ function gainIn(key: string, part: Part, sides: readonly (Part | undefined)[]): 
   for (const generation of GENERATIONS) {
     const [old = NOTHING, after = NOTHING] = sides.map((side) => side?.choice(generation))
     const now = part.choice(generation)
-    const { changes, undecided } = compareChoices(nearest(old, after, now), now)
+    const { changes, undecided } = compareChoices(nearest(old, after, now), now, {
+      budget: budget.part(COMPARISON),
+    })
     const gain = changes.find((change) => change.new.access !== undefined)
     if (gain !== undefined)
       return { is: 'claims', text, why: `${gain.new.access ?? ''} for ${JSON.stringify(gain.witness)}` }

@@ -26,6 +26,9 @@ export interface Move {
 export type Result =
   { readonly node: Node; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
 
+/** Units of a budget that take as long as comparing the facts of an object in a state. */
+const UNITS_PER_OBJECT = 40
+
 /** The states between the old and the new one of some objects, each judged once, beside objects that stay as they are. */
 export class Lattice {
   readonly changes: readonly ChangedObject[]
@@ -37,6 +40,7 @@ export class Lattice {
   readonly #results = new Map<string, Result>()
   readonly #harms = new Map<string, readonly Harm[]>()
   #here: Node | undefined
+  #spent = 0
 
   /** `objects`: those of which the facts are compared. The state is moved to and fro. */
   constructor(
@@ -60,6 +64,11 @@ export class Lattice {
   /** How many states were judged. */
   get states(): number {
     return this.#harms.size
+  }
+
+  /** The same with what judging writes spent beyond the usual, in states. */
+  get work(): number {
+    return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
 
   isEnd({ at }: Node): boolean {
@@ -108,10 +117,11 @@ export class Lattice {
     const situation = situationIn(this.#state, this.#judging)
     const isFilledLater =
       isObject(value) && placeholdersIn(change.kind, value, reading.placeholders).length > 0
-    const { errors } = judgeSubmission(submission, {
+    const { errors, spent } = judgeSubmission(submission, {
       ...situation,
       ...(isFilledLater ? { phase: 'before deployment' as const } : {}),
     })
+    this.#spent += spent
     if (errors.length > 0) return { refused: errors }
     const written = value === undefined ? [] : mutate(submission, situation)
     const { object } = submission

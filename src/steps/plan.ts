@@ -86,7 +86,7 @@ function planOf(
     const share = left / (components.length - i)
     const found = waySearch(lattice, share / component.objects.length, (judged) => tell(before + judged))
     count += lattice.states
-    left -= lattice.states * component.objects.length
+    left -= lattice.work * component.objects.length
     const commits =
       found.path === undefined
         ? undefined

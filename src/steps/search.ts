@@ -67,7 +67,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   for (const phase of [most, { ...most, interruptions: true }]) {
     // What is too much to search with many intermediate versions may be found with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
-      const half = (lattice.states + mostStates) / 2
+      const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
       if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
       if (path !== undefined || isWhole) break
@@ -117,7 +117,7 @@ function search(lattice: Lattice, searching: Searching, tell: (states: number) =
     const key = `${between} ${node.key}`
     if (closed.has(key)) continue
     if (lattice.isEnd(node)) return { path: pathTo(reached), isComplete: true }
-    if (lattice.states >= searching.mostStates) return { path: undefined, isComplete: false }
+    if (lattice.work >= searching.mostStates) return { path: undefined, isComplete: false }
     closed.add(key)
     tell(lattice.states)
     // The last that is pushed is the first that is tried.

@@ -1,3 +1,5 @@
+import { ALL_COMPARISONS } from '../access/difference/compare.ts'
+import { Budget } from '../rule/budget.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { findingText } from '../review/finding.ts'
@@ -41,6 +43,7 @@ export class TwoStates {
   readonly #given: States
   readonly #old: ReadonlyMap<string, unknown>
   readonly #new: ReadonlyMap<string, unknown>
+  readonly #budget = new Budget(ALL_COMPARISONS)
 
   constructor(given: States) {
     this.#given = given
@@ -122,7 +125,7 @@ export class TwoStates {
     const after = factsOf(state, objects, reading)
     this.#toState(this.#old)
     const before = factsOf(state, objects, reading)
-    const comparison = new Comparison(before, after)
+    const comparison = new Comparison(before, after, this.#budget)
     return new Lattice(changes, state, this.#given, objects, comparison)
   }
 }
