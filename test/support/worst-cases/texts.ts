@@ -1,0 +1,104 @@
+import type { Random } from './random.ts'
+
+/** A text as parts, each repeated so often. */
+export type Text = readonly Piece[]
+
+interface Piece {
+  readonly text: string
+  readonly times: number
+}
+
+/** In a text: the number of the item of a list that it stands in, and that of the repetition or the level. */
+export const ITEM = '\uE000'
+export const ROUND = '\uE001'
+
+/** What a text is rendered for. */
+export interface Place {
+  readonly item: number
+  readonly round: number
+}
+
+/** Longest text that is made, in UTF-16 code units. */
+export const LONGEST = 1_400_000
+
+/** Whether a text says where it stands, so that it is another one in each place. */
+export const isNumbered = (text: string): boolean => text.includes(ITEM) || text.includes(ROUND)
+
+const numbered = (text: string, { item, round }: Place): string =>
+  isNumbered(text) ? text.replaceAll(ITEM, String(item)).replaceAll(ROUND, String(round)) : text
+
+export function renderText(text: Text, place: Place, longest = LONGEST): string {
+  let rendered = ''
+  for (const piece of text) {
+    const room = longest - rendered.length
+    if (room <= 0) break
+    if (piece.text.includes(ROUND)) {
+      let part = ''
+      for (let round = 0; round < piece.times && part.length < room; round++)
+        part += numbered(piece.text, { ...place, round })
+      rendered += part
+    } else {
+      const part = numbered(piece.text, place)
+      rendered += part.repeat(Math.min(piece.times, Math.ceil(room / Math.max(1, part.length))))
+    }
+  }
+  return rendered.slice(0, longest)
+}
+
+/** A text as its words, numbers, blanks and signs. */
+export const textOf = (value: string): Text =>
+  (value.match(/[A-Za-z]+|\d+|\s+|[^A-Za-z\d\s]/gu) ?? []).map((text) => ({ text, times: 1 }))
+
+/** What texts are made of where a parser or a pattern may go wrong. */
+export const UNITS: readonly string[] = [
+  ...['a', 'Z', '0', '9', ' ', '\t', '\n', '\r', '\r\n', '\u2028', '\u00a0', '\u0000', 'é', '😀', '\ud800'],
+  ...['\\', '"', "'", '`', '"\\', '\\"', '//', '/*', '*/', '#', '--'],
+  ...['.', '-', '_', '/', ':', '@', '%', '%2', '*', '$', '{', '}', '(', ')', '[', ']', '<', '>', '|', ',', ';'],
+  ...['=', '!', '&', '?', '+', '^', '~'],
+  ...['a.', 'a-', '.a', '-a', '0.', '0s', '0.0h', '1', ':1', 'a:', 'a=', 'a,', 'a ', 'a/', 'a*', 'a?', 'a|'],
+  ...['${a}', '<A>', '{{a}}', `a${ROUND}.`, `a${ROUND} `, `a${ROUND}\n`, `a${ROUND}: b\n`, '&&', '||', '://'],
+  ...['principal.claim_a ', 'when { true }', 'permit(principal, action, resource);', 'a==a||'],
+  ...['-----BEGIN CERTIFICATE-----\n', '-----END CERTIFICATE-----\n', 'MIIB'],
+]
+
+const sized = (random: Random, text: string): Piece => ({ text, times: random.size(60_000) })
+
+/** Another text, near to this one. */
+export function mutateText(text: Text, random: Random, units: readonly string[] = UNITS): Text {
+  const at = random.below(text.length + 1)
+  const piece = text[at]
+  const unit = random.pick(units)
+  switch (random.below(7)) {
+    case 0:
+    case 1:
+      return text.toSpliced(at, 0, sized(random, unit))
+    case 2:
+      return text.toSpliced(at, 1, sized(random, unit))
+    case 3:
+      return text.toSpliced(at, 1)
+    case 4: {
+      const next = text[at + 1]
+      if (piece === undefined || next === undefined) return [...text, sized(random, unit)]
+      return text.toSpliced(at, 2, { text: piece.text + next.text, times: random.size(20_000) })
+    }
+    case 5:
+      return text.toSpliced(at, 0, { text: random.chance(0.5) ? ITEM : ROUND, times: 1 })
+    default:
+      return piece === undefined
+        ? [...text, sized(random, unit)]
+        : text.toSpliced(at, 1, {
+            ...piece,
+            times: Math.ceil(piece.times * random.pick([0.5, 2, 4, 100, 10_000])),
+          })
+  }
+}
+
+/** The text with a unit between its halves, repeated up to the length. */
+export function stuffed(text: Text, unit: string, length: number): Text {
+  const times = Math.ceil(length / unit.length)
+  return text.toSpliced(Math.ceil(text.length / 2), 0, { text: unit, times })
+}
+
+/** The text with all repetitions halved. */
+export const halved = (text: Text): Text =>
+  text.map((piece) => ({ ...piece, times: Math.max(1, Math.floor(piece.times / 2)) }))
