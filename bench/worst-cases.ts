@@ -3,19 +3,28 @@
  * place with its CPU and memory, measured again in a process of its own, and where the time goes.
  * Run: npm run worst-cases -- [MINUTES] [SEED] [units|blocks|uncharged|cpu|memory]
  */
-import { type Judged, MEASURES, Search, describeJudged } from '../test/support/worst-cases/search.ts'
-import { fitting } from '../test/support/worst-cases/genes.ts'
+import {
+  costText,
+  describeJudged,
+  type Judged,
+  MEASURES,
+  Search,
+} from '../test/support/worst-cases/search.ts'
+import { fitting, smaller } from '../test/support/worst-cases/genes.ts'
 import { Judging } from '../test/support/worst-cases/judging.ts'
 
 const minutes = Number(process.argv[2] ?? 10)
 const seed = Number(process.argv[3] ?? 1)
 const name = process.argv[4] ?? 'cpu'
-if (!Object.hasOwn(MEASURES, name)) throw new Error(`'${name}' is none of ${Object.keys(MEASURES).join(', ')}`)
+if (!Object.hasOwn(MEASURES, name))
+  throw new Error(`'${name}' is none of ${Object.keys(MEASURES).join(', ')}`)
 const measure = MEASURES[name as keyof typeof MEASURES]
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 const judging = new Judging()
-const search = new Search(seed, measure, (candidate) => judging.judge(candidate, { blocks: true, limitMs: 3_000 }))
+const search = new Search(seed, measure, (candidate) =>
+  judging.judge(candidate, { blocks: true, limitMs: 3_000 }),
+)
 const until = Date.now() + minutes * 60_000
 const isOver = () => Date.now() > until
 let told = Date.now()
@@ -30,15 +39,21 @@ await search.run(progress)
 say(`judged ${search.count} candidates with seed ${seed}`)
 await judging.end()
 
-for (const judged of search.worst().slice(0, 40)) await confirm(judged)
+for (const judged of search.worst().slice(0, 30)) await confirm(judged)
 
-/** Measures a candidate again, without the count of blocks, and says where its time goes. */
+/** Measures a candidate again, without the count of blocks, and says where its time goes: of a smaller one where it does not end. */
 async function confirm(judged: Judged): Promise<void> {
   say(describeJudged(judged))
   const own = new Judging()
-  const { candidate } = fitting(judged.plan)
-  const result = await own.judge(candidate)
-  say(`    alone: ${describeJudged({ ...judged, result }).replace(/(?<= (?:units|ms)\b).*/, '')}`)
+  let { plan, candidate, bytes } = fitting(judged.plan)
+  let result = await own.judge(candidate)
+  say(`    alone: ${costText(result)}`)
+  for (let halvings = 0; result.ended !== 'answered' && halvings < 12; halvings++) {
+    ;({ plan, candidate, bytes } = fitting(smaller(plan)))
+    result = await own.judge(candidate, { limitMs: 3_000 })
+    if (result.ended === 'answered') say(`    smaller, ${bytes} bytes: ${costText(result)}`)
+  }
+  await own.end()
   const profile = result.ended === 'answered' ? await own.profile(candidate) : undefined
   for (const { where, ms } of profile?.slice(0, 3) ?? []) say(`    ${ms.toFixed(0)} ms ${where}`)
   await own.end()

@@ -15,8 +15,9 @@ export interface Resource {
 /** Bytes of JSON of an object that an API server can store: etcd takes requests of 1.5 MiB. */
 export const LARGEST_OBJECT = 1_500_000
 
-/** Bytes of the JSON of the judged object, in UTF-8. */
-export const bytesOf = ({ object }: Candidate): number => Buffer.byteLength(JSON.stringify(object))
+/** Bytes of the JSON of an object, in UTF-8; none where there is no object. */
+export const bytesOf = (object: Resource | undefined): number =>
+  object === undefined ? 0 : Buffer.byteLength(JSON.stringify(object))
 
 /** What judging a candidate cost. */
 export interface Cost {

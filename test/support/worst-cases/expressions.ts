@@ -46,7 +46,19 @@ export type Expression =
 
 const TIME = 'google.protobuf.Timestamp'
 const SPAN = 'google.protobuf.Duration'
-const ANY: readonly Sort[] = ['dyn', 'bool', 'int', 'uint', 'double', 'string', 'bytes', 'list', 'map', TIME, SPAN]
+const ANY: readonly Sort[] = [
+  'dyn',
+  'bool',
+  'int',
+  'uint',
+  'double',
+  'string',
+  'bytes',
+  'list',
+  'map',
+  TIME,
+  SPAN,
+]
 const VARIABLES = ['u', 'v', 'w']
 
 /** The forms of a signature; a type parameter of it is `dyn`, which every type fits, and here every sort in turn. */
@@ -71,9 +83,12 @@ function formsOf({ name, method, args, result }: Overload): Form[] {
 }
 
 const MACROS: readonly Form[] = VARIABLES.flatMap((binds) => [
-  ...['all', 'exists', 'exists_one'].map(
-    (name): Form => ({ sort: 'bool', text: `□.${name}(${binds}, □)`, holes: ['list', 'bool'], binds }),
-  ),
+  ...['all', 'exists', 'exists_one'].map((name): Form => ({
+    sort: 'bool',
+    text: `□.${name}(${binds}, □)`,
+    holes: ['list', 'bool'],
+    binds,
+  })),
   { sort: 'list', text: `□.filter(${binds}, □)`, holes: ['list', 'bool'], binds },
   { sort: 'list', text: `□.map(${binds}, □)`, holes: ['list', 'dyn'], binds },
   { sort: 'bool', text: `□.all(${binds}, □)`, holes: ['map', 'bool'], binds },
@@ -82,9 +97,11 @@ const MACROS: readonly Form[] = VARIABLES.flatMap((binds) => [
 export const FORMS: readonly Form[] = [
   ...overloads.filter(({ name, mixedNumbers }) => !name.startsWith('@not') && !mixedNumbers).flatMap(formsOf),
   ...MACROS,
-  ...[`claims.c${ROUND}`, 'claims.c', 'claims.a.b', `claims.a.b${ROUND}`].map(
-    (text): Form => ({ sort: 'bool', text: `has(${text})`, holes: [] }),
-  ),
+  ...[`claims.c${ROUND}`, 'claims.c', 'claims.a.b', `claims.a.b${ROUND}`].map((text): Form => ({
+    sort: 'bool',
+    text: `has(${text})`,
+    holes: [],
+  })),
   { sort: 'bool', text: '(□ == null)', holes: ['dyn'] },
   { sort: 'dyn', text: '□.f', holes: ['dyn'] },
   { sort: 'dyn', text: `□.f${ROUND}`, holes: ['dyn'] },
@@ -110,20 +127,82 @@ const LEAVES: Readonly<Partial<Record<Sort, readonly string[]>>> = {
   list: ['claims.groups', '[]', '[1]', '["a"]'],
   map: ['claims', '{}', '{"a": 1}'],
   zone: ['"UTC"', '"Europe/Berlin"', '"America/Argentina/Buenos_Aires"', '"+01:00"', '"-14:59"', '"a/b"'],
-  [TIME]: ['timestamp(0)', `timestamp(${ROUND})`, 'timestamp("2024-02-29T12:00:00Z")', 'timestamp(253402300799)'],
+  [TIME]: [
+    'timestamp(0)',
+    `timestamp(${ROUND})`,
+    'timestamp("2024-02-29T12:00:00Z")',
+    'timestamp(253402300799)',
+  ],
   [SPAN]: ['duration("1h")', `duration("${ROUND}s")`],
 }
 
 /** What patterns are made of: each repetition, class, group and anchor of RE2. */
 export const PATTERN_UNITS: readonly string[] = [
-  ...['a', '.', '.*', '.+', 'a?', 'a*', 'a+?', '[a-z]', '[^a]', String.raw`\\d`, String.raw`\\pL`, '^', '$', '|'],
-  ...['a{2}', 'a{10}', 'a{999}', 'a{1,999}', '[a-z]{50}', '(a|b)', '(a*)*', '(a|b){1,40}', '(?i)a', `b${ROUND}`],
-  ...['(a{30}){30}', '(?:a?){30}', '(', ')', '(?:', String.raw`\\b`, '[[:alpha:]]', 'é', '😀', `(b${ROUND}|c)`],
+  ...[
+    'a',
+    '.',
+    '.*',
+    '.+',
+    'a?',
+    'a*',
+    'a+?',
+    '[a-z]',
+    '[^a]',
+    String.raw`\\d`,
+    String.raw`\\pL`,
+    '^',
+    '$',
+    '|',
+  ],
+  ...[
+    'a{2}',
+    'a{10}',
+    'a{999}',
+    'a{1,999}',
+    '[a-z]{50}',
+    '(a|b)',
+    '(a*)*',
+    '(a|b){1,40}',
+    '(?i)a',
+    `b${ROUND}`,
+  ],
+  ...[
+    '(a{30}){30}',
+    '(?:a?){30}',
+    '(',
+    ')',
+    '(?:',
+    String.raw`\\b`,
+    '[[:alpha:]]',
+    'é',
+    '😀',
+    `(b${ROUND}|c)`,
+  ],
 ]
 
 /** What the texts of literals are made of. */
 const LITERAL_UNITS: readonly string[] = [
-  ...['a', '0', '9', '.', '-', ' ', '1h', '0s', '0.0s', 'x', 'e', '+', '_', ':', 'é', '😀', `a${ROUND}`, '%', '/'],
+  ...[
+    'a',
+    '0',
+    '9',
+    '.',
+    '-',
+    ' ',
+    '1h',
+    '0s',
+    '0.0s',
+    'x',
+    'e',
+    '+',
+    '_',
+    ':',
+    'é',
+    '😀',
+    `a${ROUND}`,
+    '%',
+    '/',
+  ],
   ...[String.raw`\\`, String.raw`\"`, String.raw`\n`, String.raw`\u00e9`, String.raw`\x41`, String.raw`\101`],
 ]
 
@@ -178,7 +257,9 @@ function widened(sort: Sort, part: Expression, random: Random): Expression {
   if (sort === 'list') return { is: 'row', sort, part, brackets: ['[', ',', ']'], times }
   if (sort === 'map') return { is: 'row', sort, part, brackets: [`{`, ',', '}'], times }
   const between = JOINED.filter(([of]) => of === sort).map(([, text]) => text)
-  return between.length === 0 ? part : { is: 'row', sort, part, brackets: ['', random.pick(between), ''], times }
+  return between.length === 0
+    ? part
+    : { is: 'row', sort, part, brackets: ['', random.pick(between), ''], times }
 }
 
 const sortOf = (expression: Expression): Sort =>
@@ -240,14 +321,12 @@ function filledIn(
 ): string {
   const { binds } = form
   let i = 0
-  return form.text
-    .replaceAll(ROUND, String(at.round))
-    .replaceAll('□', () => {
-      const last = i === args.length - 1
-      const arg = args[i]
-      const scope = binds !== undefined && last ? new Set([...at.scope, binds]) : at.scope
-      return arg === undefined ? '' : argument(arg, { ...at, scope, room: at.room / args.length }, i++)
-    })
+  return form.text.replaceAll(ROUND, String(at.round)).replaceAll('□', () => {
+    const last = i === args.length - 1
+    const arg = args[i]
+    const scope = binds !== undefined && last ? new Set([...at.scope, binds]) : at.scope
+    return arg === undefined ? '' : argument(arg, { ...at, scope, room: at.room / args.length }, i++)
+  })
 }
 
 /** The expression as CEL, with as many levels and parts as fit into so many code units. */
@@ -293,7 +372,11 @@ function changedWithin(
       return { ...expression, args: expression.args.map(inner) }
     case 'nest': {
       const layer = inner(expression.layer)
-      return { ...expression, layer: layer.is === 'call' ? layer : expression.layer, base: inner(expression.base) }
+      return {
+        ...expression,
+        layer: layer.is === 'call' ? layer : expression.layer,
+        base: inner(expression.base),
+      }
     }
     case 'row':
       return { ...expression, part: inner(expression.part) }
@@ -339,7 +422,11 @@ export function shapeOf(expression: Expression): string {
     case 'leaf':
       return expression.text.replaceAll(ITEM, 'I').replaceAll(ROUND, 'N')
     case 'literal':
-      return `${expression.quote}${expression.text.map(({ text, times }) => `${text}×${times}`).join('').replaceAll(ITEM, 'I').replaceAll(ROUND, 'N')}"`
+      return `${expression.quote}${expression.text
+        .map(({ text, times }) => `${text}×${times}`)
+        .join('')
+        .replaceAll(ITEM, 'I')
+        .replaceAll(ROUND, 'N')}"`
     case 'call':
       return filledIn(expression, { item: 0, round: 0, scope: new Set(), room: 0 }, shapeOf)
     case 'nest':

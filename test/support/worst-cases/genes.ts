@@ -5,7 +5,19 @@ import type { SchemaNode } from '../../../src/kinds/schema-tree.ts'
 import { bytesOf, type Candidate, LARGEST_OBJECT, type Resource } from './candidate.ts'
 import { type Expression, expressionOf, mutateExpression, renderExpression, shapeOf } from './expressions.ts'
 import type { Random } from './random.ts'
-import { halved, isNumbered, ITEM, mutateText, type Place, renderText, ROUND, stuffed, type Text, textOf, UNITS } from './texts.ts'
+import {
+  halved,
+  isNumbered,
+  ITEM,
+  mutateText,
+  type Place,
+  renderText,
+  ROUND,
+  stuffed,
+  type Text,
+  textOf,
+  UNITS,
+} from './texts.ts'
 
 export type Gene =
   | { readonly is: 'object'; readonly fields: Readonly<Record<string, Gene>> }
@@ -50,7 +62,7 @@ export function geneOf(value: unknown, node: SchemaNode | undefined): Gene {
   const entries = Object.entries(value)
   const [first] = entries
   if (node?.additionalProperties !== undefined && first !== undefined) {
-    const [key, own] = first
+    const [key, own] = first as [string, unknown]
     const inner = geneOf(own, node.additionalProperties)
     return { is: 'map', key: textOf(key), value: inner, count: entries.length }
   }
@@ -181,7 +193,7 @@ export function render({ object, body, old, others }: Plan): Candidate {
 /** Most bytes of all other objects together. */
 const MOST_OF_OTHERS = 4_000_000
 
-/** The plan, or the largest like it that an API server can store. */
+/** The plan, or the largest like it that an API server can store, with the bytes of its object and of the stored one. */
 export function fitting(plan: Plan): {
   readonly plan: Plan
   readonly candidate: Candidate
@@ -190,14 +202,16 @@ export function fitting(plan: Plan): {
   let fits = plan
   for (;;) {
     // What a plan makes is counted before it is made: counts multiply.
-    const most = Math.max(sizeOf(fits.body), fits.old !== undefined && isGene(fits.old) ? sizeOf(fits.old) : 0)
+    const most = Math.max(
+      sizeOf(fits.body),
+      fits.old !== undefined && isGene(fits.old) ? sizeOf(fits.old) : 0,
+    )
     const around = fits.others.reduce((sum, { body, count }) => sum + (200 + sizeOf(body)) * count, 0)
     if (most <= 1.2 * LARGEST_OBJECT && around <= MOST_OF_OTHERS) {
       const candidate = render(fits)
-      const bytes = bytesOf(candidate)
-      const { oldObject } = candidate
-      if (bytes <= LARGEST_OBJECT && (oldObject === undefined || bytesOf({ object: oldObject, others: [] }) <= LARGEST_OBJECT))
-        return { plan: fits, candidate, bytes }
+      const { object, oldObject } = candidate
+      const [bytes, old] = [bytesOf(object), bytesOf(oldObject)]
+      if (Math.max(bytes, old) <= LARGEST_OBJECT) return { plan: fits, candidate, bytes: bytes + old }
     }
     fits = smaller(fits)
   }
@@ -213,7 +227,10 @@ function sizeOf(gene: Gene): number {
     case 'matcher':
       return gene.longest / 8
     case 'object':
-      return Object.entries(gene.fields).reduce((sum, [name, field]) => sum + name.length + 4 + sizeOf(field), 2)
+      return Object.entries(gene.fields).reduce(
+        (sum, [name, field]) => sum + name.length + 4 + sizeOf(field),
+        2,
+      )
     case 'list':
       return (gene.items.reduce((sum, item) => sum + sizeOf(item) + 1, 0) / gene.items.length) * gene.count
     case 'map':
@@ -249,7 +266,10 @@ const shrunk = (gene: Gene): Gene => {
       return gene
   }
 }
-const mapFields = (gene: Extract<Gene, { is: 'object' }>, change: (field: Gene, name: string) => Gene): Gene => ({
+const mapFields = (
+  gene: Extract<Gene, { is: 'object' }>,
+  change: (field: Gene, name: string) => Gene,
+): Gene => ({
   ...gene,
   fields: Object.fromEntries(Object.entries(gene.fields).map(([name, field]) => [name, change(field, name)])),
 })
@@ -262,16 +282,7 @@ interface Part {
 
 export function* partsOf(gene: Gene, path = ''): Iterable<Part> {
   yield { path, gene }
-  switch (gene.is) {
-    case 'object':
-      for (const [name, field] of Object.entries(gene.fields)) yield* partsOf(field, path === '' ? name : `${path}.${name}`)
-      break
-    case 'list':
-      for (const item of gene.items) yield* partsOf(item, `${path}[]`)
-      break
-    case 'map':
-      yield* partsOf(gene.value, `${path}.<name>`)
-  }
+  for (const part of partsDirectlyIn(gene, path)) yield* partsOf(part.gene, part.path)
 }
 
 /** The gene with a change made to one part, which is given by itself. */
@@ -353,15 +364,38 @@ function mutateGene(part: Part, random: Random, donors: () => Gene | undefined):
     case 'object': {
       const names = Object.keys(gene.fields)
       if (names.length < 2) return gene
-      const { [random.pick(names)]: _, ...fields } = gene.fields
-      return { ...gene, fields }
+      const left = random.pick(names)
+      const fields = Object.entries(gene.fields).filter(([name]) => name !== left)
+      return { ...gene, fields: Object.fromEntries(fields) }
     }
     default:
       return gene
   }
 }
 export const textNames = (gene: Gene): string[] =>
-  [...partsOf(gene)].flatMap(({ path, gene: { is } }) => (is === 'text' ? [/\w*$/.exec(path)?.[0] ?? ''] : []))
+  [...partsOf(gene)].flatMap(({ path, gene: { is } }) =>
+    is === 'text' ? [/\w*$/.exec(path)?.[0] ?? ''] : [],
+  )
+
+/** A plan with matchers of the grammar: so many of one expression. */
+export function matcherPlan(object: Resource, random: Random): Plan {
+  const plan = planOf(object)
+  const expression = expressionOf('bool', random, 1 + random.below(5))
+  const count = random.size(random.pick([1, 20, 500]))
+  const change = (gene: Gene): Gene => {
+    if (gene.is === 'list')
+      return { ...gene, items: gene.items.map(change), ...(gene.items.length === 1 && { count }) }
+    if (gene.is !== 'object') return gene
+    return mapFields(gene, (field, name) => {
+      const longest = MATCHERS[name]
+      return longest === undefined ? change(field) : { is: 'matcher', longest, expression }
+    })
+  }
+  const lists = [...partsOf(plan.body)].filter(
+    ({ path, gene: { is } }) => is === 'list' && /roleMappings$|trustedIssuers$/.test(path),
+  )
+  return { ...plan, body: lists.reduce((body, { gene }) => replaced(body, gene, change), plan.body) }
+}
 
 const IGNORES = 'toolhive.stacklok.dev/vmcp-admission-ignore'
 
@@ -387,7 +421,10 @@ export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]):
       return { ...plan, others: [...plan.others, ...other.others.slice(0, 3), beside].slice(-6) }
     }
     case 3: {
-      const line: Text = [...textOf('schema-type: because\n'), { text: random.pick(UNITS), times: random.size(60_000) }]
+      const line: Text = [
+        ...textOf('schema-type: because\n'),
+        { text: random.pick(UNITS), times: random.size(60_000) },
+      ]
       const annotations: Gene = {
         is: 'map',
         key: [{ text: IGNORES, times: 1 }],
@@ -400,9 +437,12 @@ export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]):
       const beside = plan.others.length > 0 && random.chance(0.1) ? random.pick(plan.others) : undefined
       const body = beside?.body ?? plan.body
       const parts = [...partsOf(body)].filter(({ gene: { is } }) => is !== 'value')
-      const part = random.pick(parts)
+      const matchers = parts.filter(({ gene: { is } }) => is === 'matcher')
+      const part = random.pick(matchers.length > 0 && random.chance(0.6) ? matchers : parts)
       const donors = () => {
-        const fitting = [...partsOf(other.body)].filter(({ path, gene }) => path === part.path && gene !== part.gene)
+        const fitting = [...partsOf(other.body)].filter(
+          ({ path, gene }) => path === part.path && gene !== part.gene,
+        )
         return fitting.length === 0 ? undefined : random.pick(fitting).gene
       }
       const changed = replaced(body, part.gene, () => mutateGene(part, random, donors))
@@ -415,9 +455,7 @@ export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]):
   }
 }
 
-function withoutOld({ old: _, ...plan }: Plan): Plan {
-  return plan
-}
+export const withoutOld = ({ object, body, others }: Plan): Plan => ({ object, body, others })
 
 const withField = (gene: Gene, name: string, field: Gene): Gene =>
   gene.is === 'object' ? { ...gene, fields: { ...gene.fields, [name]: field } } : gene
@@ -454,7 +492,8 @@ function partsDirectlyIn(gene: Gene, path: string): readonly Part[] {
 export function describePlan(plan: Plan): string {
   const found: string[] = []
   for (const { path, gene } of partsOf(plan.body)) {
-    if ((gene.is === 'list' || gene.is === 'map') && gene.count > 3) found.push(`${path}: ${gene.count} items`)
+    if ((gene.is === 'list' || gene.is === 'map') && gene.count > 3)
+      found.push(`${path}: ${gene.count} items`)
     if (gene.is === 'text' && lengthOf(gene.text) > 200) found.push(`${path}: ${textShape(gene.text)}`)
     if (gene.is === 'matcher') found.push(`${path}: ${cut(shapeOf(gene.expression))}`)
   }
@@ -462,16 +501,21 @@ export function describePlan(plan: Plan): string {
   const before =
     old === undefined
       ? []
-      : [isGene(old) ? 'beside another stored object' : `stored with another ${old.field || 'nothing'}${old.isReversed ? ', lists reversed' : ''}`]
+      : [
+          isGene(old)
+            ? 'beside another stored object'
+            : `stored with another ${old.field || 'nothing'}${old.isReversed ? ', lists reversed' : ''}`,
+        ]
   const around = others.map(({ resource, count }) => `${count} × ${resource.kind} beside it`)
-  return [`${plan.object.kind}`, ...found, ...before, ...around].join('; ')
+  return [plan.object.kind, ...found, ...before, ...around].join('; ')
 }
 const cut = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 300)}…`)
 const textShape = (text: Text) =>
   cut(
     text
-      .map(({ text: part, times }) =>
-        `${JSON.stringify(part.replaceAll(ITEM, 'ITEM').replaceAll(ROUND, 'ROUND'))}${times > 1 ? `×${times}` : ''}`,
+      .map(
+        ({ text: part, times }) =>
+          `${JSON.stringify(part.replaceAll(ITEM, 'ITEM').replaceAll(ROUND, 'ROUND'))}${times > 1 ? `×${times}` : ''}`,
       )
       .join(' '),
   )

@@ -3,8 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
 import { DEFAULT_API_GROUP, kindNamed } from '../../../src/kinds/index.ts'
 import { ClusterState } from '../../../src/review/cluster-state.ts'
-import { CurrentFindings } from '../../../src/review/current-findings.ts'
-import { judgeSubmission, mutate, type Outcome, type Submission } from '../../../src/review/index.ts'
+import {
+  judgeSubmission,
+  mutate,
+  type Outcome,
+  storedSubmission,
+  type Submission,
+} from '../../../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../../../src/review/settings.ts'
 import type { Candidate, Cost, Resource } from './candidate.ts'
 
@@ -79,10 +84,9 @@ const nameOf = ({ metadata }: Resource): string => (metadata as { name?: string 
 
 function actsOf({ object, oldObject, others }: Candidate): readonly (() => Partial<Outcome>)[] {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   const put = (stored: Resource) => {
     const kind = kindNamed.get(stored.kind)
-    if (kind !== undefined) current.put(kind, stored)
+    if (kind !== undefined) state.put(kind, stored)
   }
   for (const other of others) put(other)
   if (oldObject !== undefined) put(oldObject)
@@ -107,9 +111,12 @@ function actsOf({ object, oldObject, others }: Candidate): readonly (() => Parti
     () => judgeSubmission(submission, situation),
     () => {
       put(object)
-      current.startRound()
-      while (current.work(1_000));
-      return {}
+      const self = { kind: object.kind, name: submission.name }
+      const { group } = situation
+      return judgeSubmission(storedSubmission(self, { namespace: 'default', group, object }), {
+        ...situation,
+        phase: 'stored',
+      })
     },
   ]
 }

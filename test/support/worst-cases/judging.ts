@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import type { Candidate, Result } from './candidate.ts'
@@ -15,7 +16,7 @@ const EXAMPLE = {
 
 /** How a candidate is judged. */
 export interface Asked extends Omit<Question, 'candidate'> {
-  /** Milliseconds after which the process is killed. */
+  /** Milliseconds of CPU after which the process is killed; on a busy machine it has ten times as many. */
   readonly limitMs?: number
 }
 
@@ -43,7 +44,7 @@ export class Judging {
   async end(): Promise<void> {
     const child = this.#child
     this.#child = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    if (child?.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
@@ -77,22 +78,45 @@ export class Judging {
 }
 
 /** The answer of the process, or how it came to none. */
-function answerOf(child: ChildProcess, question: Question, limitMs: number): Promise<Answer | 'late' | 'gone'> {
+function answerOf(
+  child: ChildProcess,
+  question: Question,
+  limitMs: number,
+): Promise<Answer | 'late' | 'gone'> {
   return new Promise((resolve) => {
     const settle = (answer: Answer | 'late' | 'gone') => {
-      clearTimeout(timer)
+      clearInterval(timer)
       child.off('message', answered).off('close', gone)
       resolve(answer)
     }
     const answered = (answer: unknown) => settle(answer as Answer)
     const gone = () => settle('gone')
-    const timer = setTimeout(() => settle('late'), limitMs)
+    const begun = performance.now()
+    const cpuBegun = cpuMsOf(child.pid)
+    const timer = setInterval(() => {
+      const passed = performance.now() - begun
+      const cpuMs = (cpuMsOf(child.pid) ?? passed) - (cpuBegun ?? 0)
+      if (cpuMs > limitMs || passed > 10 * limitMs) settle('late')
+    }, 250)
     child.on('message', answered).on('close', gone)
     child.send(question, (error) => {
       if (error) settle('gone')
     })
   })
 }
+
+/** Milliseconds of CPU that a process has had (proc(5), stat); undefined where that is not known. */
+function cpuMsOf(pid: number | undefined): number | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+  } catch {
+    return undefined
+  }
+}
+
+/** Linux counts hundredths of a second, whatever its own clock (USER_HZ). */
+const MS_PER_TICK = 10
 
 /** The line of Node or V8 that says why a process ended. */
 const reasonIn = (talk: string): string =>

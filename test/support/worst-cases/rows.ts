@@ -98,7 +98,11 @@ export const ROWS: readonly Row[] = [
     size: 120,
     at: (size) => roleMappings(...Array.from({ length: 6 }, (_, i) => choices(size, i * size))),
   },
-  { title: 'one role mapping of choices nested N deep', size: 240, at: (size) => roleMappings(choices(size)) },
+  {
+    title: 'one role mapping of choices nested N deep',
+    size: 240,
+    at: (size) => roleMappings(choices(size)),
+  },
   {
     title: 'N role mappings of choices nested 40 deep',
     size: 30,
@@ -188,7 +192,13 @@ export const ROWS: readonly Row[] = [
   {
     title: 'three patterns of N dots',
     size: 9_800,
-    at: (size) => roleMappings(...['', '^', '$'].map((end) => `claims.a.matches("${end === '^' ? end : ''}${'.'.repeat(size)}${end === '$' ? end : ''}")`)),
+    at: (size) =>
+      roleMappings(
+        ...['', '^', '$'].map(
+          (end) =>
+            `claims.a.matches("${end === '^' ? end : ''}${'.'.repeat(size)}${end === '$' ? end : ''}")`,
+        ),
+      ),
   },
   {
     title: 'five patterns of N optional letters',
@@ -198,7 +208,11 @@ export const ROWS: readonly Row[] = [
         ...['a', 'b', 'c', 'd', 'e'].map((claim) => `claims.${claim}.matches("${'a?'.repeat(size)}")`),
       ),
   },
-  { title: 'a double of N zeros', size: 9_000, at: (size) => roleMappings(`double("${'0'.repeat(size)}x") > 0.5`) },
+  {
+    title: 'a double of N zeros',
+    size: 9_000,
+    at: (size) => roleMappings(`double("${'0'.repeat(size)}x") > 0.5`),
+  },
   {
     title: 'an assertion age of N terms',
     size: 700_000,

@@ -6,8 +6,8 @@ import { type Candidate, type Cost, type Resource, type Result } from './candida
 import {
   describePlan,
   fitting,
-  type Gene,
   largestPart,
+  matcherPlan,
   mutatePlan,
   partsOf,
   type Plan,
@@ -15,8 +15,10 @@ import {
   replaced,
   textNames,
   widened,
+  withoutOld,
   withStuffedTexts,
 } from './genes.ts'
+import { actorMatchers, roleMappings } from './rows.ts'
 import { Random } from './random.ts'
 import { UNITS } from './texts.ts'
 
@@ -27,12 +29,18 @@ export interface Measure {
   readonly enough: number
 }
 
+/** Blocks that any object costs. */
+const BLOCKS_OF_ANY = 100_000
+
 export const MEASURES = {
   units: { of: ({ units = 0 }) => units, enough: Infinity },
   /** Blocks of code: the same on every machine, blind for what the engine does by itself, as regular expressions. */
   blocks: { of: ({ blocks = 0 }) => blocks, enough: Infinity },
   /** Blocks that neither a unit nor a byte of the object pays for: work that the budget does not see. */
-  uncharged: { of: ({ blocks = 0, units = 0 }, bytes) => blocks / (units + bytes), enough: Infinity },
+  uncharged: {
+    of: ({ blocks = 0, units = 0 }, bytes) => Math.max(0, blocks - BLOCKS_OF_ANY) / (units + bytes),
+    enough: Infinity,
+  },
   cpu: { of: ({ cpuMs }) => cpuMs, enough: 250 },
   memory: { of: ({ peakBytes = 0 }) => peakBytes, enough: 64e6 },
 } as const satisfies Record<string, Measure>
@@ -55,8 +63,15 @@ interface Place {
   densest: Judged
 }
 
+/** How many plans with matchers it begins with. */
+const MATCHER_PLANS = 2_000
+
 /** Bytes that an object has anyway: small ones are not compared by the byte. */
 const LEAST_BYTES = 1_000
+
+/** The worst first; what did not end before all others. */
+const byScore = (a: Judged, b: Judged): number =>
+  a.score === b.score ? a.bytes - b.bytes : b.score - a.score
 
 const density = ({ score, bytes }: Judged): number => score / Math.max(bytes, LEAST_BYTES)
 
@@ -81,7 +96,14 @@ export class Search {
     this.#judge = judge
     this.#donors = [...examplePlans(), ...schemaPlans(seed)]
     this.#bases = covering(this.#donors)
-    this.#first = this.#random.shuffled([...widenedPlans(this.#bases), ...stuffedPlans(this.#bases)])
+    this.#first = this.#random.shuffled([
+      ...widenedPlans(this.#bases),
+      ...stuffedPlans(this.#bases),
+      ...Array.from({ length: MATCHER_PLANS }, () => () => {
+        const { object } = this.#random.pick([roleMappings('true'), actorMatchers('true')])
+        return matcherPlan(object, this.#random)
+      }),
+    ])
   }
 
   /** How many candidates were judged. */
@@ -91,7 +113,7 @@ export class Search {
 
   /** The worst of each place, the worst first; those that did not end before all others. */
   worst(): readonly Judged[] {
-    return Array.from(this.#places.values(), ({ worst }) => worst).toSorted((a, b) => b.score - a.score)
+    return Array.from(this.#places.values(), ({ worst }) => worst).toSorted(byScore)
   }
 
   /** Judges plans until it is over: those of the beginning and changed ones in turn. */
@@ -109,9 +131,12 @@ export class Search {
   #parent(): Plan {
     if (this.#places.size === 0 || this.#random.chance(0.1)) return this.#random.pick(this.#donors)
     const { enough } = this.#measure
-    const open = [...this.#places.values()].filter(({ worst }) => worst.score < enough)
+    const matchers = this.#random.chance(0.5)
+    const open = [...this.#places.values()].filter(
+      ({ worst: { score, place } }) => score < enough && place.includes('atcher ') === matchers,
+    )
     if (open.length === 0) return this.#random.pick(this.#bases)
-    const best = open.toSorted((a, b) => b.worst.score - a.worst.score)
+    const best = open.toSorted((a, b) => byScore(a.worst, b.worst))
     // Half of the time one of the worst places, the worse the likelier.
     const place = this.#random.chance(0.5)
       ? best[Math.min(this.#random.size(best.length), best.length) - 1]
@@ -147,7 +172,10 @@ function placeOf(plan: Plan, result: Result): string {
 function examplePlans(): Plan[] {
   return rulePlaces().flatMap((place) =>
     examplesAt(place).map(({ resource, old, others }) =>
-      planOf(resource as Resource, { old: old as Resource | undefined, others: others as readonly Resource[] }),
+      planOf(resource as Resource, {
+        old: old as Resource | undefined,
+        others: others as readonly Resource[],
+      }),
     ),
   )
 }
@@ -181,20 +209,43 @@ const growingPaths = ({ object, body, old }: Plan): string[] =>
     .filter(({ gene: { is } }) => is === 'text' || is === 'list' || is === 'map')
     .map(({ path }) => `${old === undefined ? '' : 'UPDATE '}${object.kind} ${path}`)
 
-/** Each list and map of the plans with many items: all alike, or with their numbers; created, and updated in each text. */
-function widenedPlans(plans: readonly Plan[]): (() => Plan)[] {
+/** A list or a map of a kind that grows. */
+export interface Growing {
+  /** `MCPGroup spec.list, numbered, stored with another name`. */
+  readonly title: string
+  readonly of: (count: number) => Plan
+}
+
+/** Each list and map of the schemas: all items alike, or with their numbers; created, and updated in each text. */
+export const growing = (): Growing[] => growingIn(covering([...examplePlans(), ...schemaPlans(1)]))
+
+const widenedPlans = (plans: readonly Plan[]): (() => Plan)[] =>
+  growingIn(plans).map(
+    ({ of }) =>
+      () =>
+        of(5_000),
+  )
+
+function growingIn(plans: readonly Plan[]): Growing[] {
   const known = new Set<string>()
-  const made: (() => Plan)[] = []
+  const made: Growing[] = []
   for (const plan of plans) {
     for (const { path, gene } of partsOf(plan.body)) {
       const place = `${plan.object.kind} ${path}`
       if ((gene.is !== 'list' && gene.is !== 'map') || known.has(place)) continue
       known.add(place)
       for (const isNumbered of [false, true]) {
-        const body = () => replaced(plan.body, gene, (part) => widened(part, 5_000, () => isNumbered))
-        made.push(() => ({ ...plan, body: body() }))
+        const title = `${place}${isNumbered ? ', numbered' : ''}`
+        const of = (count: number): Plan => ({
+          ...withoutOld(plan),
+          body: replaced(plan.body, gene, (part) => widened(part, count, () => isNumbered)),
+        })
+        made.push({ title, of })
         for (const field of ['', ...new Set(textNames(gene))])
-          made.push(() => ({ ...plan, body: body(), old: { field, isReversed: field === '' } }))
+          made.push({
+            title: `${title}, ${field === '' ? 'reversed' : `another ${field}`}`,
+            of: (count) => ({ ...of(count), old: { field, isReversed: field === '' } }),
+          })
       }
     }
   }
@@ -207,13 +258,14 @@ const stuffedPlans = (plans: readonly Plan[]): (() => Plan)[] =>
     plans.map((plan) => () => ({ ...plan, body: withStuffedTexts(plan.body, unit, 200_000) })),
   )
 
-/** One line about a candidate that was judged. */
-export function describeJudged({ plan, result, bytes, number }: Judged): string {
-  const cost =
-    result.ended === 'answered'
-      ? `${result.cpuMs.toFixed(0)} ms, ${((result.peakBytes ?? NaN) / 1e6).toFixed(0)} MB, ${result.blocks ?? '?'} blocks, ${result.units ?? '?'} units, ${result.hottest ?? ''}`
-      : result.ended === 'killed'
-        ? `killed after ${result.afterMs} ms`
-        : `ended: ${result.how}`
-  return `#${number} ${bytes} bytes: ${cost}: ${describePlan(plan)}`
+/** What judging cost, for people. */
+export function costText(result: Result): string {
+  if (result.ended === 'killed') return `killed after ${result.afterMs} ms`
+  if (result.ended === 'crashed') return `ended: ${result.how}`
+  const { cpuMs, peakBytes = NaN, blocks = '?', units = '?', hottest = '' } = result
+  return `${cpuMs.toFixed(0)} ms, ${(peakBytes / 1e6).toFixed(0)} MB, ${blocks} blocks, ${units} units, ${hottest}`
 }
+
+/** One line about a candidate that was judged. */
+export const describeJudged = ({ plan, result, bytes, number }: Judged): string =>
+  `#${number} ${bytes} bytes: ${costText(result)}: ${describePlan(plan)}`
