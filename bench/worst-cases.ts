@@ -48,7 +48,7 @@ async function confirm(judged: Judged): Promise<void> {
   let { plan, candidate, bytes } = fitting(judged.plan)
   let result = await own.judge(candidate)
   say(`    alone: ${costText(result)}`)
-  for (let halvings = 0; result.ended !== 'answered' && halvings < 12; halvings++) {
+  for (let rounds = 0; result.ended !== 'answered' && rounds < 12; rounds++) {
     ;({ plan, candidate, bytes } = fitting(smaller(plan)))
     result = await own.judge(candidate, { limitMs: 3_000 })
     if (result.ended === 'answered') say(`    smaller, ${bytes} bytes: ${costText(result)}`)

@@ -29,9 +29,9 @@ export type Gene =
   | { readonly is: 'matcher'; readonly expression: Expression; readonly longest: number }
   | { readonly is: 'value'; readonly value: unknown }
 
-/** How the stored object of an update differs: the texts of one field, and the order of all lists. */
+/** How the stored object of an update differs: the texts of one field (undefined: of all), and the order of all lists. */
 interface Change {
-  readonly field: string
+  readonly field: string | undefined
   readonly isReversed: boolean
 }
 
@@ -55,6 +55,7 @@ const MATCHERS: Readonly<Record<string, number>> = { matcher: 10_000, actorMatch
 
 /** The plan of a value. */
 export function geneOf(value: unknown, node: SchemaNode | undefined): Gene {
+  if (node?.enum !== undefined) return { is: 'value', value }
   if (typeof value === 'string') return { is: 'text', text: textOf(value) }
   if (Array.isArray(value) && value.length > 0)
     return { is: 'list', items: value.map((item) => geneOf(item, node?.items)), count: value.length }
@@ -133,7 +134,8 @@ function made(gene: Gene, at: Rendering): unknown {
       return gene.value
     case 'text': {
       const text = renderText(gene.text, at)
-      return at.change?.field === at.name ? `${text}-old` : text
+      const { change } = at
+      return change !== undefined && (change.field ?? at.name) === at.name ? `${text}-old` : text
     }
     case 'matcher':
       return renderExpression(gene.expression, at, gene.longest)
@@ -372,9 +374,10 @@ function mutateGene(part: Part, random: Random, donors: () => Gene | undefined):
       return gene
   }
 }
-export const textNames = (gene: Gene): string[] =>
+/** The names of the fields that are texts, down to so many steps. */
+export const textNames = (gene: Gene, deepest = Infinity): string[] =>
   [...partsOf(gene)].flatMap(({ path, gene: { is } }) =>
-    is === 'text' ? [/\w*$/.exec(path)?.[0] ?? ''] : [],
+    is === 'text' && path.split('.').length <= deepest ? [/\w*$/.exec(path)?.[0] ?? ''] : [],
   )
 
 /** A plan with matchers of the grammar: so many of one expression. */
@@ -504,7 +507,7 @@ export function describePlan(plan: Plan): string {
       : [
           isGene(old)
             ? 'beside another stored object'
-            : `stored with another ${old.field || 'nothing'}${old.isReversed ? ', lists reversed' : ''}`,
+            : `stored with another ${old.field ?? 'text everywhere'}${old.isReversed ? ', lists reversed' : ''}`,
         ]
   const around = others.map(({ resource, count }) => `${count} × ${resource.kind} beside it`)
   return [plan.object.kind, ...found, ...before, ...around].join('; ')

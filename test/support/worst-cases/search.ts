@@ -6,6 +6,7 @@ import { type Candidate, type Cost, type Resource, type Result } from './candida
 import {
   describePlan,
   fitting,
+  type Gene,
   largestPart,
   matcherPlan,
   mutatePlan,
@@ -94,10 +95,14 @@ export class Search {
     this.#random = new Random(seed)
     this.#measure = measure
     this.#judge = judge
-    this.#donors = [...examplePlans(), ...schemaPlans(seed)]
+    this.#donors = [...examplePlans(), ...schemaPlans(seed, 2)]
     this.#bases = covering(this.#donors)
     this.#first = this.#random.shuffled([
-      ...widenedPlans(this.#bases),
+      ...growing().map(
+        ({ of }) =>
+          () =>
+            of(5_000),
+      ),
       ...stuffedPlans(this.#bases),
       ...Array.from({ length: MATCHER_PLANS }, () => () => {
         const { object } = this.#random.pick([roleMappings('true'), actorMatchers('true')])
@@ -133,7 +138,7 @@ export class Search {
     const { enough } = this.#measure
     const matchers = this.#random.chance(0.5)
     const open = [...this.#places.values()].filter(
-      ({ worst: { score, place } }) => score < enough && place.includes('atcher ') === matchers,
+      ({ worst: { score, place } }) => score < enough && /[mM]atcher /.test(place) === matchers,
     )
     if (open.length === 0) return this.#random.pick(this.#bases)
     const best = open.toSorted((a, b) => byScore(a.worst, b.worst))
@@ -181,10 +186,10 @@ function examplePlans(): Plan[] {
 }
 
 /** Objects of each schema, some parts of which are wrong. */
-const schemaPlans = (seed: number): Plan[] =>
+const schemaPlans = (seed: number, wrong: number): Plan[] =>
   KINDS.flatMap((kind) =>
     fc
-      .sample(resources(kind, { wrong: 2 }), { seed, numRuns: 30 })
+      .sample(resources(kind, { wrong }), { seed, numRuns: 30 })
       .filter(({ spec }) => typeof spec === 'object')
       .map((resource) => planOf(resource as Resource)),
   )
@@ -216,38 +221,40 @@ export interface Growing {
   readonly of: (count: number) => Plan
 }
 
-/** Each list and map of the schemas: all items alike, or with their numbers; created, and updated in each text. */
-export const growing = (): Growing[] => growingIn(covering([...examplePlans(), ...schemaPlans(1)]))
+/** Each list and map of the schemas: with items that are alike, or have numbers; created, and updated in some texts or all. */
+export const growing = (): Growing[] => growingIn(examplePlans(), schemaPlans(1, 0))
 
-const widenedPlans = (plans: readonly Plan[]): (() => Plan)[] =>
-  growingIn(plans).map(
-    ({ of }) =>
-      () =>
-        of(5_000),
-  )
-
-function growingIn(plans: readonly Plan[]): Growing[] {
-  const known = new Set<string>()
-  const made: Growing[] = []
-  for (const plan of plans) {
-    for (const { path, gene } of partsOf(plan.body)) {
-      const place = `${plan.object.kind} ${path}`
-      if ((gene.is !== 'list' && gene.is !== 'map') || known.has(place)) continue
-      known.add(place)
-      for (const isNumbered of [false, true]) {
-        const title = `${place}${isNumbered ? ', numbered' : ''}`
-        const of = (count: number): Plan => ({
-          ...withoutOld(plan),
-          body: replaced(plan.body, gene, (part) => widened(part, count, () => isNumbered)),
-        })
-        made.push({ title, of })
-        for (const field of ['', ...new Set(textNames(gene))])
-          made.push({
-            title: `${title}, ${field === '' ? 'reversed' : `another ${field}`}`,
-            of: (count) => ({ ...of(count), old: { field, isReversed: field === '' } }),
-          })
+/** From the plan of the first list whose items have most parts; of the second where the first has none. */
+function growingIn(first: readonly Plan[], second: readonly Plan[]): Growing[] {
+  const places = new Map<string, { readonly plan: Plan; readonly gene: Gene; readonly parts: number }>()
+  for (const plans of [first, second]) {
+    const known = new Set(places.keys())
+    for (const plan of plans) {
+      for (const { path, gene } of partsOf(plan.body)) {
+        const place = `${plan.object.kind} ${path}`
+        if ((gene.is !== 'list' && gene.is !== 'map') || known.has(place)) continue
+        const parts = [...partsOf(gene)].length / (gene.is === 'list' ? gene.items.length : 1)
+        if (parts > (places.get(place)?.parts ?? 0)) places.set(place, { plan, gene, parts })
       }
     }
+  }
+  const made: Growing[] = []
+  for (const [place, { plan, gene }] of places) {
+    const grown = (count: number, isNumbered: boolean): Plan => ({
+      ...withoutOld(plan),
+      body: replaced(plan.body, gene, (part) => widened(part, count, () => isNumbered)),
+    })
+    made.push({ title: `${place}, all alike`, of: (count) => grown(count, false) })
+    made.push({ title: place, of: (count) => grown(count, true) })
+    const change = (title: string, field: string | undefined, isReversed = false) =>
+      made.push({
+        title: `${place}, ${title}`,
+        of: (count) => ({ ...grown(count, true), old: { field, isReversed } }),
+      })
+    change('reversed', '', true)
+    change('every text changed', undefined)
+    // Deeper ones are not compared between the versions.
+    for (const field of new Set(textNames(gene, 3))) change(`every ${field} changed`, field)
   }
   return made
 }

@@ -80,7 +80,7 @@ export const UNITS: readonly string[] = [
   ...['a.', 'a-', '.a', '-a', '0.', '0s', '0.0h', '1', ':1', 'a:', 'a=', 'a,', 'a ', 'a/', 'a*', 'a?', 'a|'],
   ...['${a}', '<A>', '{{a}}', `a${ROUND}.`, `a${ROUND} `, `a${ROUND}\n`, `a${ROUND}: b\n`, '&&', '||', '://'],
   ...['principal.claim_a ', 'when { true }', 'permit(principal, action, resource);', 'a==a||'],
-  ...['-----BEGIN CERTIFICATE-----\n', '-----END CERTIFICATE-----\n', 'MIIB'],
+  ...['-----BEGIN CERTIFICATE-----\n', '-----END CERTIFICATE-----\n', 'AAAA'],
 ]
 
 const sized = (random: Random, text: string): Piece => ({ text, times: random.size(60_000) })
