@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -138,6 +138,24 @@ t.test('npm version writes a version everywhere, and its notes come from the cha
 
   writeFileSync(join(clone, 'docs/install.md'), said('docs/install.md').replace('ref=v7.8.9', 'ref=v7.8.8'))
   t.strictSame(versionProblems(clone), ['docs/install.md: has version 7.8.8, package.json has version 7.8.9'])
+})
+
+t.test('a clone with an older Node', async (t) => {
+  const args = ['--no-strip-types', join(ROOT, 'bin/vmcp-admission.js'), 'check', join(ROOT, 'examples')]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  t.strictSame([status, stdout], [3, ''])
+  t.match(
+    stderr,
+    /^vmcp-admission: Node v\S+ does not run the TypeScript sources of a clone: .*\n$/,
+    'in one line',
+  )
+  // npm itself runs with it, and would compare the tools of development with it.
+  const folder = t.testdir({
+    '.npmrc': file('.npmrc'),
+    'package.json': JSON.stringify({ name: 'old', version: '1.0.0', engines: { node: '<1' } }),
+  })
+  const npm = spawnSync('npm', ['install', '--dry-run', '--offline'], { cwd: folder, encoding: 'utf8' })
+  t.strictSame([npm.status, npm.stderr], [0, ''])
 })
 
 t.test('notes of a release', async (t) => {
