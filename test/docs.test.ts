@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -170,7 +170,7 @@ const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
  * that are the form of several.
  */
 function argumentsOf(command: string): readonly string[] | undefined {
-  const [, text = ''] = /^(?:npx |kubectl )?vmcp-admission (.*)$/.exec(command) ?? []
+  const [, text = ''] = /^(?:npx --no-install |kubectl )?vmcp-admission (.*)$/.exec(command) ?? []
   const words: readonly string[] =
     text.replace(/ (?: |[|&><#;]|2>).*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []
   const serves = ['lsp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
@@ -182,7 +182,7 @@ function argumentsOf(command: string): readonly string[] | undefined {
 t.test('README shows what check prints', async (t) => {
   const blocks = [
     ...(PAGES.get('README.md') ?? '').matchAll(
-      /^```console\n\$ npx vmcp-admission (check .*)\n([\s\S]*?)^```$/gm,
+      /^```console\n\$ vmcp-admission (check .*)\n([\s\S]*?)^```$/gm,
     ),
   ]
   t.ok(blocks.length > 0)
@@ -192,6 +192,32 @@ t.test('README shows what check prints', async (t) => {
     const { stdout } = await runCli(command.split(' '), { cwd: ROOT, environment })
     t.equal(stdout, shown, command)
   }
+})
+
+/** What would download the package of whoever claims its name first: every way of npm and its like but `npx --no-install`. */
+const FETCHES =
+  /\b(?:npx|npm (?:exec|x)|bunx|(?:pnpm|yarn) (?:dlx|exec)|(?:npm|pnpm|yarn|bun) (?:i|add|install))(?: +(?!--no-install\b)-\S+)* +(?:-- +)?(?:kubectl-)?vmcp[-_]admission(?![\w-]*[./])/g
+
+t.test('no text lets npm download a package of somebody else', async (t) => {
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+  })
+    .toString()
+    .split('\0')
+    .filter((path) => path !== '' && path !== 'test/docs.test.ts' && existsSync(join(ROOT, path)))
+  t.ok(files.length > 500)
+  for (const path of files) t.strictSame(readFileSync(join(ROOT, path), 'utf8').match(FETCHES), null, path)
+  const rows: [text: string, fetches: boolean][] = [
+    ['npx vmcp-admission check', true],
+    ['npx --yes vmcp-admission check', true],
+    ['npx --yes -- vmcp-admission-server', true],
+    ['npm exec vmcp-admission -- check', true],
+    ['npm install --save-dev vmcp-admission', true],
+    ['npx --no-install vmcp-admission check', false],
+    ['npm install --global ./artifacts/vmcp-admission-0.1.0.tgz', false],
+    ['npm install git+https://github.com/OWNER/vmcp-admission#v0.1.0', false],
+  ]
+  for (const [text, fetches] of rows) t.equal(text.search(FETCHES) >= 0, fetches, text)
 })
 
 t.test('the modules that CONTRIBUTING names exist', async (t) => {

@@ -152,7 +152,7 @@ export class LocalCluster {
         : [`installed ${this.#own.size} CRDs: at the end they go, with all that is stored in them`]),
       'try in another terminal:',
       ...EXAMPLES.map((example) => `  ${kubectl} apply -f ${example}`),
-      `  npx vmcp-admission audit ${kubeconfig}`,
+      `  ${CLI} audit ${kubeconfig}`,
       'Ctrl-C ends it and removes all of this',
     ].join('\n')
   }
@@ -174,11 +174,14 @@ export class LocalCluster {
     } catch (error) {
       const { 'local-cluster': file } = this.#given
       tell(`cannot remove the registration: ${errorMessage(error)}`)
-      tell(`to remove it: npx vmcp-admission uninstall --kubeconfig ${quoted(file)}`)
+      tell(`to remove it: ${CLI} uninstall --kubeconfig ${quoted(file)}`)
     }
     connection.close()
   }
 }
+
+/** The command beside this server. Without --no-install npx runs a package of that name from the registry where it finds none. */
+export const CLI = 'npx --no-install vmcp-admission'
 
 /** The files to try first: an object that is wrong alone, and objects that contradict each other. */
 export const EXAMPLES = [

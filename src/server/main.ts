@@ -13,7 +13,7 @@ import { Bodies } from './bodies.ts'
 import { ConfigurationFile } from './configuration-file.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
-import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
+import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logDestination } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { openClusterCache, openConnection } from './open-cluster.ts'
@@ -240,7 +240,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
       ? 'each resource is judged alone; --local-cluster KUBECONFIG tries it with a cluster'
       : `each resource is judged beside those of ${at.cluster}`,
     ...(certificates === 'local' && local === ''
-      ? ['try:', `  ${curl} ${at.url}/validate`, '  npx vmcp-admission check examples']
+      ? ['try:', `  ${curl} ${at.url}/validate`, `  ${CLI} check examples`]
       : []),
     ...(kubeconfig !== '' && arming === 'off' && local === '' ? unregistered(at.url, configuration) : []),
     '',
@@ -262,7 +262,7 @@ function unregistered(url: string, { kubeconfig, namespace, host, port }: Server
       ? ['  (an API server in a container or on another machine does not reach this host: name an address)']
       : []),
     `  kubectl --kubeconfig ${file} apply -f ${EXAMPLES[0]}`,
-    `  npx vmcp-admission uninstall --kubeconfig ${file} --namespace ${namespace}`,
+    `  ${CLI} uninstall --kubeconfig ${file} --namespace ${namespace}`,
   ]
 }
 

@@ -33,9 +33,9 @@ import { waitFor } from './wait-for.ts'
 
 /** Commands that are run elsewhere, or cannot be run in a test, and why. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
-  [/^(npx )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/, 'test/docs.test.ts'],
+  [/^(npx --no-install )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/, 'test/docs.test.ts'],
   [
-    /^npm (ci|test|run check|exec)|^npx tap|^export [A-Z_]+=\$\(test/,
+    /^npm (ci|test|run check)|^npx tap|^export [A-Z_]+=\$\(test/,
     '.ci/run, or as the README has it by hand',
   ],
   [
