@@ -1,12 +1,13 @@
 import t from 'tap'
+import { JUDGEMENT } from '../src/review/check.ts'
 import type { Candidate, Result } from './support/worst-cases/candidate.ts'
 import { describePlan, fitting } from './support/worst-cases/genes.ts'
 import { Judging } from './support/worst-cases/judging.ts'
 import { ROWS } from './support/worst-cases/rows.ts'
 import { describeJudged, growing, MEASURES, Search } from './support/worst-cases/search.ts'
 
-/** Most units that a judgement spends. */
-const MOST_UNITS = 0
+/** Most units that the submitted and the stored object spend together, with what the last step goes beyond. */
+const MOST_UNITS = 2 * JUDGEMENT + 2_000
 /** Most bytes of memory that a judgement takes beside what the process has. */
 const MOST_BYTES = 64e6
 /** Most blocks of code for each unit that is spent, and for each byte of the object and of the stored one. */
