@@ -22,20 +22,15 @@ const measure = MEASURES[name as keyof typeof MEASURES]
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 const judging = new Judging()
-const search = new Search(seed, measure, (candidate) =>
-  judging.judge(candidate, { blocks: true, limitMs: 3_000 }),
+const search = new Search(
+  seed,
+  measure,
+  (candidate) => judging.judge(candidate, { blocks: true, limitMs: 3_000 }),
+  (judged) => say(`found ${describeJudged(judged)}`),
 )
 const until = Date.now() + minutes * 60_000
 const isOver = () => Date.now() > until
-let told = Date.now()
-const progress = () => {
-  if (Date.now() - told > 60_000) {
-    told = Date.now()
-    say(`${search.count} candidates; the worst: ${search.worst().slice(0, 1).map(describeJudged).join('')}`)
-  }
-  return isOver()
-}
-await search.run(progress)
+await search.run(isOver)
 say(`judged ${search.count} candidates with seed ${seed}`)
 await judging.end()
 

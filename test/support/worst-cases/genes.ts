@@ -400,7 +400,9 @@ export function matcherPlan(object: Resource, random: Random): Plan {
   return { ...plan, body: lists.reduce((body, { gene }) => replaced(body, gene, change), plan.body) }
 }
 
-const IGNORES = 'toolhive.stacklok.dev/vmcp-admission-ignore'
+/** The annotation that ignores rules, and a line of it. */
+export const IGNORES = 'toolhive.stacklok.dev/vmcp-admission-ignore'
+export const IGNORE_LINE = 'unknown-field: because of this and that'
 
 /** A plan near to this one; `others` are plans from which parts may come. */
 export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]): Plan {
@@ -424,14 +426,13 @@ export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]):
       return { ...plan, others: [...plan.others, ...other.others.slice(0, 3), beside].slice(-6) }
     }
     case 3: {
-      const line: Text = [
-        ...textOf('schema-type: because\n'),
-        { text: random.pick(UNITS), times: random.size(60_000) },
-      ]
+      const line = textOf(IGNORE_LINE)
+      const unit = { text: random.pick(UNITS), times: random.size(300_000) }
+      const text = line.toSpliced(random.below(line.length + 1), 0, unit)
       const annotations: Gene = {
         is: 'map',
         key: [{ text: IGNORES, times: 1 }],
-        value: { is: 'text', text: mutateText(line, random) },
+        value: { is: 'text', text },
         count: random.chance(0.8) ? 1 : random.size(5_000),
       }
       return { ...plan, body: withField(plan.body, 'annotations', annotations) }

@@ -167,7 +167,7 @@ function profiled(candidate: Candidate): Answer {
     spent.set(where, (spent.get(where) ?? 0) + (timeDeltas[i] ?? 0) / 1_000)
   })
   const profile = Array.from(spent, ([where, ms]) => ({ where, ms }))
-    .filter(({ where }) => !/ \((?:program|idle|root)\)$/.test(where))
+    .filter(({ where }) => !/ \((?:program|idle|root)\)$|^node:|\/test\//.test(where))
     .toSorted((a, b) => b.ms - a.ms)
     .slice(0, 5)
   return { cost, profile }

@@ -7,6 +7,8 @@ import {
   describePlan,
   fitting,
   type Gene,
+  IGNORE_LINE,
+  IGNORES,
   largestPart,
   matcherPlan,
   mutatePlan,
@@ -85,13 +87,21 @@ export class Search {
   readonly #random: Random
   readonly #measure: Measure
   readonly #judge: (candidate: Candidate) => Promise<Result>
+  readonly #onFind: (judged: Judged) => void
   readonly #donors: readonly Plan[]
   readonly #bases: readonly Plan[]
   readonly #first: (() => Plan)[]
   readonly #places = new Map<string, Place>()
   #count = 0
 
-  constructor(seed: number, measure: Measure, judge: (candidate: Candidate) => Promise<Result>) {
+  /** `onFind` is told of each place whose cost is beyond `measure.enough`, once. */
+  constructor(
+    seed: number,
+    measure: Measure,
+    judge: (candidate: Candidate) => Promise<Result>,
+    onFind: (judged: Judged) => void = () => undefined,
+  ) {
+    this.#onFind = onFind
     this.#random = new Random(seed)
     this.#measure = measure
     this.#judge = judge
@@ -158,6 +168,8 @@ export class Search {
     const place = placeOf(plan, result)
     const judged: Judged = { plan, result, bytes, number: this.#count, place, score }
     const known = this.#places.get(place)
+    const { enough } = this.#measure
+    if (score >= enough && (known === undefined || known.worst.score < enough)) this.#onFind(judged)
     if (known === undefined) this.#places.set(place, { worst: judged, densest: judged })
     else {
       if (score > known.worst.score) known.worst = judged
@@ -173,9 +185,15 @@ function placeOf(plan: Plan, result: Result): string {
   return `${operation} ${plan.object.kind} ${largestPart(plan)} ${hottest}`
 }
 
-/** The examples of every rule, at every place where it applies. */
+/** The examples of every rule, at every place where it applies, and an object that ignores a rule. */
 function examplePlans(): Plan[] {
-  return rulePlaces().flatMap((place) =>
+  const { object } = roleMappings('claims.a == "b"')
+  const metadata = {
+    ...(object.metadata as object),
+    annotations: { [IGNORES]: IGNORE_LINE },
+    labels: { a: 'b' },
+  }
+  const ofRules = rulePlaces().flatMap((place) =>
     examplesAt(place).map(({ resource, old, others }) =>
       planOf(resource as Resource, {
         old: old as Resource | undefined,
@@ -183,6 +201,7 @@ function examplePlans(): Plan[] {
       }),
     ),
   )
+  return [planOf({ ...object, metadata }), ...ofRules]
 }
 
 /** Objects of each schema, some parts of which are wrong. */
