@@ -303,6 +303,9 @@ export function replaced(gene: Gene, target: Gene, change: (part: Gene) => Gene)
   }
 }
 
+/** Whether a key is an annotation that is read: another one would not be. */
+const isOurs = (key: Text): boolean => renderText(key, { item: 0, round: 0 }).startsWith('toolhive.')
+
 /** Every text of a gene stuffed with a unit, all together up to the length. */
 export function withStuffedTexts(gene: Gene, unit: string, length: number): Gene {
   const texts = [...partsOf(gene)].filter(({ gene: { is } }) => is === 'text').length
@@ -316,7 +319,11 @@ export function withStuffedTexts(gene: Gene, unit: string, length: number): Gene
       case 'list':
         return { ...part, items: part.items.map(change) }
       case 'map':
-        return { ...part, value: change(part.value), key: stuffed(part.key, unit, 50) }
+        return {
+          ...part,
+          value: change(part.value),
+          key: isOurs(part.key) ? part.key : stuffed(part.key, unit, 50),
+        }
       default:
         return part
     }

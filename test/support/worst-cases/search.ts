@@ -148,7 +148,7 @@ export class Search {
     const { enough } = this.#measure
     const matchers = this.#random.chance(0.5)
     const open = [...this.#places.values()].filter(
-      ({ worst: { score, place } }) => score < enough && /[mM]atcher /.test(place) === matchers,
+      ({ worst: { score, place } }) => score < enough && /(?:matcher|Matcher) /.test(place) === matchers,
     )
     if (open.length === 0) return this.#random.pick(this.#bases)
     const best = open.toSorted((a, b) => byScore(a.worst, b.worst))
