@@ -94,7 +94,7 @@ const MACROS: readonly Form[] = VARIABLES.flatMap((binds) => [
   { sort: 'bool', text: `□.all(${binds}, □)`, holes: ['map', 'bool'], binds },
 ])
 
-export const FORMS: readonly Form[] = [
+const FORMS: readonly Form[] = [
   ...overloads.filter(({ name, mixedNumbers }) => !name.startsWith('@not') && !mixedNumbers).flatMap(formsOf),
   ...MACROS,
   ...[`claims.c${ROUND}`, 'claims.c', 'claims.a.b', `claims.a.b${ROUND}`].map((text): Form => ({
@@ -137,7 +137,7 @@ const LEAVES: Readonly<Partial<Record<Sort, readonly string[]>>> = {
 }
 
 /** What patterns are made of: each repetition, class, group and anchor of RE2. */
-export const PATTERN_UNITS: readonly string[] = [
+const PATTERN_UNITS: readonly string[] = [
   ...[
     'a',
     '.',

@@ -54,7 +54,7 @@ interface Other {
 const MATCHERS: Readonly<Record<string, number>> = { matcher: 10_000, actorMatcher: 4_096 }
 
 /** The plan of a value. */
-export function geneOf(value: unknown, node: SchemaNode | undefined): Gene {
+function geneOf(value: unknown, node: SchemaNode | undefined): Gene {
   if (node?.enum !== undefined) return { is: 'value', value }
   if (typeof value === 'string') return { is: 'text', text: textOf(value) }
   if (Array.isArray(value) && value.length > 0)
@@ -175,7 +175,7 @@ function resourceOf(resource: Resource, body: Gene, at: Rendering, number?: numb
 const isGene = (old: Gene | Change): old is Gene => 'is' in old
 
 /** The candidate of a plan. */
-export function render({ object, body, old, others }: Plan): Candidate {
+function render({ object, body, old, others }: Plan): Candidate {
   const at: Rendering = { item: 0, round: 0, name: '' }
   const before =
     old === undefined

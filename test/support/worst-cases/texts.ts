@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Longest text that is made, in UTF-16 code units. */
-export const LONGEST = 1_400_000
+const LONGEST = 1_400_000
 
 /** Whether a text says where it stands, so that it is another one in each place. */
 export const isNumbered = (text: string): boolean => text.includes(ITEM) || text.includes(ROUND)
