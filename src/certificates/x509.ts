@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import { webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
+import { certificateBlocks } from './pem.ts'
 
 /** How far back certificates begin, so that a clock that is slow takes them for valid. */
 export const BACKDATE = 60 * 60 * 1_000
@@ -88,11 +89,9 @@ export async function signLeaf(
   return { certificate: pemOf(leaf), key: await keyPem(keys.privateKey) }
 }
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
-
 /** The certificates in a PEM text; other text between them is skipped. Throws an Error when one cannot be read. */
 export function certificatesIn(pem: string): X509Certificate[] {
-  return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
+  return certificateBlocks(pem).map((block) => new X509Certificate(block))
 }
 
 /** The CAs of a caBundle (PEM), in its order. Throws an Error when a certificate cannot be read. */

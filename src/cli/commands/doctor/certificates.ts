@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { certificateBlocks } from '../../../certificates/pem.ts'
 import { Findings, part, type Place, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
@@ -18,8 +19,6 @@ interface Bundle {
   readonly entry: string
   readonly certificates: readonly X509Certificate[]
 }
-
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
 /** Compares the CAs that the API server trusts with the CA that the servers sign with. */
 export async function checkCertificates(
@@ -176,7 +175,7 @@ function checkExpiry(
 /** The certificates in a PEM text; undefined when one cannot be read. */
 function certificatesIn(pem: string): X509Certificate[] | undefined {
   try {
-    return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
+    return certificateBlocks(pem).map((block) => new X509Certificate(block))
   } catch {
     return undefined
   }
@@ -198,7 +197,7 @@ const describe = (of: string, { fingerprint256, validTo }: X509Certificate): Fou
 function distinct(certificates: readonly FoundCertificate[]): FoundCertificate[] {
   const seen = new Map<string, FoundCertificate>()
   for (const each of certificates) {
-    const of = each.of.replace(/, .*$/, '')
+    const of = each.of.split(', ', 1)[0] ?? ''
     seen.set(`${of} ${each.fingerprint}`, { ...each, of })
   }
   return [...seen.values()]
