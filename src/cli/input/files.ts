@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../rule/text-end.ts'
+import { RE2JS } from '@bufbuild/re2'
 import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { posix, sep } from 'node:path'
@@ -40,12 +42,13 @@ export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 export function excluding(patterns: readonly string[]): Excluded {
   const texts = patterns.map(patternText)
   if (texts.length === 0) return () => false
-  const matched = new RegExp(`^(?:${texts.join('|')})(?:/|$)`)
+  // RE2: paths may be those of a stranger.
+  const matched = RE2JS.compile(`^(?:${texts.join('|')})(?:/|$)`)
   return (path) => matched.test(posix.normalize(withSlashes(path)))
 }
 
 function patternText(pattern: string): string {
-  const named = pattern.replace(/\/+$/, '')
+  const named = withoutEnd(pattern, '/')
   const text = posix
     .normalize(named)
     .replaceAll(/\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g, (part) => GLOBS[part] ?? `\\${part}`)

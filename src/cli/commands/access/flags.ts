@@ -1,3 +1,4 @@
+import { fitsGlob } from '../../../rule/glob.ts'
 import { choice, type Flag, text, type Values } from '../../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../../configuration/judging.ts'
 import { readRelease } from '../../../access/role/releases.ts'
@@ -44,15 +45,5 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether a name fits one of the patterns. */
 export function fits(patterns: readonly string[]): (name: string) => boolean {
-  const expressions = patterns.map(pattern)
-  return (name) => expressions.some((each) => each.test(name))
+  return (name) => patterns.some((pattern) => fitsGlob(pattern, name, '?'))
 }
-
-const pattern = (written: string): RegExp =>
-  new RegExp(
-    `^${written
-      .replaceAll(/[^*?]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.')}$`,
-    'su',
-  )
