@@ -5,15 +5,18 @@ const closed = { additionalProperties: false } as const
 const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]) =>
   Type.Unsafe<T>({ type: 'string', enum: values, description })
 
+/** No name is longer than 253 characters. */
+const PATTERN = { maxLength: 500 }
+
 const ExemptionSchema = Type.Object(
   {
     id: text('Id of the rule, as in findings.'),
     object: Type.Optional(
       Type.Object(
         {
-          kind: Type.Optional(text('Kind; * stands for any characters.')),
-          namespace: Type.Optional(text('Namespace; * stands for any characters.')),
-          name: Type.Optional(text('Name; * stands for any characters.')),
+          kind: Type.Optional(text('Kind; * stands for any characters.', PATTERN)),
+          namespace: Type.Optional(text('Namespace; * stands for any characters.', PATTERN)),
+          name: Type.Optional(text('Name; * stands for any characters.', PATTERN)),
         },
         { description: 'The objects that it is for; without it all.', ...closed },
       ),
@@ -59,7 +62,7 @@ export const ConfigurationSchema = Type.Object(
         {
           default: Type.Optional(text('Namespace of documents that name none.')),
           leaveOut: list(
-            text('Name; * stands for any characters.'),
+            text('Name; * stands for any characters.', PATTERN),
             'Namespaces whose objects are not judged.',
           ),
         },
@@ -67,7 +70,10 @@ export const ConfigurationSchema = Type.Object(
       ),
     ),
     placeholders: list(
-      text('As it stands in manifests, such as @@*@@; * stands for letters, digits, ".", "_" and "-".'),
+      text(
+        'As it stands in manifests, such as @@*@@; * stands for letters, digits, ".", "_" and "-".',
+        PATTERN,
+      ),
       'Texts that a tool of yours fills in before deployment, beside ${NAME}, $NAME, {{ … }} and <NAME>.',
     ),
   },

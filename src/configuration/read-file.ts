@@ -135,6 +135,10 @@ function schemaProblems(value: unknown): SchemaProblem[] {
         return [{ at, message: `${field} must be a day such as 2026-12-31` }]
       case 'minLength':
         return [{ at, message: `${field} must not be empty` }]
+      case 'maxLength': {
+        const name = String(at.findLast((step) => typeof step === 'string'))
+        return [{ at, message: `'${name}' has at most ${error.params.limit} characters` }]
+      }
       default:
         return [{ at, message: `${field} ${error.message}` }]
     }

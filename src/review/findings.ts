@@ -7,6 +7,7 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import type { Steps } from '../rule/steps.ts'
 import { ALONE, check, type Surroundings } from './check.ts'
 import type { Finding } from './finding.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
 import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import { ANYTHING, type Contents, outside, shape } from './shape.ts'
 import { overlay } from './overlay.ts'
@@ -35,7 +36,7 @@ export function* findingsBeforeDeployment(
   kind: Kind,
   value: unknown,
   around: Surroundings = ALONE,
-  own?: RegExp,
+  own?: FindPlaceholder,
 ): Steps<{ readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] }> {
   const placeholders = isObject(value) ? placeholdersIn(kind, value, own) : []
   const found = function* (unknown: readonly (readonly Segment[])[]): Steps<readonly Finding[]> {

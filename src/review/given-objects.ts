@@ -10,6 +10,7 @@ import { isPolicyKind, policyFacts } from '../kinds/between/policy-kinds.ts'
 import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
 import { holdsPlaceholder, placeholdersIn } from './placeholder.ts'
 import { ClusterState } from './cluster-state.ts'
 import { isObject, metadataOf, type Resource } from '../rule/resource.ts'
@@ -22,7 +23,7 @@ export interface Reading {
   /** Whether placeholders are judged as they stand (`--strict`). */
   readonly strict: boolean
   /** Placeholders beside those that are known. */
-  readonly placeholders?: RegExp | undefined
+  readonly placeholders?: FindPlaceholder | undefined
 }
 
 /** The kind of a document of our API group, whatever its version; undefined for any other document. */

@@ -12,6 +12,7 @@ import { type Change, completed, defaultsFor, isInList, type WrittenDefaults } f
 import type { Finding } from './finding.ts'
 import { findingsBeforeDeployment, findingsIn, findingsOnDelete } from './findings.ts'
 import { type Confirmed, judgeBeside, NO_FINDINGS, type Verdict } from './judge.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
 import type { Placeholder } from './placeholder.ts'
 import { ignoresIn, isLeftOut, withAnnotationProblems, withoutIgnored } from './ignored.ts'
 import { type Ignore, type Settings, severityByPlace } from './settings.ts'
@@ -96,7 +97,7 @@ export interface Situation {
   /** Which of the other objects have just been read from the API server; without it the cluster state is taken for the truth. */
   readonly confirmed?: Confirmed | undefined
   /** Before deployment: placeholders beside those that are known. */
-  readonly placeholders?: RegExp | undefined
+  readonly placeholders?: FindPlaceholder | undefined
   /** Before deployment: the ignores in comments. */
   readonly ignores?: readonly Ignore[]
   /** Which defaults /mutate writes; all when absent. */

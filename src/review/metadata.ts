@@ -4,6 +4,7 @@ import type { ErrorType } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
 import { holdsPlaceholder } from './placeholder.ts'
 
 /**
@@ -12,7 +13,7 @@ import { holdsPlaceholder } from './placeholder.ts'
  */
 export function metadataFindings(
   object: unknown,
-  { strict, placeholders }: { readonly strict: boolean; readonly placeholders?: RegExp | undefined },
+  { strict, placeholders }: { readonly strict: boolean; readonly placeholders?: FindPlaceholder | undefined },
 ): readonly Finding[] {
   if (!isObject(object)) return []
   const isJudged = (text: string) => strict || !holdsPlaceholder(text, placeholders)
@@ -33,31 +34,28 @@ interface Format {
   readonly most: number
 }
 
-const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
-const SUBDOMAIN = String.raw`${LABEL}(\.${LABEL})*`
-const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
-
-const format = (source: string, most: number, what: string, ...samples: string[]): Format => ({
-  pattern: new RegExp(`^(?:${source})$`),
+/** The pattern is that of the API server between `^(?:` and `)$`. */
+const format = (pattern: RegExp, most: number, what: string, ...samples: string[]): Format => ({
+  pattern,
   most,
-  detail: `${what} (e.g. ${samples.map((each) => `'${each}'`).join(',  or ')}, regex used for validation is '${source}')`,
+  detail: `${what} (e.g. ${samples.map((each) => `'${each}'`).join(',  or ')}, regex used for validation is '${pattern.source.slice(4, -2)}')`,
 })
 
 const NAME = format(
-  SUBDOMAIN,
+  /^(?:[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/,
   253,
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
   'example.com',
 )
 const NAMESPACE = format(
-  LABEL,
+  /^(?:[a-z0-9]([-a-z0-9]*[a-z0-9])?)$/,
   63,
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
   'my-name',
   '123-abc',
 )
 const KEY_NAME = format(
-  QUALIFIED,
+  /^(?:([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/,
   63,
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
   'MyName',
@@ -65,7 +63,7 @@ const KEY_NAME = format(
   '123-abc',
 )
 const LABEL_VALUE = format(
-  `(${QUALIFIED})?`,
+  /^(?:(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?)$/,
   63,
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
   'MyValue',

@@ -3,6 +3,7 @@ import type { Kind } from '../kinds/kind.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { type Finding, MOST_FINDINGS } from './finding.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode, segmentsOf } from './pointer.ts'
 
 /** A string with a placeholder that a deployment tool should have replaced (decision 28, specification 5.3). */
@@ -27,29 +28,20 @@ const SIGNS = ['$', '<', '{{', '\\u00']
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
 /** Whether a text holds a placeholder, in a field that the specification names; `own` are those of the settings. */
-export const holdsPlaceholder = (text: string, own?: RegExp): boolean =>
-  PLACEHOLDER.test(text) || own?.test(text) === true
-
-/** The pattern of placeholders in the settings, in which `*` stands for a name; undefined without any. */
-export function placeholderPattern(placeholders: readonly string[]): RegExp | undefined {
-  const quoted = placeholders.map((text) =>
-    text.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&').replaceAll('*', '[\\w.-]+'),
-  )
-  return quoted.length === 0 ? undefined : new RegExp(quoted.join('|'))
-}
+export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =>
+  PLACEHOLDER.test(text) || own?.(text) !== undefined
 
 /**
  * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. When a
  * key of a map holds one the map comes first, because its members are unknown, and then the placeholders within.
  */
-export function placeholdersIn(kind: Kind, { spec }: Resource, own?: RegExp): Placeholder[] {
+export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceholder): Placeholder[] {
   const found: Placeholder[] = []
   const keys: (string | number)[] = ['spec']
   const search = (value: unknown, node: SchemaNode | undefined): void => {
     if (found.length === MOST_FINDINGS) return
     if (typeof value === 'string') {
-      const text =
-        own?.exec(value)?.[0] ?? placeholder(value, node === undefined ? IN_OPEN_FIELD : PLACEHOLDER, keys)
+      const text = own?.(value) ?? placeholder(value, node === undefined ? IN_OPEN_FIELD : PLACEHOLDER, keys)
       if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
@@ -60,7 +52,7 @@ export function placeholdersIn(kind: Kind, { spec }: Resource, own?: RegExp): Pl
       const text =
         templates[0] === undefined
           ? undefined
-          : (own?.exec(templates[0])?.[0] ?? placeholder(templates[0], PLACEHOLDER, keys))
+          : (own?.(templates[0]) ?? placeholder(templates[0], PLACEHOLDER, keys))
       if (text !== undefined) {
         const at = segmentsOf(kind.schema, keys)
         found.push({ at, text, members: templates.map((key) => [...at, { key }]) })

@@ -15,7 +15,7 @@ import { kindOf, namespaceOf } from '../../review/given-objects.ts'
 import { readOverlay, type Overlay } from '../input/overlay.ts'
 import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { dryRun } from './server-dry-run.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -56,7 +56,7 @@ export async function check(
   const namespace = flags.namespace || configuration.defaultNamespace
   const strict = flags.strict || profile === 'strict'
   const settings = chosenSettings(flags, configuration, now)
-  const placeholders = placeholderPattern(configuration.placeholders)
+  const placeholders = placeholderFinder(configuration.placeholders)
   const exemptions = new Exemptions(configuration, now)
   const group = flags['api-group']
   const release = await readRelease(flags, group)

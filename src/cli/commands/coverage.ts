@@ -2,7 +2,7 @@ import { choice, type Flag, readFlags, text, toggle, UsageError } from '../../co
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { coverageOf } from '../../mistakes/run.ts'
 import { countsOf } from '../../mistakes/summary.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
@@ -70,7 +70,7 @@ export async function coverage(
     namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: configuration.profile === 'strict' || flags.profile === 'strict',
     settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
     release: flags.release === 'none' ? undefined : installed,
     installed,
   }

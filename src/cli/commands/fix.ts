@@ -6,7 +6,7 @@ import { unifiedDiff } from '../fix/diff.ts'
 import { type Change, fixAll } from '../fix/fix-all.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS } from '../input/reading.ts'
@@ -44,7 +44,7 @@ export async function fix(
     namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: false,
     settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
     release,
   }
   const read = await readDocuments(positionals, { filled: new Map(), excluded: excluding(flags.exclude) })

@@ -6,7 +6,7 @@ import {
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -47,7 +47,7 @@ export async function judgingWith(
     namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: flags.strict || chosenProfile(flags, configuration) === 'strict',
     settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
     release,
   })
   const configured = async (folders: readonly string[]) =>

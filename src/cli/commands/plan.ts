@@ -15,7 +15,7 @@ import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { type FindPlaceholder, placeholderFinder } from '../../review/own-placeholders.ts'
 import { type Reading, stateOf } from '../../review/given-objects.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
@@ -49,7 +49,7 @@ export async function plan(args: readonly string[], environment: Environment): P
   const flags = {
     ...values,
     namespace: values.namespace || configuration.defaultNamespace,
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
   }
   const { text, unread } = flags.cluster
     ? await planCluster(positionals, flags, environment)
@@ -59,7 +59,7 @@ export async function plan(args: readonly string[], environment: Environment): P
   return unread.length > 0 ? EXIT.unread : EXIT.clean
 }
 
-type Flags = Values<typeof PLAN_FLAGS> & { readonly placeholders: RegExp | undefined }
+type Flags = Values<typeof PLAN_FLAGS> & { readonly placeholders: FindPlaceholder | undefined }
 
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 

@@ -10,7 +10,7 @@ import type { LeftOut, Probed, Target } from '../../probe/index.ts'
 import type { Reading } from '../../review/given-objects.ts'
 import { isLeftOut, withoutIgnored } from '../../review/ignored.ts'
 import { judge } from '../../review/judge.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import type { Settings } from '../../review/settings.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -65,7 +65,7 @@ export async function probe(args: readonly string[], environment: Environment): 
     group: flags['api-group'],
     namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: false,
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
   }
   const read = flags.cluster
     ? await readFromCluster(flags, reading, environment)

@@ -3,7 +3,7 @@ import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configu
 import { deepEqual } from '../../review/deep-equal.ts'
 import type { Release } from '../../release/release.ts'
 import { kindOf, nameOf, type Reading, stateOf } from '../../review/given-objects.ts'
-import { placeholderPattern } from '../../review/placeholder.ts'
+import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { isObject, metadataOf, type Resource } from '../../rule/resource.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
@@ -65,7 +65,7 @@ export async function steps(args: readonly string[], environment: Environment): 
     group: flags['api-group'],
     namespace: flags.namespace || configuration.defaultNamespace,
     strict: false,
-    placeholders: placeholderPattern(configuration.placeholders),
+    placeholders: placeholderFinder(configuration.placeholders),
   }
   const named = await readRelease(flags, flags['api-group'])
   const states = flags.cluster

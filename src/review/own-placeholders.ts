@@ -1,0 +1,60 @@
+/** The first placeholder of the settings in a text. */
+export type FindPlaceholder = (text: string) => string | undefined
+
+/**
+ * What finds the placeholders of the settings, in which `*` stands for a name; undefined without any. Takes time linear in
+ * the length of the text, whatever they are.
+ */
+export function placeholderFinder(placeholders: readonly string[]): FindPlaceholder | undefined {
+  const patterns = placeholders.map((placeholder) => placeholder.split('*'))
+  if (patterns.length === 0) return undefined
+  return (text) => {
+    let first: Found | undefined
+    for (const literals of patterns) {
+      const found = literals.every((literal) => text.includes(literal)) ? firstIn(text, literals) : undefined
+      if (found !== undefined && (first === undefined || found.start < first.start)) first = found
+    }
+    return first && text.slice(first.start, first.end)
+  }
+}
+
+interface Found {
+  readonly start: number
+  readonly end: number
+}
+
+/** Where the literals first stand one after another with a name between each two; of several ends the last. */
+function firstIn(text: string, literals: readonly string[]): Found | undefined {
+  const names = endsOfNames(text)
+  // What matches from a literal on, in the order of its starts; from the last literal to the first.
+  let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
+  for (const literal of literals.toReversed()) {
+    const starts: number[] = []
+    const ends: number[] = []
+    let next = -1
+    for (let start = text.indexOf(literal); start >= 0 && start <= text.length;) {
+      const end = start + literal.length
+      const most = names[end] ?? end
+      while ((behind?.starts[next + 1] ?? Infinity) <= most) next += 1
+      if (behind === undefined || (behind.starts[next] ?? 0) > end) {
+        starts.push(start)
+        ends.push(behind?.ends[next] ?? end)
+      }
+      start = start === text.length ? -1 : text.indexOf(literal, start + 1)
+    }
+    if (starts.length === 0) return undefined
+    behind = { starts, ends }
+  }
+  const [start = 0] = behind?.starts ?? []
+  const [end = 0] = behind?.ends ?? []
+  return { start, end }
+}
+
+/** For each place of a text, where the name that goes through it ends; the place itself where none does. */
+function endsOfNames(text: string): Uint32Array {
+  const ends = new Uint32Array(text.length + 1)
+  ends[text.length] = text.length
+  for (let at = text.length - 1; at >= 0; at--)
+    ends[at] = /[\w.-]/.test(text.charAt(at)) ? (ends[at + 1] ?? at) : at
+  return ends
+}
