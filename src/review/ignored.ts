@@ -1,3 +1,4 @@
+import { fitsGlob } from '../rule/glob.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { nearest } from '../rule/nearest.ts'
 import { allRules } from '../kinds/places.ts'
@@ -55,15 +56,10 @@ export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
 
 /** Whether a text is the pattern, in which `*` stands for any characters. */
 const matches = (pattern: string | undefined, text: string): boolean =>
-  pattern === undefined || pattern === text || (pattern.includes('*') && globOf(pattern).test(text))
+  pattern === undefined || pattern === text || (text.length <= LONGEST_NAME && fitsGlob(pattern, text))
 
-const globOf = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .split('*')
-      .map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&'))
-      .join('.*')}$`,
-  )
+/** Longest text that is compared with a pattern. Names and namespaces have at most 253 characters. */
+const LONGEST_NAME = 1_000
 
 /**
  * Takes the ignored findings out of a verdict. The configuration decides first; an ignore of the manifest has an effect on
@@ -124,12 +120,20 @@ export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; 
   const problems: string[] = []
   if (typeof text !== 'string') return { ignores, problems }
   for (const line of text.split('\n', MOST_LINES).filter((each) => each.trim() !== '')) {
-    const [, id = '', reason = ''] = /^\s*([\w-]{0,80})\s*:?\s*(.*?)\s*$/.exec(line) ?? []
+    const { id, reason } = ignoreOf(line.trim())
     const problem = problemWithIgnore(id, reason, 'ID: reason')
     if (problem === undefined) ignores.push({ id, reason, written: 'annotation' })
     else problems.push(problem)
   }
   return { ignores, problems }
+}
+
+/** The parts of `ID: reason`. A line with another line break in it names no id. */
+export function ignoreOf(line: string): { readonly id: string; readonly reason: string } {
+  const [id = ''] = /^[\w-]{0,80}/.exec(line) ?? []
+  const rest = line.slice(id.length).trimStart()
+  const reason = (rest.startsWith(':') ? rest.slice(1) : rest).trimStart()
+  return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
 }
 
 /** Most lines of the annotation that are read. */
