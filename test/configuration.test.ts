@@ -269,6 +269,25 @@ t.test('findings that are exempt or ignored', async (t) => {
       ],
     ],
     [
+      'a comment with too many ids',
+      { 'a.yaml': above('name: tools', `# vmcp-admission: ignore[${','.repeat(900_000)}] x`) },
+      '.',
+      [
+        ...Array.from(
+          { length: 100 },
+          () => 'a.yaml:9:5: note: it names no id: write # vmcp-admission: ignore[ID] reason',
+        ),
+        'a.yaml:9:5: note: it names 899901 more ids than the 100 that are read: write a comment for each field',
+        `a.yaml:10:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'a glob that backtracks',
+      { 'a.yaml': ENTRY, [C]: 'namespaces: {leaveOut: ["*a*a*a*a*a*a*a*ab"]}' },
+      `--namespace ${'a'.repeat(60)} .`,
+      [`a.yaml:9:11: ${WARNING}`],
+    ],
+    [
       'a comment without an id',
       { 'a.yaml': above('name: tools', '# vmcp-admission: ignore this') },
       '.',
@@ -425,6 +444,7 @@ t.test('a wrong file', async (t) => {
     ['profile: lax', "1:10: 'profile' is one of standard, strict"],
     ['allowIgnores: warning', "1:15: 'allowIgnores' is one of none, warnings, all; did you mean 'warnings'"],
     ['severities: a', "1:13: 'severities' must be a list"],
+    [`placeholders: ['@${'*'.repeat(500)}']`, "1:16: 'placeholders' has at most 500 characters"],
     [
       'severities:\n  - unknown-fields=off',
       "2:5: 'unknown-fields' is not the id of a rule; docs/rules.md lists them; did you mean 'unknown-field'",

@@ -11,7 +11,7 @@ import { type Cluster, nameKey } from '../../rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
-import type { IgnoreComment } from '../input/ignore-comments.ts'
+import { type IgnoreComment, MOST_IDS } from '../input/ignore-comments.ts'
 import type { ReadDocument } from '../input/load.ts'
 import type { Exemptions } from './exemptions.ts'
 import type { Progress } from '../output/progress.ts'
@@ -163,8 +163,11 @@ interface Comment {
 /** A comment above a key or an item is for what is in it, and one at the top of a document for the whole. */
 export const commentsOf = (document: ReadDocument): readonly Comment[] =>
   (document.ignores ?? []).map((comment): Comment => {
-    const { id, reason, target } = comment
-    const problem = problemWithIgnore(id, reason, '# vmcp-admission: ignore[ID] reason')
+    const { id, reason, target, left = 0 } = comment
+    const problem =
+      left > 0
+        ? `it names ${left} more ids than the ${MOST_IDS} that are read: write a comment for each field`
+        : problemWithIgnore(id, reason, '# vmcp-admission: ignore[ID] reason')
     if (problem !== undefined) return { comment, problem }
     const isThere = (at: readonly Segment[]) => document.locate(at.map(jsonKey), 'key').line === target
     const covers = (at: readonly Segment[]) =>
@@ -184,11 +187,12 @@ function noteComments(
   report: Report,
 ): void {
   const used = new Set<unknown>(given.ignored.map(({ by }) => by))
+  const refused = new Set(given.refused)
   for (const { comment, ignore, problem } of given.comments) {
     const why =
       ignore === undefined
         ? problem
-        : given.refused.includes(ignore)
+        : refused.has(ignore)
           ? refusal(ignore, given.settings)
           : used.has(ignore) || !isAlwaysFound(ignore.id, 'files')
             ? undefined

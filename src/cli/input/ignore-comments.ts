@@ -7,6 +7,8 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that it is for: its own behind a value, else the next one that is not a comment. */
   readonly target: number
+  /** Stands for so many more ids of the comment, which are not read. */
+  readonly left?: number
 }
 
 const SIGN = '# vmcp-admission: ignore['
@@ -17,7 +19,12 @@ export const REASON_TO_WRITE = '<why>'
 /** The text of a comment that ignores an id, for editors to write above a line. */
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
-const COMMENT = /^(.*?)#\s*vmcp-admission:\s*ignore\b\s*(?:\[([^\]]*)\])?\s*(.*)$/
+const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
+/** A line break that is none in the files of Kubernetes: a comment does not go across it. */
+const OTHER_BREAK = /[\r\u2028\u2029]/
+
+/** Most ids that one comment names. */
+export const MOST_IDS = 100
 
 /** The comments of a YAML text. A comment before a file's first `---` is for the document behind it. */
 export function ignoreComments(text: string): IgnoreComment[] {
@@ -25,18 +32,36 @@ export function ignoreComments(text: string): IgnoreComment[] {
   const lines = text.split('\n')
   const isEmpty = (line: string) => /^\s*(#.*)?$/.test(line)
   const first = lines.findIndex((line) => !isEmpty(line) && !/^(---|%)/.test(line))
-  return lines.flatMap((content, i) => {
-    const [, before, ids = '', reason = ''] = COMMENT.exec(content) ?? []
-    if (before === undefined) return []
-    const isSkipped = (line: string, at: number) => at <= i || at < first || isEmpty(line)
-    const next = lines.findIndex((line, at) => !isSkipped(line, at))
-    const target = before.trim() === '' ? next : i
-    const place = {
-      line: i + 1,
-      column: before.length + 1,
-      target: target + 1,
-      reason: reason.trim().replace(REASON_TO_WRITE, ''),
+  const comments: IgnoreComment[] = []
+  // The next line with content, or -1; from the last line to the first.
+  let next = -1
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const content = lines[i] ?? ''
+    const read = commentIn(content)
+    if (read !== undefined) {
+      const { before, ids, reason } = read
+      const place = { line: i + 1, column: before.length + 1, reason }
+      const target = (before.trim() === '' ? next : i) + 1
+      const named = ids.slice(0, MOST_IDS).map((id) => ({ ...place, id: id.trim(), target }))
+      const left = ids.length - named.length
+      if (left > 0) comments.push({ ...place, id: '', target, left })
+      comments.push(...named.reverse())
     }
-    return ids.split(',').map((id) => ({ ...place, id: id.trim() }))
-  })
+    if (i >= first && !isEmpty(content)) next = i
+  }
+  return comments.reverse()
+}
+
+function commentIn(
+  line: string,
+): { readonly before: string; readonly ids: readonly string[]; readonly reason: string } | undefined {
+  const found = BEGINNING.exec(line)
+  if (found === null) return undefined
+  const before = line.slice(0, found.index)
+  const rest = line.slice(found.index + found[0].length)
+  const close = rest.startsWith('[') ? rest.indexOf(']') : -1
+  const reason = rest.slice(close + 1).trimStart()
+  if (OTHER_BREAK.test(before) || OTHER_BREAK.test(reason)) return undefined
+  const ids = rest.slice(1, Math.max(close, 1)).split(',')
+  return { before, ids, reason: reason.trimEnd().replace(REASON_TO_WRITE, '') }
 }
