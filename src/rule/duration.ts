@@ -8,6 +8,7 @@ const NANOSECONDS = new Map([
   ['m', 60_000_000_000n],
   ['h', 3_600_000_000_000n],
 ])
+const NANOSECONDS_OF_COMMON = new Map(Array.from(NANOSECONDS, ([symbol, unit]) => [symbol, Number(unit)]))
 const MOST = 2n ** 63n
 const SIMPLE = /^([0-9]{1,6})(h|m|s|ms)$/
 const TERM = /([0-9]*)(?:\.([0-9]*))?([^0-9.]+)/y
@@ -24,14 +25,31 @@ export function parseDuration(text: string): bigint | undefined {
   if (unsigned === '0') return 0n
   if (unsigned === '') return undefined
   let sum = 0n
+  // Of the common terms, as long as a double holds them exactly: a text may have half a million.
+  let exact = 0
   for (let end = 0; end < unsigned.length; end = TERM.lastIndex) {
     TERM.lastIndex = end
-    const term = nanoseconds(TERM.exec(unsigned))
+    const match = TERM.exec(unsigned)
+    const common = match === null ? undefined : commonTerm(match)
+    if (common !== undefined && exact + common <= Number.MAX_SAFE_INTEGER) {
+      exact += common
+      continue
+    }
+    const term = nanoseconds(match)
     if (term === undefined) return undefined
     sum += term
     if (sum > MOST) return undefined
   }
+  sum += BigInt(exact)
+  if (sum > MOST) return undefined
   return sign > 0n && sum === MOST ? undefined : sign * sum
+}
+
+/** Undefined for a term with a fraction, of many digits, or of a unit that does not exist. */
+function commonTerm([, whole = '', fraction, symbol = '']: RegExpExecArray): number | undefined {
+  if (fraction !== undefined || whole === '' || whole.length > 15) return undefined
+  const unit = NANOSECONDS_OF_COMMON.get(symbol)
+  return unit === undefined ? undefined : Number(whole) * unit
 }
 
 function nanoseconds(term: RegExpExecArray | null): bigint | undefined {
