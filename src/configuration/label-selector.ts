@@ -9,31 +9,46 @@ interface LabelCondition {
   readonly values?: readonly string[]
 }
 
-const NAME = '[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?'
-const KEY = `(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}`
-const EXISTS = new RegExp(`^(!?)\\s*(${KEY})$`)
-const EQUALS = new RegExp(`^(${KEY})\\s*(==?|!=)\\s*((?:${NAME})?)$`)
-const ONE_OF = new RegExp(`^(${KEY})\\s+(in|notin)\\s*\\(([^()]*)\\)$`)
-const VALUE = new RegExp(`^(?:${NAME})?$`)
+const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+const EXISTS = /^(!?)\s*([^\s!]+)$/
+const EQUALS = /^([^\s=!]+)\s*(==?|!=)\s*([^\s=!]*)$/
+const ONE_OF = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/
 
 /**
  * Reads a selector as kubectl's `--selector` has it: `a=b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, separated
  * by commas. Throws an Error that says what to write instead.
  */
 export function parseLabelSelector(text: string): LabelSelector {
-  // A comma in parentheses separates values.
-  const parts = text.trim() === '' ? [] : text.split(/,(?![^()]*\))/)
-  return parts.length === 0 ? {} : { matchExpressions: parts.map((part) => conditionOf(part.trim())) }
+  return text.trim() === '' ? {} : { matchExpressions: partsOf(text).map((part) => conditionOf(part.trim())) }
+}
+
+/** The text cut at its commas; one in parentheses separates values. */
+function partsOf(text: string): string[] {
+  const parts: string[] = []
+  let end = text.length
+  let isInside = false
+  for (let at = end - 1; at >= 0; at--) {
+    const character = text.charAt(at)
+    if (character === '(' || character === ')') isInside = character === ')'
+    else if (character === ',' && !isInside) {
+      parts.push(text.slice(at + 1, end))
+      end = at
+    }
+  }
+  return [...parts, text.slice(0, end)].reverse()
 }
 
 function conditionOf(part: string): LabelCondition {
   const [, not, existing] = EXISTS.exec(part) ?? []
-  if (existing !== undefined) return { key: existing, operator: not === '!' ? 'DoesNotExist' : 'Exists' }
+  if (existing !== undefined && KEY.test(existing))
+    return { key: existing, operator: not === '!' ? 'DoesNotExist' : 'Exists' }
   const [, equal, sign, value = ''] = EQUALS.exec(part) ?? []
-  if (equal !== undefined) return { key: equal, operator: sign === '!=' ? 'NotIn' : 'In', values: [value] }
+  if (equal !== undefined && KEY.test(equal) && VALUE.test(value))
+    return { key: equal, operator: sign === '!=' ? 'NotIn' : 'In', values: [value] }
   const [, key, word, list = ''] = ONE_OF.exec(part) ?? []
   const values = list.split(',').map((each) => each.trim())
-  if (key === undefined || !values.every((each) => VALUE.test(each)))
+  if (key === undefined || !KEY.test(key) || !values.every((each) => VALUE.test(each)))
     throw new Error(
       `'${part}' is not a condition on a label, such as environment=production or kubernetes.io/metadata.name notin (team-a,team-b)`,
     )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { ROOT } from './bundling.ts'
 
-const CHECKSUM = /(uri: \S+\/(\S+)\s+sha256: ')0{64}/g
+const CHECKSUM = /(uri: \S+\/([^\s/]+)\s+sha256: ')0+/g
 
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
 

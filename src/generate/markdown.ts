@@ -40,7 +40,8 @@ export function sourceLinks(sources: readonly string[], up = ''): string {
 
 /** A text in which each decision and section that is cited is a link. */
 export const linkedSources = (text: string) =>
-  text.replaceAll(/(?<!\[)(decision \d+|section (\d+(?:\.\d+)*))/gi, (cited, _, section?: string) => {
+  text.replaceAll(/\[?(?:decision \d+|section (\d+(?:\.\d+)*))/gi, (cited, section?: string) => {
+    if (cited.startsWith('[')) return cited
     const { page, anchor } = describedSource(section ?? cited.toLowerCase())
     return `[${cited}](${page}#${anchor})`
   })

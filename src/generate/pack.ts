@@ -54,7 +54,10 @@ async function pack(artifacts: string): Promise<string> {
 
 /** The page of the package, with links from the top of it. */
 const readme = (): string =>
-  readFileSync(join(ROOT, 'docs/package.md'), 'utf8').replaceAll(/\]\((?![a-z]+:|#)(?:\.\/)?/g, '](docs/')
+  readFileSync(join(ROOT, 'docs/package.md'), 'utf8').replaceAll(
+    /\]\((\.\/|[a-z]+:|#)?/g,
+    (link, start = './') => (start === './' ? '](docs/' : link),
+  )
 
 /** The types of a module: it names no type of another module, so that they stand alone. */
 function declarationsOf(path: string): string {

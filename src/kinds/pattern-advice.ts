@@ -1,3 +1,4 @@
+import { withoutEnd } from '../rule/text-end.ts'
 import { compilePattern, PATTERNS } from './patterns.ts'
 
 /** Longest text that gets advice: longer ones are not written by hand. */
@@ -62,7 +63,7 @@ const writing = (text: string) => ({ title: `write '${text}'`, text })
 
 /** Does not repeat the URL: there may be a password in it. */
 function ofIssuer(text: string): Advice | undefined {
-  const bare = text.replace(/\/+$/, '')
+  const bare = withoutEnd(text, '/')
   const isOtherwiseRight = bare !== text && bare.startsWith('https://') && ISSUER.test(bare)
   return isOtherwiseRight
     ? { detail: 'must not end with a slash', fix: { title: 'remove the slash at its end', text: bare } }

@@ -1,5 +1,6 @@
 /** Mistakes of form: what a schema can say. */
 
+import { compilePattern, PATTERNS } from '../kinds/patterns.ts'
 import { holdsPlaceholder } from '../review/placeholder.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Class, Undecidable } from './classes.ts'
@@ -118,15 +119,16 @@ function* ofText(site: Site, value: string, linked: LinkedObjects): Generator<Mi
       ? 'outside'
       : undefined
   if (wrong !== undefined) yield setting(site, 'wrong form', wrong, why)
-  else if (isDuration(value)) yield setting(site, 'wrong form', inWrongUnit(value))
+  else if (DURATION.test(value)) yield setting(site, 'wrong form', inWrongUnit(value))
 }
 
-const isDuration = (value: string): boolean => /^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(value)
+const DURATION = compilePattern(PATTERNS.duration.ecmaScript)
 
-const inWrongUnit = (value: string): string =>
-  [value.replace(/[a-zµ]+$/, ''), value.replace(/[a-zµ]+$/, ' $&'), value.replace(/[a-zµ]+$/, 'd')][
-    hashOf(value) % 3
-  ] ?? '5'
+function inWrongUnit(value: string): string {
+  const number = value.slice(0, 1 + value.search(/\d[a-zµ]+$/))
+  const unit = value.slice(number.length)
+  return [number, `${number} ${unit}`, `${number}d`][hashOf(value) % 3] ?? '5'
+}
 
 /** A text whose form is clear, in a wrong form; undefined for other texts. */
 function wrongForm(value: string): string | undefined {

@@ -25,17 +25,34 @@ export function* matcherMistakes(site: Site, text: string): Generator<Mistake> {
     const next = text.slice(0, found.index) + to(all) + text.slice(found.index + all.length)
     return next === text ? [] : [setting(site, of, next, why)]
   }
-  const claim = /claims(?:\.|\[["'])([A-Za-z_]\w*)/.exec(text)?.[1]
+  const claim = CLAIM.exec(text)?.[1]
   if (claim !== undefined) {
-    const pattern = new RegExp(`(?<=claims(?:\\.|\\[["']))${claim}\\b`)
     const why = COMMON_CLAIMS.has(claim) ? undefined : 'outside'
-    yield* change('claim misspelt', pattern, (name) => misspeltName(name), why)
+    yield* change(
+      'claim misspelt',
+      CLAIM,
+      (read) => read.slice(0, read.length - claim.length) + misspeltName(claim),
+      why,
+    )
   }
-  yield* change('matcher misspelt', /(?<=\.)[A-Za-z]+(?=\()/, (name) => misspeltWord(name))
+  yield* change('matcher misspelt', /\.[A-Za-z]+\(/, (call) => `.${misspeltWord(call.slice(1, -1))}(`)
   yield* change('matcher misspelt', /\bclaims\b/, (name) => misspeltName(name))
   yield* change('operator changed', /==|!=|&&|\|\||\bin\b/, (sign) => OTHER[sign] ?? sign, 'choice')
-  for (const clause of [/^[^|&]+(?:&&|\|\|)\s*/, /\s*(?:&&|\|\|)[^|&]+$/])
-    if (isBalanced(clause.exec(text)?.[0] ?? '(')) yield* change('clause dropped', clause, () => '', 'choice')
+  for (const next of [withoutFirstClause(text), withoutLastClause(text)])
+    if (next !== undefined && next !== text) yield setting(site, 'clause dropped', next, 'choice')
+}
+
+/** A claim that is read, with its name. */
+const CLAIM = /claims(?:\.|\[["'])([A-Za-z_]\w*)/
+
+function withoutFirstClause(text: string): string | undefined {
+  const [clause] = /^[^|&]+(?:&&|\|\|)\s*/.exec(text) ?? []
+  return clause !== undefined && isBalanced(clause) ? text.slice(clause.length) : undefined
+}
+
+function withoutLastClause(text: string): string | undefined {
+  const found = /(?:&&|\|\|)[^|&]+$/.exec(text)
+  return found !== null && isBalanced(found[0]) ? text.slice(0, found.index).trimEnd() : undefined
 }
 
 const OTHER: Readonly<Record<string, string>> = { '==': '!=', '!=': '==', '&&': '||', '||': '&&', in: '==' }

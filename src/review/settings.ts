@@ -1,3 +1,4 @@
+import { stepsIn } from '../rule/path.ts'
 import { KINDS } from '../kinds/index.ts'
 import { pathText, pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
 import type { Severity } from '../rule/rule.ts'
@@ -144,7 +145,7 @@ export function problemWithPath(path: string): string | undefined {
 
 /** Whether the kind that knows most of the path has a field there, or leaves open which fields it has. */
 function isPathOfAKind(path: string): boolean {
-  const steps = path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
+  const steps = stepsIn(path)
   const reached = KINDS.map(({ schema }) => follow(schema as SchemaNode, steps))
   const furthest = Math.max(...reached.map(({ depth }) => depth))
   return furthest === steps.length || reached.some(({ depth, isOpen }) => depth === furthest && isOpen)

@@ -26,10 +26,11 @@ const THIS_MACHINE = networks('0.0.0.0/8', '127.0.0.0/8', '::/128', '::1/128')
 export const isThisMachine = (address: string): boolean => isIn(THIS_MACHINE, address)
 
 /** A name of a Service: one label, or one that ends in the domain of Services. */
-const SERVICE = /^(?!localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.local)?$|\.cluster\.local$/i
+const SERVICE = /^[0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.local)?$|\.cluster\.local$/i
 
 /** Whether the host of a URL is known to be at a private address: by its address, or by the name of a Service. */
-export const isInsideCluster = (host: string): boolean => SERVICE.test(host) || isPrivateAddress(host)
+export const isInsideCluster = (host: string): boolean =>
+  (SERVICE.test(host) && !/^localhost$/i.test(host)) || isPrivateAddress(host)
 
 /**
  * The ends of names that are surely of the internet: those of countries, and the most common others. Names of Services end in

@@ -73,6 +73,27 @@ export function pathTextWithoutIndexes(segments: readonly Segment[]): string {
   return pathText(segments.filter((segment) => typeof segment !== 'number'))
 }
 
+/** The names and the brackets of a path that somebody wrote, in their order; a bracket that nothing closes is left out. */
+export function stepsIn(path: string): string[] {
+  const closed = path.slice(0, path.lastIndexOf(']') + 1)
+  const steps: string[] = []
+  for (let at = 0; at < path.length;) {
+    const end =
+      path[at] === '[' && at < closed.length ? closed.indexOf(']', at) + 1 : endOf(NAME, path, at)
+    if (end > at) steps.push(path.slice(at, end))
+    at = Math.max(end, at + 1)
+  }
+  return steps
+}
+
+const NAME = /[^.[\]]*/y
+
+function endOf(sticky: RegExp, text: string, from: number): number {
+  sticky.lastIndex = from
+  sticky.test(text)
+  return sticky.lastIndex
+}
+
 /** The property name, index or map key as it stands in JSON. */
 export function jsonKey(segment: Segment): string | number {
   return typeof segment === 'object' ? segment.key : segment

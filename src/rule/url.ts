@@ -20,7 +20,7 @@ export function parseUrl(text: string): Url | undefined {
   const [reference, fragment] = cut(text, '#')
   if (CONTROL.test(reference) || BAD_ESCAPE.test(fragment)) return undefined
   const [hierarchy] = cut(reference, '?')
-  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(hierarchy)?.[0].toLowerCase() ?? ''
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(hierarchy)?.[1]?.toLowerCase() ?? ''
   const rest = scheme === '' ? hierarchy : hierarchy.slice(scheme.length + 1)
   if (!rest.startsWith('/')) {
     if (scheme !== '') return { scheme, ...NO_AUTHORITY }

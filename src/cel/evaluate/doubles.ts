@@ -2,7 +2,7 @@
 
 import { goFloat } from '../../rule/go-number.ts'
 
-const HEXADECIMAL = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i
+const HEXADECIMAL = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/i
 
 /** As Go's `strconv.ParseFloat`; undefined where that is an error: no number, or one that is too large. */
 export function parseDouble(text: string): number | undefined {
@@ -14,7 +14,7 @@ export function parseDouble(text: string): number | undefined {
 
 function parseDecimal(text: string): number | undefined {
   const digits = text.replace(/(?<=\d)_(?=\d)/g, '')
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
+  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
 /** `0x1.8p3`: an exponent is required, and an underscore may stand behind the prefix too. */

@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../rule/text-end.ts'
 import { parseDuration } from '../../rule/duration.ts'
 import { plainDouble } from './doubles.ts'
 import { Failure, Instant, type Result, Span } from './values.ts'
@@ -71,7 +72,7 @@ export function printInstant(value: Instant): string {
   const { nanoseconds, offset } = value
   const seconds = secondsOf(value)
   const local = new Date(Number(seconds) * 1000 + offset * MINUTE)
-  const [, monthToSecond = ''] = /^[+-]?\d+(.*)\./.exec(local.toISOString()) ?? []
+  const [, monthToSecond = ''] = /^[+-]?\d+([^.\d][^.]*)\./.exec(local.toISOString()) ?? []
   const year = String(local.getUTCFullYear()).padStart(4, '0')
   return `${year}${monthToSecond}${fraction(nanoseconds - seconds * SECOND)}${printOffset(offset)}`
 }
@@ -89,7 +90,7 @@ export function printSpan({ nanoseconds }: Span): string {
 }
 
 function fraction(nanoseconds: bigint): string {
-  const digits = String(nanoseconds).padStart(9, '0').replace(/0+$/, '')
+  const digits = withoutEnd(String(nanoseconds).padStart(9, '0'), '0')
   return digits === '' ? '' : `.${digits}`
 }
 

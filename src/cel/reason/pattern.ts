@@ -219,11 +219,11 @@ class PatternReader {
     if (this.#skip('+')) return { least: 1, most: Infinity }
     if (this.#skip('?')) return { least: 0, most: 1 }
     const rest = this.#characters.slice(this.#at, this.#at + 12).join('')
-    const [whole, least, comma, most] = /^\{(\d+)(,?)(\d*)\}/.exec(rest) ?? []
+    const [whole, least, comma, most] = /^\{(\d+)(?:(,)(\d*))?\}/.exec(rest) ?? []
     if (whole === undefined) return undefined
     this.#at += whole.length
     const from = Number(least)
-    return { least: from, most: comma === '' ? from : most === '' ? Infinity : Number(most) }
+    return { least: from, most: comma === undefined ? from : most === '' ? Infinity : Number(most) }
   }
 
   #part(): Tree | undefined {

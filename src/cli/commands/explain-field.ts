@@ -67,7 +67,7 @@ const sameField = ({ field: { name, node, required } }: Found): string =>
   JSON.stringify([name, node, required])
 
 /** A path without list indexes and keys of maps, in lower case. */
-const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]|\.<[^>]*>/g, '').toLowerCase()
+const plain = (path: string): string => path.replaceAll(/\[[^[\]]*\]|\.<[^<>]*>/g, '').toLowerCase()
 
 export const placeText = ({ kind, field }: Found): string => `${field.path} of ${kind.kind}`
 

@@ -4,7 +4,7 @@ import { ALL_IDS } from '../../review/engine-ids.ts'
 import type { Finding } from '../../review/finding.ts'
 import { judge } from '../../review/judge.ts'
 import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
-import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
+import { jsonKey, pathText, type Segment, stepsIn, valueAt } from '../../rule/path.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
 import type { Documents } from '../input/texts.ts'
 import { kindOf, namespaceOf } from '../../review/given-objects.ts'
@@ -99,7 +99,8 @@ function addAnswer(
 const NOT_JUDGED = new Set([404, 409])
 
 const isForbiddenToUs = (answer: Answer): boolean =>
-  answer.status === 403 && /forbidden: User ".*" cannot (create|update) /.test(messageOf(answer))
+  answer.status === 403 &&
+  /forbidden: User "(?:[^"\\]|\\.)*" cannot (?:create|update) /.test(messageOf(answer))
 
 const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
@@ -157,7 +158,11 @@ const finding = (severity: Finding['severity'], at: readonly Segment[], detail: 
 function placeIn(value: unknown, path: string): Segment[] {
   const at: Segment[] = []
   if (path === '<nil>') return at
-  for (const [, name, inside = ''] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g))
-    at.push(name ?? (Array.isArray(valueAt(value, at)) ? Number(inside) : { key: inside }))
+  for (const step of stepsIn(path)) {
+    const inside = step.slice(1, -1)
+    at.push(
+      !step.startsWith('[') ? step : Array.isArray(valueAt(value, at)) ? Number(inside) : { key: inside },
+    )
+  }
   return at
 }

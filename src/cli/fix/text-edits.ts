@@ -3,6 +3,7 @@
  * text counts only where it changes this one value of this one document. So comments and layout stay, and what an alias
  * or a merge shares is never changed.
  */
+import { withoutEnd } from '../../rule/text-end.ts'
 import type { Edit } from '../../rule/field-error.ts'
 import { jsonKey } from '../../rule/path.ts'
 import { deepEqual } from '../../review/deep-equal.ts'
@@ -53,15 +54,32 @@ function candidates(text: string, edit: PlacedEdit): string[] {
 
 /** A quoted text, or a plain one as far as it goes. */
 const QUOTED = /^(?:"(?:\\.|[^"\\\n])*"|'(?:''|[^'\n])*')/
-const KEYS = [QUOTED, /^[^\s:#,{}[\]"'&*!|>]+/]
-const VALUES = [
-  QUOTED,
-  /^[^\s"'&*!|>{[].*?(?=[ \t]+#|[ \t]*\r?(?:\n|$))/,
-  /^[^\s"'&*!|>{[,][^,\]}\r\n]*?(?=[ \t]*[,\]}])/,
-]
+/** What begins a text, where it is of a form. */
+type Form = (rest: string) => string | undefined
 
-const lengthsAt = (rest: string, patterns: readonly RegExp[]): number[] =>
-  patterns.flatMap((pattern) => pattern.exec(rest)?.[0].length ?? [])
+const quoted: Form = (rest) => QUOTED.exec(rest)?.[0]
+const KEYS: readonly Form[] = [quoted, (rest) => /^[^\s:#,{}[\]"'&*!|>]+/.exec(rest)?.[0]]
+const VALUES: readonly Form[] = [quoted, plainInBlock, plainInBrackets]
+
+/** Up to a comment or the end of the line. */
+function plainInBlock(rest: string): string | undefined {
+  const [line] = /^[^\s"'&*!|>{[].*/.exec(rest) ?? []
+  if (line === undefined) return undefined
+  const comment = line.search(/[ \t]#/)
+  const isToEnd = /^\r?(?:\n|$)/.test(rest.slice(line.length, line.length + 2))
+  return comment < 0 && !isToEnd
+    ? undefined
+    : withoutEnd(line.slice(0, comment < 0 ? undefined : comment), ' \t')
+}
+
+/** Up to the end of an item in brackets or braces. */
+function plainInBrackets(rest: string): string | undefined {
+  const [item = '', end] = /^[^\s"'&*!|>{[,][^,\]}\r\n]*([,\]}])/.exec(rest) ?? []
+  return end === undefined ? undefined : withoutEnd(item.slice(0, -1), ' \t')
+}
+
+const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>
+  forms.flatMap((form) => form(rest)?.length ?? [])
 
 /** A value in the quotes of what stands there; other ways to write it behind that. */
 function inStyleOf(rest: string, value: unknown): string[] {

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../rule/text-end.ts'
+
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 
 /** Fills the given names in wherever a placeholder stands for them: `${NAME}`, `$NAME`, `{{ NAME }}`, `<NAME>`. */
@@ -22,8 +24,13 @@ const firstOf = (names: readonly (string | undefined)[]) => names.find((name) =>
  * nothing can read. The value begins in the same column.
  */
 export function quoteTemplates(text: string): string {
-  return text.replace(
-    /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}(?:[^#\n]*[^\s#])?)(?=[ \t]*(?:[ \t]#.*)?\r?$)/gm,
-    (_, key: string, value: string) => `${key}'${value.replaceAll("'", "''")}'`,
-  )
+  return text.replace(TEMPLATE_VALUE, (whole, key: string, rest: string, comment: string) => {
+    const value = withoutEnd(comment === '' && rest.endsWith('\r') ? rest.slice(0, -1) : rest, ' \t')
+    const isApart = comment === '' || value.length < rest.length
+    if (!isApart || /\s$/.test(value)) return whole
+    return `${key}'${value.replaceAll("'", "''")}'${rest.slice(value.length)}${comment}`
+  })
 }
+
+/** What stands before a value that begins with a template, the rest of the line, and the sign of a comment behind it. */
+const TEMPLATE_VALUE = /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}[^#\n]*)(#?)/gm

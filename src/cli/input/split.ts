@@ -70,10 +70,9 @@ function skipLineEnd(text: string, from: number): number | undefined {
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 /** unicode.IsSpace of Go. */
-const goSpaces = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
-const goSpace = new RegExp(goSpaces)
-const leadingSpace = new RegExp(`^${goSpaces}+`)
-const notSpace = new RegExp(`(?!${goSpaces})[^]`)
+const goSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+const leadingSpace = /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/
+const notSpace = /[^\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
 /** The YAML documents of the text from `start` on. */
 function splitYaml(text: string, start: number): Chunk[] {

@@ -344,10 +344,10 @@ const flowColon = /[ \t\n]*:[,[\]{}]/y
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
 
 /** Escapes of JSON that YAML 1.1 does not have. */
-const badEscape = /(?<!\\)(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
+const badEscape = /(?:^|[^\\])(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
 /** A line end that is escaped, and then an empty line, which the package drops. */
-const escapedLineEnd = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/
+const escapedLineEnd = /(?:^|[^\\])(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>
   `kubectl takes the key ${isScalar(key) ? key.source : ''} for a boolean, and names it "${name}": quote it`

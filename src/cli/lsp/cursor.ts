@@ -32,7 +32,7 @@ export function typingAt(text: TextDocument, position: Position): Typing | undef
   const line = lineAt(text, position.line)
   const before = line.slice(0, position.character)
   if (/(?:^|\s)#/.test(before)) return undefined
-  const start = before.length - (/[\w.\-/]*$/.exec(before)?.[0].length ?? 0)
+  const start = /^(?:.*[^\w.\-/])?/s.exec(before)?.[0].length ?? 0
   // A dash that begins an item is not part of a word.
   const word = /^-\s/.test(`${line.slice(start)} `) ? start + 1 : start
   const end = position.character + (/^[\w.\-/]*/.exec(line.slice(position.character))?.[0].length ?? 0)

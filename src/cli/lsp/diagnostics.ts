@@ -1,3 +1,4 @@
+import { stepsIn } from '../../rule/path.ts'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
 import type { ConfigurationError } from '../../configuration/configuration-error.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
@@ -69,6 +70,6 @@ export function diagnosticOf(
 /** The text without the id, which is the code of the diagnostic; with the path where the field is not on the line. */
 function messageOf({ path, message, id }: ReportedFinding, line: string): string {
   const text = message.endsWith(` (${id})`) ? message.slice(0, -id.length - 3) : message
-  const [name = ''] = /[^.[\]]+$/.exec(path.replace(/(?:\[[^\]]*\])+$/, '')) ?? []
+  const name = stepsIn(path).findLast((step) => !step.startsWith('[')) ?? ''
   return path === '' || line.includes(`${name}:`) ? text : `${path}: ${text}`
 }

@@ -7,15 +7,22 @@ export const lineAt = (text: TextDocument, line: number): string =>
   text.getText({ start: { line, character: 0 }, end: { line: line + 1, character: 0 } }).replace(/\r?\n$/, '')
 
 /** A key before its colon, in quotes or plain. */
-const KEY = /^(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)(?=\s*:(?:\s|$))/
-/** A scalar up to the end of the line or a comment. */
-const VALUE = /^(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^#]*?)(?=\s+#|\s*$|\s*[,\]}])/
+const KEY = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)\s*:(?:\s|$)/
+/** A scalar in quotes before the end of the line, a comment or the end of an item. */
+const QUOTED = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*')(?:\s*$|\s+#|\s*[,\]}])/
+
+/** How long a scalar is that ends with the line, a comment or an item; 0 where something else ends it. */
+function plainLength(text: string): number {
+  const end = text.search(/[#,\]}]/)
+  const { length } = text.slice(0, end < 0 ? text.length : end).trimEnd()
+  return text[end] === '#' && length === end ? 0 : length
+}
 
 /** The key or the scalar that begins at a place: of one line, and of one character at least. */
 export function rangeAt(text: TextDocument, { line, column }: Place): Range {
   const start = positionOf(text, { line, column })
   const rest = lineAt(text, start.line).slice(start.character)
-  const length = (KEY.exec(rest) ?? VALUE.exec(rest))?.[0].length ?? 0
+  const length = (KEY.exec(rest) ?? QUOTED.exec(rest))?.[1]?.length ?? plainLength(rest)
   return { start, end: { line: start.line, character: start.character + Math.max(length, 1) } }
 }
 
@@ -29,7 +36,8 @@ function positionOf(text: TextDocument, { line, column }: Place): Position {
 /** The part of a range within its quotes. */
 export function unquoted(text: TextDocument, { start, end }: Range): Range {
   const written = text.getText({ start, end })
-  if (!/^(["'])[^]*\1$/.test(written) || written.length < 2) return { start, end }
+  const quote = /^["']/.exec(written)?.[0]
+  if (quote === undefined || !written.endsWith(quote) || written.length < 2) return { start, end }
   return {
     start: { line: start.line, character: start.character + 1 },
     end: { line: end.line, character: end.character - 1 },

@@ -108,8 +108,8 @@ export function coverageHtml(report: CoverageReport): string {
   }
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
   return readPage('coverage').replace(
-    /(<script type="application\/json" id="coverage">)\s*null\s*(?=<)/,
-    (_, head: string) => head + json,
+    /(<script type="application\/json" id="coverage">)\s*null\s*</,
+    (_, head: string) => `${head}${json}<`,
   )
 }
 

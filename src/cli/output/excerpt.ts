@@ -67,6 +67,9 @@ function extentOf(line: string, column: number): string {
   const rest = [...line].slice(column - 1).join('')
   const quoted = /^"(?:\\.|[^"\\])*"|^'(?:''|[^'])*'/.exec(rest)
   if (quoted !== null) return quoted[0]
-  const plain = /^\S.*?(?=:\s|:$|\s+#|\s*$)/.exec(rest)?.[0] ?? ''
-  return /^[[{]/.test(plain) ? plain : plain.replace(/[,\]}].*$/, '')
+  if (!/^\S/.test(rest)) return ''
+  const end = rest.slice(1).search(/:(?:\s|$)|\s#/) + 1
+  const isKey = end > 0 && rest[end] === ':'
+  const plain = isKey ? rest.slice(0, end) : (end > 0 ? rest.slice(0, end) : rest).trimEnd()
+  return /^[[{]/.test(plain) ? plain : (plain.split(/[,\]}]/, 1)[0] ?? '')
 }

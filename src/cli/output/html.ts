@@ -35,7 +35,7 @@ export const printHtml: Format = ({ findings, judged, notes, unread, ignored }, 
   }
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
   return readPage('audit').replace(
-    /(<script type="application\/json" id="audit">)\s*null\s*(?=<)/,
-    (_, head: string) => head + json,
+    /(<script type="application\/json" id="audit">)\s*null\s*</,
+    (_, head: string) => `${head}${json}<`,
   )
 }

@@ -5,7 +5,7 @@ import type { MCPServer } from '../mcp-server/schema.ts'
 type AuthzConfig = NonNullable<NonNullable<Given<Static<typeof MCPServer>>['spec']>['authzConfig']>
 
 /** A string or a comment of Cedar, to its end or to that of the text; with the quotation mark that ends the string. */
-export const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*("|$)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/gs
+export const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*\\?("|$)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/gs
 
 const CLAIM = /(\bhas\s+)?(?:"claim(?:set)?_([^"]+)"|\bclaim(?:set)?_(\w+))/g
 /** What a text may mean is not read further: a negation, an alternative by `if`. */

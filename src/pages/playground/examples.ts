@@ -28,7 +28,8 @@ function titleOf(text: string): string {
     .filter((line) => !line.includes('yaml-language-server:'))
     .map((line) => line.replace(/^#\s?/, ''))
     .join(' ')
-  return /^.*?[.:](?=\s|$)/.exec(comment)?.[0].replace(/:$/, '.') ?? comment
+  const stop = comment.search(/[.:](?:\s|$)/)
+  return stop < 0 ? comment : `${comment.slice(0, stop)}.`
 }
 
 const FILES = (dataOf('examples') as readonly ExampleFile[]).map(({ name, text }) => ({

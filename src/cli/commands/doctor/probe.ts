@@ -28,7 +28,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
     'no pod of the server is ready behind the Service',
     'see why: kubectl -n NAMESPACE describe pods -l app.kubernetes.io/name=vmcp-admission',
   ],
-  [/service ".*" not found/, 'the Service does not exist', 'install the chart'],
+  [/service "[^"]*" not found/, 'the Service does not exist', 'install the chart'],
   [
     /connection refused/,
     'nothing listens at the address of the webhook',
@@ -110,7 +110,7 @@ function meaningOf(answer: string, namespace: string): [message: string, remedy:
     }
     return [`another webhook, ${name}, fails first`, 'fix or remove it']
   }
-  if (/namespaces? ".*" not found/.test(answer))
+  if (/namespaces? "[^"]*" not found/.test(answer))
     return [
       `namespace ${namespace} does not exist`,
       'name the namespace of the installation with --namespace',
