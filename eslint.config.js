@@ -1,3 +1,4 @@
+import redos from 'eslint-plugin-redos'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
@@ -27,6 +28,26 @@ export default tseslint.config(
       'no-control-regex': 'off',
       'no-console': 'error',
       'no-restricted-syntax': ['error', 'ExportDefaultDeclaration', 'TSEnumDeclaration'],
+    },
+  },
+  {
+    // Proves of every pattern that no text takes more than linear time; what it cannot read is an error too.
+    files: ['src/**'],
+    plugins: { redos },
+    rules: {
+      'redos/no-vulnerable': [
+        'error',
+        { checker: 'automaton', ignoreErrors: false, timeout: 30_000, cache: true },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        'ExportDefaultDeclaration',
+        'TSEnumDeclaration',
+        {
+          selector: "[callee.name='RegExp']",
+          message: 'Write a literal, which the linter proves, or use RE2.',
+        },
+      ],
     },
   },
   {

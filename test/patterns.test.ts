@@ -1,9 +1,23 @@
 import { RE2JS } from '@bufbuild/re2'
 import fc from 'fast-check'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { checkSync } from 'recheck'
 import t from 'tap'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { parseDouble } from '../src/cel/evaluate/doubles.ts'
+import { quoteTemplates } from '../src/cli/input/fill.ts'
+import { ignoreComments } from '../src/cli/input/ignore-comments.ts'
+import { rangeAt } from '../src/cli/lsp/lines.ts'
 import { compilePattern, PATTERNS } from '../src/kinds/patterns.ts'
 import { FORMATS } from '../src/review/formats.ts'
+import { ignoreOf } from '../src/review/ignored.ts'
+import { placeholderFinder } from '../src/review/own-placeholders.ts'
+import { isInsideCluster, isPrivateAddress } from '../src/rule/address.ts'
+import { fitsGlob } from '../src/rule/glob.ts'
+import { stepsIn } from '../src/rule/path.ts'
 
 /** Recorded from Go by record-patterns beside it, which has the patterns as the specification writes them. */
 interface Golden {
@@ -437,5 +451,182 @@ t.test('so is a long date and time', async (t) => {
       (length) => FORMATS['date-time'].validate(long(shape, length)) !== shape[3],
     )
     t.strictSame(wrong, [], shape.slice(0, 3).join(' '))
+  }
+})
+
+t.test('no pattern of a field backtracks', async (t) => {
+  for (const { name, ecmaScript } of Object.values(PATTERNS)) {
+    const { status, checker } = checkSync(ecmaScript, 'u', { checker: 'automaton', timeout: 60_000 })
+    t.strictSame([status, checker], ['safe', 'automaton'], name)
+  }
+})
+
+t.test('texts of a megabyte are read in linear time', async (t) => {
+  const program = fileURLToPath(new URL('support/long-texts.ts', import.meta.url))
+  const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 })
+  const expected = [
+    'a host of letters: [false,false,"public"]',
+    'a host of parts: [false,false]',
+    'a scheme that does not end: ""',
+    'an annotation of blanks: 1',
+    'a comment of blanks: [0,0]',
+    'a comment of many ids: 101',
+    'many comments: 31250',
+    'a policy of escapes: []',
+    'a policy of comments: []',
+    'doubles of zeros: [null,null,0]',
+    'a duration of many terms: "0"',
+    'a regular expression of brackets: "object"',
+    'globs of a configuration: false',
+    'globs of flags: [false,false]',
+    'excluded files: false',
+    'placeholders of a configuration: [null,null,5]',
+    'templates in a line: 1000000',
+    'the value of a line: 2000004',
+    'an edit before blanks: 5',
+    'a path of brackets: true',
+    'a selector of commas: true',
+    'begun certificates: 0',
+    'zeros before another digit: 1000001',
+    '',
+  ]
+  t.strictSame(stdout.split('\n'), expected, stderr)
+})
+
+/** What was written as a pattern that backtracks, with the pattern: both read every text alike. */
+const REWRITTEN: Readonly<
+  Record<
+    string,
+    readonly [parts: readonly string[], now: (text: string) => unknown, before: (text: string) => unknown]
+  >
+> = {
+  'a name of a Service': [
+    ['a', '1', '-', '.', '.svc', '.cluster.local', 'localhost', 'LOCALHOST', 'K'],
+    isInsideCluster,
+    (text) =>
+      /^(?!localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.local)?$|\.cluster\.local$/i.test(text) ||
+      isPrivateAddress(text),
+  ],
+  'a glob': [
+    ['a', 'b', '*', '?', '.'],
+    (text) => globsIn(text).map(([pattern, name]) => fitsGlob(pattern, name)),
+    (text) => globsIn(text).map(([pattern, name]) => regExpOf(pattern, { '*': '[^]*' }).test(name)),
+  ],
+  'a glob with ?': [
+    ['a', 'b', '*', '?', '\u{1f600}'],
+    (text) => globsIn(text).map(([pattern, name]) => fitsGlob(pattern, name, '?')),
+    (text) =>
+      globsIn(text).map(([pattern, name]) => regExpOf(pattern, { '*': '[^]*', '?': '[^]' }).test(name)),
+  ],
+  'a placeholder of the settings': [
+    ['a', 'b', '@', '@@', '-', ' '],
+    (text) => OWN.map((placeholders) => placeholderFinder(placeholders)?.(text)),
+    (text) =>
+      OWN.map(
+        (placeholders) =>
+          new RegExp(
+            placeholders.map((each) => regExpOf(each, { '*': '[\\w.-]+' }).source.slice(1, -1)).join('|'),
+          ).exec(text)?.[0],
+      ),
+  ],
+  'a line of the annotation': [
+    ['rule-x', 'y', ':', ' ', '\t', '!', '\u2028', '\r', '\u00a0'],
+    (text) => ignoreOf(text.trim()),
+    (text) => {
+      const [, id = '', reason = ''] = /^\s*([\w-]{0,80})\s*:?\s*(.*?)\s*$/.exec(text) ?? []
+      return { id, reason }
+    },
+  ],
+  'a comment that ignores': [
+    ['# vmcp-admission: ignore', '#', ' ', '[', ']', 'a', ',', 'x: y', '\n', '<why>', '---', '\u2028'],
+    (text) => (isAlone(text) ? ignoreComments(text) : []),
+    (text) => (isAlone(text) ? ignoreCommentsBefore(text) : []),
+  ],
+  'a template that is a value': [
+    ['k:', ' ', '- ', '{{', '}}', 'a', "'", '#', '\t', '\r\n', '\n', '.'],
+    quoteTemplates,
+    (text) =>
+      text.replace(
+        /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}(?:[^#\n]*[^\s#])?)(?=[ \t]*(?:[ \t]#.*)?\r?$)/gm,
+        (_, key: string, value: string) => `${key}'${value.replaceAll("'", "''")}'`,
+      ),
+  ],
+  'a key or a scalar in a line': [
+    ['"', "'", '\\', 'a', ':', ' ', '#', ',', ']', '}', '{'],
+    (text) => rangeAt(TextDocument.create('a', 'yaml', 1, text), { line: 1, column: 1 }).end.character,
+    (text) => {
+      const key = /^(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)(?=\s*:(?:\s|$))/
+      const value = /^(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^#]*?)(?=\s+#|\s*$|\s*[,\]}])/
+      return Math.max((key.exec(text) ?? value.exec(text))?.[0].length ?? 0, 1)
+    },
+  ],
+  'a written path': [['a', '.', '[', ']', 'b'], stepsIn, (text) => text.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []],
+  'a double': [
+    ['0', '1', '.', 'e', 'p', '0x', '-', '+', '_', 'a', 'inf'],
+    (text) => parseDouble(text) === undefined,
+    (text) => {
+      if (/^nan$|^[+-]?inf(?:inity)?$/i.test(text)) return false
+      const isDecimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text.replace(/(?<=\d)_(?=\d)/g, ''))
+      const [whole, , digits = '', fraction = ''] =
+        /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i.exec(
+          text.replace(/(?<=[\da-fx])_(?=[\da-f])/gi, ''),
+        ) ?? []
+      return !isDecimal && (whole === undefined || digits + fraction === '')
+    },
+  ],
+}
+
+const OWN = [['@@*@@'], ['a*a*b'], ['@*', 'a*@'], ['*@*'], ['a', 'ab*']]
+
+/** The two halves of a text, as pattern and name. */
+const globsIn = (text: string): (readonly [string, string])[] => {
+  const half = Math.floor(text.length / 2)
+  const [first, second] = [text.slice(0, half).toWellFormed(), text.slice(half).toWellFormed()]
+  return [
+    [first, second],
+    [`*${first}*`, text.toWellFormed()],
+    [`${first}*`, text.toWellFormed()],
+  ]
+}
+
+const regExpOf = (pattern: string, signs: Readonly<Record<string, string>>): RegExp =>
+  new RegExp(
+    `^${Array.from(pattern, (each) => signs[each] ?? each.replace(/[\\^$.*+?()[\]{}|]/, '\\$&')).join('')}$`,
+    'u',
+  )
+
+/** Before, a second comment in a line was read where another line break stood behind the first. */
+const isAlone = (text: string): boolean =>
+  text.split('\n').every((line) => (line.match(/vmcp-admission/g) ?? []).length < 2)
+
+function ignoreCommentsBefore(text: string): unknown[] {
+  if (!text.includes('vmcp-admission:')) return []
+  const lines = text.split('\n')
+  const isEmpty = (line: string) => /^\s*(#.*)?$/.test(line)
+  const first = lines.findIndex((line) => !isEmpty(line) && !/^(---|%)/.test(line))
+  return lines.flatMap((content, i) => {
+    const [, before, ids = '', reason = ''] =
+      /^(.*?)#\s*vmcp-admission:\s*ignore\b\s*(?:\[([^\]]*)\])?\s*(.*)$/.exec(content) ?? []
+    if (before === undefined) return []
+    const next = lines.findIndex((line, at) => at > i && at >= first && !isEmpty(line))
+    const target = (before.trim() === '' ? next : i) + 1
+    const place = {
+      line: i + 1,
+      column: before.length + 1,
+      target,
+      reason: reason.trim().replace('<why>', ''),
+    }
+    return ids.split(',').map((id) => ({ ...place, id: id.trim() }))
+  })
+}
+
+t.test('what is no such pattern any more reads as it did', async (t) => {
+  for (const [title, [parts, now, before]] of Object.entries(REWRITTEN)) {
+    const texts = fc.array(fc.constantFrom(...parts), { maxLength: 12 }).map((each) => each.join(''))
+    fc.assert(
+      fc.property(texts, (text) => isDeepStrictEqual(now(text), before(text))),
+      { numRuns: 5_000 },
+    )
+    t.pass(title)
   }
 })
