@@ -17,7 +17,10 @@ const dropped: Misspelling = (text) => {
 }
 
 const inSnakeCase: Misspelling = (text) =>
-  text.replaceAll(/([a-z0-9])([A-Z]+)/g, (_, before: string, capitals: string) => `${before}_${capitals.toLowerCase()}`)
+  text.replaceAll(
+    /([a-z0-9])([A-Z]+)/g,
+    (_, before: string, capitals: string) => `${before}_${capitals.toLowerCase()}`,
+  )
 
 const inOtherCase: Misspelling = (text) =>
   /[a-z][A-Z]/.test(text) ? text.toLowerCase() : text.slice(0, 1).toUpperCase() + text.slice(1)

@@ -78,8 +78,7 @@ export function stepsIn(path: string): string[] {
   const closed = path.slice(0, path.lastIndexOf(']') + 1)
   const steps: string[] = []
   for (let at = 0; at < path.length;) {
-    const end =
-      path[at] === '[' && at < closed.length ? closed.indexOf(']', at) + 1 : endOf(NAME, path, at)
+    const end = path[at] === '[' && at < closed.length ? closed.indexOf(']', at) + 1 : endOf(NAME, path, at)
     if (end > at) steps.push(path.slice(at, end))
     at = Math.max(end, at + 1)
   }
