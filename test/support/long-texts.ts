@@ -5,7 +5,7 @@
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { parseDouble } from '../../src/cel/evaluate/doubles.ts'
 import { regularExpression } from '../../src/cel/evaluate/functions.ts'
-import { certificateBlocks } from '../../src/certificates/pem.ts'
+import { certificateBlocks } from '../../src/rule/pem.ts'
 import { fits } from '../../src/cli/commands/access/flags.ts'
 import { withEdit } from '../../src/cli/fix/text-edits.ts'
 import { excluding } from '../../src/cli/input/files.ts'
@@ -41,8 +41,8 @@ const READ: Readonly<Record<string, () => unknown>> = {
     ['\u2028', '\r'].map((end) => ignoreComments(`# vmcp-admission: ignore${full(' ')}x${end}y`).length),
   'a comment of many ids': () => ignoreComments(`# vmcp-admission: ignore[${full(',')}] why`).length,
   'many comments': () => ignoreComments(full('# vmcp-admission: ignore[a] why\n')).length,
-  'a policy of escapes': () => foreignClaims({ inline: { policies: [full('"\\')] } } as never, new Set()),
-  'a policy of comments': () => foreignClaims({ inline: { policies: [full('/*')] } } as never, new Set()),
+  'a policy of escapes': () => foreignClaims({ inline: { policies: [full('"\\')] } }, new Set()),
+  'a policy of comments': () => foreignClaims({ inline: { policies: [full('/*')] } }, new Set()),
   'doubles of zeros': () => [
     parseDouble(`${full('0')}x`),
     parseDouble(`0x${full('0')}g`),

@@ -1,4 +1,3 @@
-import { withoutEnd } from '../../rule/text-end.ts'
 import { parseDuration } from '../../rule/duration.ts'
 import { plainDouble } from './doubles.ts'
 import { Failure, Instant, type Result, Span } from './values.ts'
@@ -90,7 +89,9 @@ export function printSpan({ nanoseconds }: Span): string {
 }
 
 function fraction(nanoseconds: bigint): string {
-  const digits = withoutEnd(String(nanoseconds).padStart(9, '0'), '0')
+  const digits = String(nanoseconds)
+    .padStart(9, '0')
+    .replace(/^(\d*[1-9])?0*$/, '$1')
   return digits === '' ? '' : `.${digits}`
 }
 

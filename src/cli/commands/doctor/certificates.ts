@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
-import { certificateBlocks } from '../../../certificates/pem.ts'
+import { certificateBlocks } from '../../../rule/pem.ts'
 import { Findings, part, type Place, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
