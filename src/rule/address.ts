@@ -10,8 +10,12 @@ const PRIVATE = networks(
   ...['::/128', '::1/128', '2001::/32', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 )
 
+/** Every form of an IPv4 address begins with a digit, every IPv6 address has a colon; most hosts are names. */
+const mayBeAddress = (host: string): boolean => /^\d/.test(host) || host.includes(':')
+
 /** Whether the host of a URL is an IP address in one of the networks; an IPv4 address may be written as IPv6. */
 function isIn(all: readonly Network[], host: string): boolean {
+  if (!mayBeAddress(host)) return false
   if (!ipaddr.IPv4.isValidFourPartDecimal(host) && !ipaddr.IPv6.isValid(host)) return false
   const address = ipaddr.process(host)
   return all.some(([network, length]) => network.kind() === address.kind() && address.match(network, length))
@@ -40,7 +44,7 @@ const OF_INTERNET = /\.(?:[a-z]{2}|com|net|org|edu|gov|app|dev|cloud|info)$/i
 
 /** Whether the host of a URL is certainly on the internet. */
 export const isPublicHost = (host: string): boolean =>
-  ipaddr.isValid(host) ? !isPrivateAddress(host) : OF_INTERNET.test(host)
+  mayBeAddress(host) && ipaddr.isValid(host) ? !isPrivateAddress(host) : OF_INTERNET.test(host)
 
 const NEVER_REMOTE = networks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/128', '::1/128', 'fe80::/10')
 const NEVER_REMOTE_NAMES =
