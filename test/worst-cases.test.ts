@@ -10,8 +10,8 @@ import { describeJudged, growing, MEASURES, Search } from './support/worst-cases
 const MOST_UNITS = 2 * JUDGEMENT + 2_000
 /** Most bytes of memory that a judgement takes beside what the process has. */
 const MOST_BYTES = 64e6
-/** Most blocks of code for each unit that is spent, and for each byte of the object and of the stored one. */
-const MOST_BLOCKS = 30
+/** Most blocks of code for each unit that is spent, and for each byte of the object and of the stored one: compiling takes 400. */
+const MOST_BLOCKS = 600
 
 /** Why a candidate is no bounded one; undefined where it is. */
 function problemOf(result: Result): string | undefined {
