@@ -1,29 +1,44 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { type Configuration, FILE_NAME, isManifest, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { UsageError } from '../../configuration/flags.ts'
-import { errorMessage } from '../../rule/error-message.ts'
+import { whyUnread } from './files.ts'
+import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
+
+/** Most bytes of a configuration: the server's is in a ConfigMap, which takes 1 MiB. */
+const MOST_BYTES = 2 ** 20
 
 /**
  * Reads the file that `--config-file` names, or else the one beside the given files or above them, as far as the root of
  * the repository. Throws UsageError.
  */
 export async function openConfiguration(flag: string, names: readonly string[]): Promise<Configuration> {
-  const file = flag === '' ? theOneFor(names) : flag
+  const file = flag === '' ? await theOneFor(names) : flag
   if (file === undefined || file === 'off') return NO_CONFIGURATION
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`${file}: ${errorMessage(error)}`)
-  })
+  const text = await textOf(file)
   const { readConfiguration } = await import('../../configuration/read-file.ts')
   return readConfiguration(file, text)
 }
 
+/** The text of a file that is no link out of its tree: messages about a configuration quote what stands in it. */
+async function textOf(file: string): Promise<string> {
+  try {
+    const bytes = await readRegularFile(await followLinks(file), newAllowance(), MOST_BYTES)
+    return bytes.toString()
+  } catch (error) {
+    throw new UsageError(`${file}: ${whyUnread(error, file)}`)
+  }
+}
+
 /** One run has one configuration, because all files are judged beside each other. */
-function theOneFor(names: readonly string[]): string | undefined {
+async function theOneFor(names: readonly string[]): Promise<string | undefined> {
   const folders = names.length === 0 ? ['.'] : names.map((name) => (isFolder(name) ? name : dirname(name)))
-  const found = [...new Set(folders.flatMap((folder) => nearestFile(resolve(folder)) ?? []))]
-  const [first, second] = found.map((file) => relative('', file))
+  const found = new Set<string>()
+  for (const folder of new Set(folders.map((each) => resolve(each)))) {
+    const file = await nearestFile(folder)
+    if (file !== undefined) found.add(file)
+  }
+  const [first, second] = Array.from(found, (file) => relative('', file))
   if (second !== undefined)
     throw new UsageError(
       `${first} and ${second} are both for these files: name one with --config-file, or check them one after the other`,
@@ -39,20 +54,17 @@ function isFolder(name: string): boolean {
   }
 }
 
-function isConfiguration(file: string): boolean {
-  if (!existsSync(file)) return false
-  try {
-    return !isManifest(readFileSync(file, 'utf8'))
-  } catch {
-    return true // What is wrong with it is said where it is read.
-  }
+/** A link whose file is not there is one too: what is wrong with it is said where it is read. */
+async function isConfiguration(file: string): Promise<boolean> {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
+  return !isManifest(await textOf(relative('', file)))
 }
 
-function nearestFile(folder: string): string | undefined {
+async function nearestFile(folder: string): Promise<string | undefined> {
   const file = join(folder, FILE_NAME)
-  if (isConfiguration(file)) return file
+  if (await isConfiguration(file)) return file
   const misnamed = file.replace(/yaml$/, 'yml')
-  if (isConfiguration(misnamed)) throw new UsageError(`${relative('', misnamed)}: call it ${FILE_NAME}`)
+  if (await isConfiguration(misnamed)) throw new UsageError(`${relative('', misnamed)}: call it ${FILE_NAME}`)
   const above = dirname(folder)
   return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
 }

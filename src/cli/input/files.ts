@@ -1,17 +1,22 @@
 import { withoutEnd } from '../../rule/text-end.ts'
 import { RE2JS } from '@bufbuild/re2'
 import { isUtf8 } from 'node:buffer'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { posix, sep } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { FILE_NAME, isManifest } from '../../configuration/file.ts'
+import {
+  type Allowance,
+  followLinks,
+  MANIFEST,
+  newAllowance,
+  readChunks,
+  readRegularFile,
+} from './regular-file.ts'
 
 /** A file named in the arguments or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
   { readonly name: string; readonly text: string } | { readonly name: string; readonly problem: string }
-
-/** A name without an extension that kustomize reads. */
-export const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
 
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
@@ -19,16 +24,23 @@ export const INPUT = '<stdin>'
 /** Whether a file or folder, by its path, is left out. */
 export type Excluded = (path: string) => boolean
 
+/** How sources are read. */
+interface Reading {
+  readonly excluded: Excluded
+  readonly allowance: Allowance
+}
+
 /**
  * Reads a file, a folder (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) or
- * `-` for stdin.
+ * `-` for stdin. No more than the allowance is read, and nothing outside of a tree to which its own links lead.
  */
 export async function* readSources(
   name: string,
   excluded: Excluded = () => false,
+  allowance: Allowance = newAllowance(),
 ): AsyncIterable<SourceFile> {
-  if (name === '-') yield await readInput()
-  else yield* readNamed(withSlashes(name), excluded)
+  if (name === '-') yield await readStream(INPUT, () => process.stdin, allowance)
+  else yield* readNamed(withSlashes(name), { excluded, allowance })
 }
 
 /** A path as findings print it on every system; Windows reads it too. */
@@ -62,32 +74,46 @@ const GLOBS: Readonly<Record<string, string>> = {
   '?': '[^/]',
 }
 
-async function readInput(): Promise<SourceFile> {
+async function readStream(
+  name: string,
+  open: () => AsyncIterable<Buffer | string>,
+  allowance: Allowance,
+): Promise<SourceFile> {
   try {
-    return sourceOf(INPUT, await buffer(process.stdin))
+    return sourceOf(name, await readChunks(open(), allowance))
   } catch (error) {
-    return { name: INPUT, problem: whyUnread(error, INPUT) }
+    return { name, problem: whyUnread(error, name) }
   }
 }
 
-async function* readNamed(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
+/** What a shell names for `<(COMMAND)`: pipes that no tree can hold. */
+const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
+
+async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceFile> {
+  const { excluded, allowance } = reading
   if (excluded(name)) return
+  if (PIPE.test(name)) {
+    yield await readStream(name, () => createReadStream(name), allowance)
+    return
+  }
   try {
-    if ((await stat(name)).isDirectory()) yield* readFolder(name, excluded)
-    else yield sourceOf(name, await readFile(name))
+    const path = await followLinks(name)
+    if ((await stat(path)).isDirectory()) yield* readFolder(name, reading)
+    else yield sourceOf(name, await readRegularFile(path, allowance))
   } catch (error) {
     yield { name, problem: whyUnread(error, name) }
   }
 }
 
-async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<SourceFile> {
+async function* readFolder(folder: string, reading: Reading): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
     const name = posix.join(folder, entry.name)
-    if (!hidden && entry.isDirectory()) yield* readNamed(name, excluded)
-    else if (!hidden && MANIFEST.test(entry.name)) {
-      for await (const file of readFound(name, excluded)) if (!isConfiguration(entry.name, file)) yield file
+    if (hidden) continue
+    if (entry.isDirectory()) yield* readNamed(name, reading)
+    else if (MANIFEST.test(entry.name) && !(await isLinkToFolder(name))) {
+      for await (const file of readNamed(name, reading)) if (!isConfiguration(entry.name, file)) yield file
     }
   }
 }
@@ -95,14 +121,14 @@ async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<So
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
-/** Only regular files are read: a link to a folder can lead back here, and a pipe has no end. */
-async function* readFound(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
-  const found = await stat(name).catch(() => undefined)
-  if (found === undefined || found.isFile()) yield* readNamed(name, excluded)
-  else if (!found.isDirectory() && !excluded(name)) yield { name, problem: 'is not a file' }
-}
+/** A link to a folder can lead back here. */
+const isLinkToFolder = (name: string): Promise<boolean> =>
+  stat(name).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 
-function sourceOf(name: string, bytes: Buffer): SourceFile {
+export function sourceOf(name: string, bytes: Buffer): SourceFile {
   const text = decoded(bytes)
   return !isUtf8(bytes) && CONTROL.test(text)
     ? { name, problem: 'a binary file, not YAML or JSON' }

@@ -1,0 +1,120 @@
+import { constants, existsSync, type Stats } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+
+/** Most bytes of a file, and of all files of a run. */
+export const MOST_BYTES = { file: 32 * 2 ** 20, run: 256 * 2 ** 20 } as const
+
+export const TOO_LARGE = 'larger than 32 MB'
+export const TOO_MUCH = 'all files of a run together are larger than 256 MB'
+const TOO_MANY_MARKS =
+  'all files of a run together have more than 3 million keys, items and lines: --exclude leaves files out'
+
+/** What a run may still read. */
+export interface Allowance {
+  bytes: number
+  /** Line ends, colons, commas and brackets: what YAML and JSON are taken apart at, at about 1 KB of memory each. */
+  marks: number
+}
+
+const MOST_MARKS = 3_000_000
+
+export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
+
+/** Throws Refused where a run has read more than it may. */
+export function take(allowance: Allowance, bytes: Uint8Array): void {
+  let marks = 0
+  for (const byte of bytes) marks += IS_MARK[byte] ?? 0
+  if (marks > allowance.marks) throw new Refused(TOO_MANY_MARKS)
+  allowance.marks -= marks
+  allowance.bytes -= bytes.length
+}
+
+const IS_MARK = new Uint8Array(256)
+for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
+
+/** A path that is not read, and why; the message names no text of a file. */
+export class Refused extends Error {}
+
+/** A name without an extension that kustomize reads. */
+export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i
+
+export const LINK_TO_OTHER_KIND = 'a link to a file of another kind is not read'
+
+/**
+ * The path to which the links of a name lead. Where the name is in a repository or in the working folder, they lead to a
+ * manifest of the same tree: whoever wrote the tree must not choose other files of this machine. Elsewhere whoever runs the
+ * command chose the path. Throws Refused.
+ */
+export async function followLinks(name: string): Promise<string> {
+  const path = resolve(name)
+  const real = await realpath(path)
+  let hasLink = false
+  for (const tree of treesAround(path)) {
+    const inTree = relative(await realpath(tree), real)
+    hasLink ||= inTree !== relative(tree, path)
+    const steps = inTree.toLowerCase().split(sep)
+    if (steps[0] === '..' || isAbsolute(inTree))
+      throw new Refused(`a link that leads out of ${tree} is not read`)
+    if (hasLink && steps.includes('.git')) throw new Refused('a link into .git is not read')
+  }
+  if (hasLink && MANIFEST.test(path) && !MANIFEST.test(real) && !(await stat(real)).isDirectory())
+    throw new Refused(LINK_TO_OTHER_KIND)
+  return real
+}
+
+/** Every repository around a path, by its name, and the working folder: all of them hold where it really is. */
+function treesAround(path: string): string[] {
+  const cwd = process.cwd()
+  const above = dirname(path)
+  const isTree = path === cwd || existsSync(join(path, '.git'))
+  return [...(isTree ? [path] : []), ...(above === path ? [] : treesAround(above))]
+}
+
+/**
+ * The bytes of a regular file. Throws Refused for what is none or is too large: a device or a pipe may never end, and a
+ * file of /proc says that it is empty. Opened without waiting for the writer of a pipe.
+ */
+export async function readRegularFile(
+  path: string,
+  allowance: Allowance = newAllowance(),
+  most: number = MOST_BYTES.file,
+): Promise<Buffer> {
+  // A device can act when it is opened.
+  needRegular(await stat(path), most)
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const stats = await file.stat()
+    needRegular(stats, most)
+    return await readChunks(file.createReadStream({ end: most, autoClose: false }), allowance, most)
+  } finally {
+    await file.close()
+  }
+}
+
+function needRegular(stats: Stats, most: number): void {
+  if (!stats.isFile()) throw new Refused('is not a regular file')
+  if (stats.size > most) throw tooLarge(most)
+}
+
+/** All bytes of a stream. Throws Refused where there are too many. */
+export async function readChunks(
+  stream: AsyncIterable<Buffer | string>,
+  allowance: Allowance,
+  most: number = MOST_BYTES.file,
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk)
+    length += bytes.length
+    if (length > most) throw tooLarge(most)
+    if (length > allowance.bytes) throw new Refused(TOO_MUCH)
+    chunks.push(bytes)
+  }
+  const whole = Buffer.concat(chunks, length)
+  take(allowance, whole)
+  return whole
+}
+
+const tooLarge = (most: number): Refused => new Refused(`larger than ${most / 2 ** 20} MB`)
