@@ -1,10 +1,13 @@
-import { execFileSync } from 'node:child_process'
-import { posix } from 'node:path'
+import { isAbsolute, posix, relative } from 'node:path'
 import { UsageError } from '../../configuration/flags.ts'
-import { withoutPatches } from './kustomize.ts'
-import type { ReadOptions } from './documents.ts'
+import { documentsFrom, type ReadOptions } from './documents.ts'
+import { type SourceFile, sourceOf, withSlashes } from './files.ts'
+import { isWithin, normalized } from './kustomize.ts'
+import { type Batch, readListed, together } from './listed.ts'
+import { type Allowance, LINK_TO_OTHER_KIND, MANIFEST, newAllowance, take } from './regular-file.ts'
+import { errorMessage } from '../../rule/error-message.ts'
+import { type BlobName, blobsOf, commitOf, filesOf, openRepository, type Repository } from './repository.ts'
 import { type Documents, documentsIn } from './texts.ts'
-import { MANIFEST } from './files.ts'
 
 /** A state in git: `git:REVISION`, or `git:REVISION:PATH`. */
 export interface Revision {
@@ -20,54 +23,128 @@ export function readRevision(written: string): Revision | undefined {
   return { revision, path }
 }
 
-const MOST_BYTES = 2 ** 28
-
-function git(args: readonly string[]): string {
-  try {
-    return execFileSync('git', args, {
-      encoding: 'utf8',
-      maxBuffer: MOST_BYTES,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-  } catch (error) {
-    const { stderr, code } = error as { readonly stderr?: string; readonly code?: string }
-    if (code === 'ENOENT') throw new UsageError('there is no git here, which git: needs')
-    throw new UsageError(`git: ${(stderr ?? String(error)).trim().split('\n')[0] ?? ''}`)
-  }
-}
-
-function commitOf(revision: string): string {
-  git(['rev-parse', '--git-dir'])
-  try {
-    return git(['rev-parse', '--verify', '--end-of-options', `${revision}^{commit}`]).trim()
-  } catch {
-    throw new UsageError(`git knows no revision '${revision}' here`)
-  }
-}
-
 /** Reads the manifests of a revision at a path, relative to this folder, as they are in git. Throws UsageError. */
-export function readRevisionDocuments(
+export async function readRevisionDocuments(
   { revision }: Revision,
   path: string,
-  { filled, excluded }: ReadOptions,
-): Documents {
-  const commit = commitOf(revision)
-  const names = git(['ls-tree', '-r', '-z', '--name-only', commit, '--', posix.normalize(path)])
-    .split('\0')
-    .filter((name) => isManifest(name) && !excluded(name))
+  options: ReadOptions,
+): Promise<Documents> {
+  const repository = openRepository(process.env)
+  const commit: Commit = {
+    repository,
+    files: filesOf(repository, commitOf(repository, revision)),
+    allowance: options.allowance ?? newAllowance(),
+  }
+  const { prefix } = repository
+  const inRepository = (name: string) => normalized(posix.join(prefix, withSlashes(name)))
+  const folder = inRepository(isAbsolute(path) ? relative('', path) : path)
+  const read = (names: readonly string[]): Batch =>
+    together(
+      readFiles(commit, names.map(inRepository)).flatMap((source, i): Batch[] => {
+        const file = names[i] ?? ''
+        if (source === undefined) return []
+        if ('problem' in source)
+          return [
+            {
+              texts: new Map(),
+              documents: [],
+              unread: [{ file, line: 0, column: 0, message: source.problem }],
+            },
+          ]
+        return [{ texts: new Map([[file, source.text]]), ...documentsIn(file, source.text, options.filled) }]
+      }),
+    )
+  const names = [...commit.files.keys()]
+    .filter((name) => isWithin(name, folder))
+    .map((name) => posix.relative(prefix, name))
+    .filter((name) => isManifest(name) && !options.excluded(name))
   if (names.length === 0) throw new UsageError(`there is no manifest at ${path} in ${revision}`)
-  const texts = new Map(
-    names.map((name) => [`git:${revision}:${name}`, git(['cat-file', 'blob', `${commit}:./${name}`])]),
+  const searched = read(names)
+  const listed = await readListed(searched, {
+    covers: (name) => isWithin(inRepository(name), folder),
+    isExcluded: options.excluded,
+    isFile: (name) => Promise.resolve(commit.files.has(inRepository(name))),
+    read: (more) => Promise.resolve(read(more)),
+  })
+  return named(
+    documentsFrom([searched, listed], { ...options, notJudged: listed.notJudged, empty: [] }),
+    (file) => `git:${revision}:${file}`,
   )
-  const read = Array.from(texts, ([file, text]) => documentsIn(file, text, filled))
+}
+
+/** The documents under other names of their files. */
+function named(documents: Documents, nameOf: (file: string) => string): Documents {
+  const rename = <T extends { readonly file: string | null }>(each: T): T =>
+    each.file === null ? each : { ...each, file: nameOf(each.file) }
   return {
-    files: [...texts.keys()],
-    texts,
-    ...withoutPatches(read.flatMap(({ documents }) => documents)),
-    unread: read.flatMap(({ unread }) => unread),
-    empty: [],
+    files: documents.files.map(nameOf),
+    texts: new Map(Array.from(documents.texts, ([file, text]) => [nameOf(file), text])),
+    documents: documents.documents.map(rename),
+    notJudged: documents.notJudged.map(rename),
+    unread: documents.unread.map(rename),
+    empty: documents.empty,
   }
 }
+
+/** The files of a commit by their paths from the top. */
+interface Commit {
+  readonly repository: Repository
+  readonly files: ReadonlyMap<string, BlobName>
+  readonly allowance: Allowance
+}
+
+/** Most links from one file to the next, as Linux has it. */
+const MOST_LINKS = 40
+
+/** The files of some paths, in the same order; undefined for a link to a folder, which a search leaves out. */
+function readFiles(
+  { repository, files, allowance }: Commit,
+  paths: readonly string[],
+): (SourceFile | undefined)[] {
+  const found = new Map<string, SourceFile | undefined>()
+  let open = new Map(paths.map((path) => [path, path]))
+  for (let round = 0; open.size > 0; round++) {
+    const blobs = new Map(
+      Array.from(open, ([path, leadsTo]) => [path, { leadsTo, blob: files.get(leadsTo) }] as const),
+    )
+    const ids = [...blobs.values()].flatMap(({ blob }) => blob?.id ?? [])
+    const contents = blobsOf(repository, ids, allowance)
+    open = new Map()
+    for (const [path, { leadsTo, blob }] of blobs) {
+      const content = blob === undefined ? undefined : contents.get(blob.id)
+      if (blob === undefined || content === undefined) found.set(path, brokenLink(path, leadsTo, files))
+      else if (!blob.isLink) found.set(path, linked(path, leadsTo) ?? taken(path, content, allowance))
+      else if (round === MOST_LINKS) found.set(path, { name: path, problem: 'a link that leads to itself' })
+      else open.set(path, posix.join(posix.dirname(leadsTo), content.toString()))
+    }
+  }
+  return paths.map((path) => found.get(path))
+}
+
+function taken(name: string, content: Buffer, allowance: Allowance): SourceFile {
+  try {
+    take(allowance, content)
+    return sourceOf(name, content)
+  } catch (error) {
+    return { name, problem: errorMessage(error) }
+  }
+}
+
+function brokenLink(
+  name: string,
+  leadsTo: string,
+  files: ReadonlyMap<string, BlobName>,
+): SourceFile | undefined {
+  const folder = `${leadsTo.replace(/\/+$/, '')}/`
+  const isFolder = leadsTo === '.' || [...files.keys()].some((path) => path.startsWith(folder))
+  return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
+}
+
+/** Why the file to which a link leads is not read, as in folders. */
+const linked = (name: string, leadsTo: string): SourceFile | undefined =>
+  name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
+    ? { name, problem: LINK_TO_OTHER_KIND }
+    : undefined
 
 /** As in folders: hidden files and node_modules are left out. */
 const isManifest = (path: string): boolean =>

@@ -1,0 +1,35 @@
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join, relative } from 'node:path'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The folders of PATH that are absolute and not in the tree: a tree may hold a program of any name. */
+export function searchPath(environment: Environment, tree: string): string[] {
+  const written = environment.PATH ?? environment.Path ?? ''
+  return written.split(delimiter).filter((folder) => isAbsolute(folder) && !isIn(folder, tree))
+}
+
+/** The path of a program; undefined where there is none. Windows itself would look into the working folder first. */
+export function findProgram(name: string, environment: Environment, tree: string): string | undefined {
+  const file = process.platform === 'win32' ? `${name}.exe` : name
+  const paths = searchPath(environment, tree).map((folder) => join(folder, file))
+  return paths.find((path) => isProgram(path) && !isIn(path, tree))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function isIn(path: string, tree: string): boolean {
+  try {
+    const inTree = relative(realpathSync(tree), realpathSync(path))
+    return inTree === '' || (!inTree.startsWith('..') && !isAbsolute(inTree))
+  } catch {
+    return false
+  }
+}
