@@ -108,17 +108,16 @@ function schemaProblems(value: unknown): SchemaProblem[] {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? 'the file' : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      case 'boolean':
-        return []
-      case 'additionalProperties': {
-        const known = Object.keys(keysAt(at))
-        return error.params.additionalProperties.map((key) => {
-          const near = nearest(key, known)
-          const advice =
-            near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`
-          return { at: [...at, key], message: `there is no key '${key}'${advice}`, target: 'key' }
-        })
+      // An unknown key: the list of all of them comes last, and not at all where there are too many errors.
+      case 'boolean': {
+        const known = Object.keys(keysAt(at.slice(0, -1)))
+        const key = String(at.at(-1))
+        const near = nearest(key, known)
+        const advice = near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`
+        return [{ at, message: `there is no key '${key}'${advice}`, target: 'key' }]
       }
+      case 'additionalProperties':
+        return []
       case 'required':
         return error.params.requiredProperties.map((key) => ({ at, message: `'${key}' is missing` }))
       case 'enum': {
