@@ -253,6 +253,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     advice: 0,
     ignored: 0,
     notes: 0,
+    notJudged: 0,
     unread: 2,
   })
   t.strictSame(json.findings[0], {
@@ -438,7 +439,7 @@ t.test('a folder or pipe with the name of a manifest', async (t) => {
   await once(spawn('mkfifo', [join(folder, 'odd/pipe.yaml')]), 'close')
   const { findings, unread, status } = await printed(['odd'])
   t.strictSame(findings.map(at), ['odd/a.yaml:8:13', 'odd/deep/link.yaml:8:13'])
-  t.match(unread, [{ file: 'odd/pipe.yaml', message: 'is not a file' }])
+  t.match(unread, [{ file: 'odd/pipe.yaml', message: 'is not a regular file' }])
   t.strictSame([unread.length, status], [1, 3])
 })
 

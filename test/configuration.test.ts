@@ -186,7 +186,7 @@ t.test('findings that are exempt or ignored', async (t) => {
       'a namespace that is left out',
       { 'a.yaml': OF_SHOP, [C]: 'namespaces: {leaveOut: [sh*]}' },
       '.',
-      [`note: 1 resource not judged: in namespaces that ${C} leaves out`],
+      [`note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntry shop/weather (a.yaml:1)`],
     ],
     [
       'placeholders',

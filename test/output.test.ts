@@ -273,6 +273,7 @@ t.test('a policy report is of its CRD', async (t) => {
       { ...finding('error', 'right'), namespace: 'team-b', reason: 'agreed', by: 'configuration' },
     ],
     notes: [],
+    notJudged: [],
     unread: [],
   }
   const text = printPolicyReport(report, {

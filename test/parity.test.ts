@@ -50,6 +50,7 @@ function byCli(text: string, strict: boolean, state: ClusterState): { findings: 
     findings: [],
     ignored: [],
     notes: [],
+    notJudged: [],
     unread: [],
   }
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, settings: DEFAULT_SETTINGS }

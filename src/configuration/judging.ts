@@ -3,7 +3,7 @@ import { ALL_IDS } from '../review/engine-ids.ts'
 import { type Profile, severitiesOf } from '../review/profiles.ts'
 import { parseSeveritySetting, type Settings, type SeveritySetting } from '../review/settings.ts'
 import { type Configuration, holdsAt } from './file.ts'
-import { choice, type Flag, text } from './flags.ts'
+import { choice, type Flag, text, toggle } from './flags.ts'
 
 const severity: Flag<readonly SeveritySetting[]> = {
   help: 'change the severity of a rule: ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
@@ -37,9 +37,17 @@ export const CONFIGURATION_FLAG = {
   ),
 }
 
+/** For whoever judges what others wrote. */
+export const IGNORES_FLAG = {
+  'no-ignores': toggle(
+    'comments and annotations of the manifests ignore nothing, whatever the configuration file says',
+  ),
+}
+
 interface Flags {
   readonly profile: Profile | undefined
   readonly severity: readonly SeveritySetting[]
+  readonly 'no-ignores'?: boolean
 }
 
 export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Configuration): Profile =>
@@ -47,7 +55,8 @@ export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Config
 
 /** The settings of the flags and the file: flags come last, so they count; expired exemptions are left out. */
 export function chosenSettings(flags: Flags, configuration: Configuration, now: number): Settings {
-  const { severities, exemptions, allowIgnores, leftOut } = configuration
+  const { severities, exemptions, leftOut } = configuration
+  const allowIgnores = flags['no-ignores'] === true ? 'none' : configuration.allowIgnores
   return {
     mode: 'enforce',
     severities: [...severitiesOf(chosenProfile(flags, configuration)), ...severities, ...flags.severity],

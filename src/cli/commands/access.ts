@@ -111,6 +111,7 @@ function print(
           judged: [],
           others: 0,
           notes: [],
+          notJudged: [...states.notJudged],
           ignored: [],
           unread: [...report.unread],
           findings: accessFindings(report, (entry) => states.placeOf(entry)),

@@ -3,6 +3,7 @@ import {
   chosenProfile,
   chosenSettings,
   CONFIGURATION_FLAG,
+  IGNORES_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { plansOf } from '../../access/effective-authentication.ts'
@@ -29,6 +30,7 @@ export const AUDIT_FLAGS = {
   ...AUDIT_REPORT_FLAGS,
   ...LIVE_FLAGS,
   ...CONFIGURATION_FLAG,
+  ...IGNORES_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
 }
@@ -65,6 +67,7 @@ export async function audit(
   const report = judgeAll(live, { group, settings, exemptions, release })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
+  report.notJudged.push(...exemptions.notJudged)
   progress.end()
   printUnread(report.unread)
   const profile = chosenProfile(flags, configuration)
@@ -97,6 +100,7 @@ function judgeAll(live: Live, { group, settings, exemptions, release }: Judging)
     others: 0,
     findings: [],
     ignored: [],
+    notJudged: [],
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
@@ -104,7 +108,7 @@ function judgeAll(live: Live, { group, settings, exemptions, release }: Judging)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
     if (isLeftOut(settings, namespace)) {
-      exemptions.leftOut()
+      exemptions.leftOut(subject)
       continue
     }
     report.judged.push({ file: null, ...subject })

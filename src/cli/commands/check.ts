@@ -4,6 +4,7 @@ import {
   chosenProfile,
   chosenSettings,
   CONFIGURATION_FLAG,
+  IGNORES_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
@@ -31,6 +32,7 @@ export const CHECK_FLAGS = {
   ),
   ...READING_FLAGS,
   ...CONFIGURATION_FLAG,
+  ...IGNORES_FLAG,
   ...JUDGING_FLAGS,
   ...CLUSTER_FLAGS,
   ...CHECK_SECRETS,
@@ -76,6 +78,9 @@ export async function check(
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
   const isWhole = coversAll(configuration, positionals) && flags.exclude.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))
+  if (flags['fail-on-not-judged'])
+    report.unread.push(...exemptions.notJudged.map((each) => ({ ...each, notJudged: true as const })))
+  else report.notJudged.push(...exemptions.notJudged)
   progress.end()
   printUnread(report.unread)
   await printReport(

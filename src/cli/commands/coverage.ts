@@ -77,7 +77,7 @@ export async function coverage(
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading files')
   const documents = await readDocuments(positionals, readOptions(flags, environment))
-  printLines(documents.patches)
+  printLines(documents.notJudged)
   const unread = [...documents.unread, ...printEmpty([documents])]
   const given = documents.documents.map(({ file, document }) => ({ file, value: document.value }))
   const found = coverageOf(given, judging, { ...flags, everyField: flags['every-field'] }, (done, of) => {

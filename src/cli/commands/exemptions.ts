@@ -4,13 +4,17 @@ import type { Ignored } from '../../review/settings.ts'
 import type { Subject } from '../../review/given-objects.ts'
 import { counted, IN_CLUSTER, type Located } from '../output/report.ts'
 
+/** Most objects that are named. */
+const MOST_NAMES = 20
+
 /** What the exemptions of the configuration did in one run. */
 export class Exemptions {
   readonly #configuration: Configuration
   readonly #now: number
   readonly #used = new Set<unknown>()
   readonly #concerned = new Set<FileExemption>()
-  #leftOut = 0
+  /** The objects in namespaces that are left out, as people find them. */
+  readonly #leftOut: string[] = []
 
   constructor(configuration: Configuration, now: number) {
     this.#configuration = configuration
@@ -24,8 +28,23 @@ export class Exemptions {
   }
 
   /** Takes note of an object in a namespace that is left out. */
-  leftOut(): void {
-    this.#leftOut += 1
+  leftOut(
+    { kind, namespace, name }: Subject,
+    place?: { readonly file: string; readonly line: number },
+  ): void {
+    const where = place === undefined ? '' : ` (${place.file}:${place.line})`
+    this.#leftOut.push(`${kind} ${namespace}/${name}${where}`)
+  }
+
+  /** The objects that were not judged: none, or one entry with their count and the first of their names. */
+  get notJudged(): Located[] {
+    const { length } = this.#leftOut
+    if (length === 0) return []
+    const { file = '' } = this.#configuration
+    const more = length > MOST_NAMES ? ` and ${length - MOST_NAMES} more` : ''
+    const names = `${this.#leftOut.slice(0, MOST_NAMES).join(', ')}${more}`
+    const message = `${counted(length, 'resource')} not judged: in namespaces that ${file} leaves out: ${names}`
+    return [{ ...IN_CLUSTER, message }]
   }
 
   /**
@@ -35,7 +54,7 @@ export class Exemptions {
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
-    const notes = exemptions.flatMap((each): Located[] => {
+    return exemptions.flatMap((each): Located[] => {
       const { line, column, expires = '' } = each
       const place = { file, line, column }
       const what = `the exemption of ${exemptionText(each)}`
@@ -53,8 +72,5 @@ export class Exemptions {
         ? [{ ...place, message: `${what} excuses nothing: remove it` }]
         : []
     })
-    if (this.#leftOut === 0) return notes
-    const message = `${counted(this.#leftOut, 'resource')} not judged: in namespaces that ${file} leaves out`
-    return [...notes, { ...IN_CLUSTER, message }]
   }
 }

@@ -63,7 +63,7 @@ export function judgeDocument(
   }
   const subject = subjectOf(kind.kind, value as Resource, judging)
   if (isLeftOut(settings, subject.namespace)) {
-    judging.exemptions?.leftOut()
+    judging.exemptions?.leftOut(subject, { file, line: document.line })
     return
   }
   report.judged.push({ file, ...subject })

@@ -33,14 +33,15 @@ export function judgeDocuments(
   judging: Judging,
   beside: Omit<Beside, 'placeOf'>,
 ): Report {
-  const { files, patches, unread } = documents
+  const { files, notJudged, unread } = documents
   const report: Report = {
     files,
     judged: [],
     others: 0,
     findings: [],
     ignored: [],
-    notes: [...patches],
+    notes: [],
+    notJudged: [...notJudged],
     unread,
   }
   const placed = { ...beside, placeOf: placesIn(documents, judging) }
@@ -49,10 +50,11 @@ export function judgeDocuments(
     judging.progress?.tell(() => `judging ${i + 1} of ${counted(count, 'document')}`)
     judgeDocument(file, document, judging, placed, report)
   }
-  report.notes.push(
+  for (const note of [
     ...noteRepetitions(documents, judging, beside.state),
     ...rulesNotEvaluated(documents, judging, beside.stored !== undefined),
-  )
+  ])
+    report.notes.push(note)
   return report
 }
 

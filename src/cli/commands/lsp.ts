@@ -8,7 +8,7 @@ import {
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { openConfiguration } from '../input/configuration.ts'
-import { READING_FLAGS, readOptions } from '../input/reading.ts'
+import { EDITOR_READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import type { Configured } from '../lsp/serve.ts'
 import type { Judging } from './judge-document.ts'
@@ -17,7 +17,7 @@ export const LSP_FLAGS = {
   strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
   // Editors add it; there is no other way to connect.
   stdio: toggle('talk over standard input and output, as always'),
-  ...READING_FLAGS,
+  ...EDITOR_READING_FLAGS,
   ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,

@@ -112,7 +112,7 @@ async function planCluster(
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
   const documents = await readDocuments(names, readOptions(flags, environment))
-  printLines(documents.patches)
+  printLines(documents.notJudged)
   const asked = {
     group,
     namespace,
@@ -213,7 +213,7 @@ async function readPlans(
   reading: Reading,
 ): Promise<ReadFiles> {
   const documents = await readDocuments(names, readOptions(flags, environment))
-  printLines(documents.patches)
+  printLines(documents.notJudged)
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     reading,

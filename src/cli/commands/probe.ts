@@ -3,6 +3,7 @@ import {
   chosenProfile,
   chosenSettings,
   CONFIGURATION_FLAG,
+  IGNORES_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
@@ -40,6 +41,7 @@ export const PROBE_FLAGS = {
   ...CHECK_REPORT_FLAGS,
   ...READING_FLAGS,
   ...CONFIGURATION_FLAG,
+  ...IGNORES_FLAG,
   ...JUDGING_FLAGS,
   ...CLUSTER_FLAGS,
   cluster: toggle('ask what the resources in a cluster name, in place of files'),
@@ -109,7 +111,7 @@ export async function probe(args: readonly string[], environment: Environment): 
 }
 
 /** What there is to ask about. */
-interface Read extends Pick<Report, 'files' | 'unread' | 'others'> {
+interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly Source[]
   readonly configMaps: ConfigMapTexts
   readonly texts: ReadonlyMap<string, string>
@@ -126,9 +128,10 @@ async function readFromFiles(
 ): Promise<Read> {
   const documents = await readDocuments(names, readOptions(flags, environment))
   const sources = sourcesIn(documents, reading)
-  const { files, texts, unread } = documents
+  const { files, texts, unread, notJudged } = documents
   return {
     files,
+    notJudged: [...notJudged],
     texts,
     sources,
     unread: [...unread, ...printEmpty([documents])],
@@ -157,6 +160,7 @@ async function readFromCluster(flags: Flags, reading: Reading, environment: Envi
   const configMaps = live.server === '' ? [] : await readConfigMaps(choice, references, environment)
   return {
     files: [],
+    notJudged: [],
     texts: new Map(),
     sources: sourcesOf(live, reading.group),
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
@@ -168,11 +172,20 @@ async function readFromCluster(flags: Flags, reading: Reading, environment: Envi
 
 /** What was found, with the severities and exemptions of the settings. */
 function reportOf(
-  { files, unread, others, sources }: Read,
+  { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },
   settings: Settings,
 ): Report {
-  const report: Report = { files, judged: [], others, findings: [], ignored: [], notes: [], unread }
+  const report: Report = {
+    files,
+    judged: [],
+    others,
+    findings: [],
+    ignored: [],
+    notes: [],
+    notJudged,
+    unread,
+  }
   for (const { subject, value, file, places, ignores } of sources) {
     const isHere = ({ subject: of }: Pick<Target, 'subject'>) => of === subject
     const findings = probed.findings.filter(({ target }) => isHere(target)).map(({ finding }) => finding)

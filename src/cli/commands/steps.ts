@@ -119,7 +119,7 @@ async function twoStates(
   if (old === undefined || now === undefined || names.length > 2)
     throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
   const [before, after] = await readTwoStates(old, now, readOptions(flags, environment))
-  printLines([...before.patches, ...after.patches])
+  printLines([...before.notJudged, ...after.notJudged])
   const reading = { ...given, namespace: given.namespace || 'default' }
   const [oldValues, newValues] = [valuesOf(before), valuesOf(after)]
   return {
@@ -150,7 +150,7 @@ async function overCluster(
   const options = readOptions(flags, environment)
   const documents = await readDocuments(names, options)
   const previous = flags.previous === '' ? undefined : await readState(flags.previous, first, options)
-  printLines([...documents.patches, ...(previous?.patches ?? [])])
+  printLines([...documents.notJudged, ...(previous?.notJudged ?? [])])
   const { readOverlay } = await import('../input/overlay.ts')
   const asked = { ...given, kubeconfig: flags.kubeconfig, secrets: false, definitions: asksCluster(flags) }
   const { live, reading, after } = await readOverlay(documents, asked, environment)

@@ -1,8 +1,11 @@
+import { stat } from 'node:fs/promises'
 import { UsageError } from '../../configuration/flags.ts'
 import { type Excluded, INPUT, readSources } from './files.ts'
 import { type Documents, documentsIn } from './texts.ts'
-import { withoutPatches } from './kustomize.ts'
+import { isWithin, withoutPatches } from './kustomize.ts'
+import { type Batch, readListed, together } from './listed.ts'
 import type { FileDocument } from './load.ts'
+import { type Allowance, newAllowance } from './regular-file.ts'
 import type { Located, Unread } from '../output/report.ts'
 
 /** The settings for reading files. */
@@ -10,37 +13,76 @@ export interface ReadOptions {
   /** The values of placeholders by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
+  /** What all files of the run may have. */
+  readonly allowance?: Allowance
+  /** Whether what is not judged counts as what cannot be read. */
+  readonly failOnNotJudged?: boolean
 }
 
 /**
  * Reads files, folders and standard input, and fills in placeholders. Files that cannot be read are listed in the result. Throws
  * UsageError.
  */
-export async function readDocuments(names: readonly string[], options: ReadOptions): Promise<Documents> {
+export async function readDocuments(names: readonly string[], given: ReadOptions): Promise<Documents> {
   if (names.filter((name) => name === '-').length > 1)
     throw new UsageError('standard input can be named only once')
+  const options = { allowance: newAllowance(), ...given }
   const reads: Read[] = []
   for (const name of names) reads.push(await readArgument(name, options))
-  return {
-    files: reads.flatMap(({ texts }) => [...texts.keys()]),
-    texts: new Map(reads.flatMap(({ texts }) => [...texts])),
-    ...withoutPatches(reads.flatMap(({ documents }) => documents)),
-    unread: reads.flatMap(({ unread }) => unread),
+  const searched = together(reads)
+  const folders: string[] = []
+  for (const name of names) if (await isFolder(name)) folders.push(name)
+  const listed = await readListed(searched, {
+    covers: (path) => folders.some((folder) => isWithin(path, folder)),
+    isExcluded: options.excluded,
+    isFile,
+    read: async (files) => {
+      const found: Read[] = []
+      for (const file of files) found.push(await readArgument(file, options))
+      return together(found)
+    },
+  })
+  return documentsFrom([...reads, listed], {
+    ...options,
+    notJudged: listed.notJudged,
     empty: reads.flatMap(emptyPlaces),
+  })
+}
+
+/** All that was read, without the patches of kustomizations. */
+export function documentsFrom(
+  batches: readonly Batch[],
+  given: Pick<ReadOptions, 'failOnNotJudged'> & Pick<Documents, 'notJudged' | 'empty'>,
+): Documents {
+  const { texts, documents: all, unread } = together(batches)
+  const { documents, patches } = withoutPatches(all)
+  const notJudged = [...patches, ...given.notJudged]
+  const fails = given.failOnNotJudged === true
+  return {
+    files: batches.flatMap((batch) => [...batch.texts.keys()]),
+    texts,
+    documents,
+    notJudged: fails ? [] : notJudged,
+    unread: [...unread, ...(fails ? notJudged.map((each) => ({ ...each, notJudged: true as const })) : [])],
+    empty: given.empty,
   }
 }
 
+const isFolder = (name: string): Promise<boolean> => is(name, 'isDirectory')
+const isFile = (name: string): Promise<boolean> => is(name, 'isFile')
+
+async function is(name: string, what: 'isDirectory' | 'isFile'): Promise<boolean> {
+  return name !== '-' && (await stat(name).catch(() => undefined))?.[what]() === true
+}
+
 /** The documents of one argument. */
-interface Read {
+interface Read extends Batch {
   readonly name: string
-  readonly texts: ReadonlyMap<string, string>
-  readonly documents: FileDocument[]
-  readonly unread: Unread[]
   /** Whether a document in it was left out. */
   readonly reduced: boolean
 }
 
-async function readArgument(name: string, { filled, excluded }: ReadOptions): Promise<Read> {
+async function readArgument(name: string, { filled, excluded, allowance }: ReadOptions): Promise<Read> {
   let reduced = false
   const isLeftOut = (path: string) => {
     const isExcluded = excluded(path)
@@ -48,20 +90,20 @@ async function readArgument(name: string, { filled, excluded }: ReadOptions): Pr
     return isExcluded
   }
   const texts = new Map<string, string>()
-  const documents: FileDocument[] = []
-  const unread: Unread[] = []
-  for await (const source of readSources(name, isLeftOut)) {
+  const documents: (readonly FileDocument[])[] = []
+  const unread: (readonly Unread[])[] = []
+  for await (const source of readSources(name, isLeftOut, allowance)) {
     const file = source.name
     if ('problem' in source) {
-      unread.push({ file, line: 0, column: 0, message: source.problem })
+      unread.push([{ file, line: 0, column: 0, message: source.problem }])
       continue
     }
     texts.set(file, source.text)
     const read = documentsIn(file, source.text, filled)
-    documents.push(...read.documents)
-    unread.push(...read.unread)
+    documents.push(read.documents)
+    unread.push(read.unread)
   }
-  return { name, texts, documents, unread, reduced }
+  return { name, texts, documents: documents.flat(), unread: unread.flat(), reduced }
 }
 
 function emptyPlaces({ name, texts, documents, unread, reduced }: Read): Located[] {

@@ -28,12 +28,36 @@ export function withoutPatches(documents: readonly FileDocument[]): {
 }
 
 /** The names under which `kubectl kustomize` finds a kustomization. */
-const KUSTOMIZATION = /^(kustomization\.ya?ml|Kustomization)$/
+export const KUSTOMIZATION_NAMES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
+const NAMES: ReadonlySet<string | undefined> = new Set(KUSTOMIZATION_NAMES)
 
 /** kustomize fills in the kind where there is none. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
-  if (!KUSTOMIZATION.test(normalized(file).split('/').at(-1) ?? '') || !isObject(value)) return false
+  if (!NAMES.has(normalized(file).split('/').at(-1)) || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
+}
+
+/** An entry of a kustomization that is built: a file, or a folder with another kustomization. */
+interface Listed {
+  /** Where it is by the place of the kustomization. */
+  readonly path: string
+  readonly written: string
+  readonly at: Pick<Located, 'file' | 'line' | 'column'>
+}
+
+/** What the kustomizations among the documents build. */
+export function* listedIn(documents: readonly FileDocument[]): Iterable<Listed> {
+  for (const { file, document } of documents.filter(isKustomization))
+    for (const field of ['resources', 'bases', 'components']) {
+      const list = (document.value as Readonly<Record<string, unknown>>)[field]
+      for (const [i, written] of Array.isArray(list) ? list.entries() : [])
+        if (typeof written === 'string')
+          yield {
+            path: normalized(`${folderOf(file)}/${written}`),
+            written,
+            at: { file, ...document.locate([field, i], 'value') },
+          }
+    }
 }
 
 function resourcesOf(value: unknown): string[] {
@@ -61,8 +85,15 @@ function patchNote({ file, document }: FileDocument, user: string): Located {
 
 const folderOf = (file: string): string => normalized(`${file}/..`)
 
+/** Whether a path is in a folder, or is the folder. */
+export function isWithin(path: string, folder: string): boolean {
+  const [inner, outer] = [normalized(path), normalized(folder)]
+  if (outer === '.') return !/^(?:\.\.(?:\/|$)|\/)/.test(inner)
+  return inner === outer || inner.startsWith(outer === '/' ? outer : `${outer}/`)
+}
+
 /** A path without `.` and without `..` behind a name. A drive of Windows is a name. */
-function normalized(path: string): string {
+export function normalized(path: string): string {
   const parts: string[] = []
   for (const part of path.replaceAll('\\', '/').split('/')) {
     if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop()

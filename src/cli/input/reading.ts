@@ -2,6 +2,7 @@ import { type Flag, text, toggle, type Values } from '../../configuration/flags.
 import type { ReadOptions } from './documents.ts'
 import type { Documents } from './texts.ts'
 import { excluding } from './files.ts'
+import { newAllowance } from './regular-file.ts'
 import { counted, type Located, type Unread } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 
@@ -40,16 +41,35 @@ export const READING_FLAGS = {
   set: values,
   env: toggle('fill in placeholders from the environment'),
   exclude: patterns,
+  'fail-on-not-judged': toggle(
+    'exit with 3 where a file or resource is not judged: a patch of kustomize, what a kustomization lists elsewhere, a namespace that is left out',
+  ),
 }
+
+const { namespace, set, env, exclude } = READING_FLAGS
+
+/** Those for an editor, which shows what is not judged and fails nowhere. */
+export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
 /** The settings for reading files that the flags give. */
 export function readOptions(
-  { env, set, exclude }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set' | 'exclude'>,
+  {
+    env,
+    set,
+    exclude,
+    'fail-on-not-judged': failOnNotJudged = false,
+  }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set' | 'exclude'> &
+    Partial<Pick<Values<typeof READING_FLAGS>, 'fail-on-not-judged'>>,
   environment: Environment,
 ): ReadOptions {
   const given = env ? Object.entries(environment) : []
   const filled = [...given.filter((entry): entry is [string, string] => entry[1] !== undefined), ...set]
-  return { filled: new Map(filled), excluded: excluding(exclude) }
+  return {
+    filled: new Map(filled),
+    excluded: excluding(exclude),
+    allowance: newAllowance(),
+    failOnNotJudged,
+  }
 }
 
 /**
@@ -68,7 +88,12 @@ export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
   const lines = [...others, ...templates.slice(0, 1).map((first) => templateLine(first, templates))]
-  printLines(lines.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
+  printLines(
+    lines.map(({ message, notJudged, ...place }) => ({
+      ...place,
+      message: notJudged ? message : `cannot read: ${message}`,
+    })),
+  )
 }
 
 function templateLine(first: Unread, templates: readonly Unread[]): Unread {

@@ -1,7 +1,7 @@
 import type { Located, Unread } from '../output/report.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
-import { type FileDocument, loadDocuments, type UnreadDocument } from './load.ts'
+import { type FileDocument, loadDocuments } from './load.ts'
 
 /** Everything that was read from the files in the arguments. */
 export interface Documents {
@@ -9,8 +9,8 @@ export interface Documents {
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** Documents that are left out, and the reason. */
-  readonly patches: readonly Located[]
+  /** What may be built or applied and is not judged, and the reason. */
+  readonly notJudged: readonly Located[]
   readonly unread: Unread[]
   /** Files and folders without a document, and the reason. */
   readonly empty: readonly Located[]
@@ -23,7 +23,15 @@ export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
       'error' in document ? [] : [{ file, document }],
     ),
   )
-  return { files: [...texts.keys()], texts, ...withoutPatches(documents), unread: [], empty: [] }
+  const { documents: resources, patches } = withoutPatches(documents)
+  return {
+    files: [...texts.keys()],
+    texts,
+    documents: resources,
+    notJudged: patches,
+    unread: [],
+    empty: [],
+  }
 }
 
 /** The documents in the text of a file, with the placeholders filled in whose values are given. */
@@ -33,16 +41,11 @@ export function documentsIn(
   filled: ReadonlyMap<string, string>,
 ): { readonly documents: readonly FileDocument[]; readonly unread: readonly Unread[] } {
   const loaded = loadDocuments(quoteTemplates(fillPlaceholders(text, filled)))
+  const unread = loaded.flatMap((each) => ('error' in each ? [each.error] : []))
+  // Template lines (`{{ if … }}`) are not YAML.
+  const isTemplate = unread.length > 0 && /\{\{|\{%/.test(text)
   return {
     documents: loaded.flatMap((document) => ('error' in document ? [] : [{ file, document }])),
-    unread: loaded.flatMap((each) => ('error' in each ? [{ file, ...markTemplate(each.error, text) }] : [])),
+    unread: unread.map((error) => ({ file, ...error, ...(isTemplate && { template: true as const }) })),
   }
-}
-
-/** Marks an error in a file with template lines (`{{ if … }}`), which are not YAML. */
-function markTemplate(
-  error: UnreadDocument['error'],
-  text: string,
-): UnreadDocument['error'] & Pick<Unread, 'template'> {
-  return /\{\{|\{%/.test(text) ? { ...error, template: true } : error
 }

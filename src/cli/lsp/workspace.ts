@@ -105,6 +105,7 @@ export class Workspace {
       others: 0,
       findings: [],
       ignored: [],
+      notJudged: [],
       notes: patches.filter((note) => note.file === file.name),
       unread: [...file.unread],
     }

@@ -20,7 +20,11 @@ export const printGitHub: Format = (report, printing) => {
         `${textOf({ finding: each, others: [] })}\n${reasonOf(each)}`,
       ),
     ),
-    ...notesIn(report, printing).map((note) => command('notice', note, 'note', note.message)),
+    ...notesIn(report, printing).map((note, i) =>
+      i < report.notJudged.length
+        ? command('warning', note, 'not judged', note.message)
+        : command('notice', note, 'note', note.message),
+    ),
     ...(printing.quiet ? [] : [inLine(summary(report, printing))]),
   ]
   return lines.map((line) => `${line}\n`).join('')

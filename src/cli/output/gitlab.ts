@@ -1,6 +1,6 @@
 import { fingerprints } from './fingerprint.ts'
 import { shownIn } from './line.ts'
-import { type Format, slashed } from './report.ts'
+import { type Format, type Located, slashed } from './report.ts'
 
 const SEVERITIES = { error: 'major', warning: 'minor', advice: 'info' } as const
 
@@ -15,12 +15,15 @@ export const printGitLab: Format = (report, printing) => {
     severity: SEVERITIES[severity],
     location: { path: slashed(file ?? ''), lines: { begin: Math.max(1, line) } },
   }))
-  const unread = report.unread.map(({ file, line, message }) => ({
-    description: message,
-    check_name: 'not-read',
-    fingerprint: `not-read ${file ?? ''} ${message}`,
-    severity: 'blocker',
-    location: { path: slashed(file ?? ''), lines: { begin: Math.max(1, line) } },
-  }))
-  return `${JSON.stringify([...unread, ...issues], null, 2)}\n`
+  const unread = report.unread.map((each) => issueOf(each, 'not-read', 'blocker'))
+  const notJudged = report.notJudged.map((each) => issueOf(each, 'not-judged', 'minor'))
+  return `${JSON.stringify([...unread, ...notJudged, ...issues], null, 2)}\n`
 }
+
+const issueOf = ({ file, line, message }: Located, name: string, severity: string) => ({
+  description: message,
+  check_name: name,
+  fingerprint: `${name} ${file ?? ''} ${message}`,
+  severity,
+  location: { path: slashed(file ?? ''), lines: { begin: Math.max(1, line) } },
+})

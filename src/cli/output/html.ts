@@ -17,7 +17,10 @@ export interface AuditData {
 }
 
 /** One page with everything in it: the findings by namespace, and who is authenticated how. */
-export const printHtml: Format = ({ findings, judged, notes, unread, ignored }, { scope, plans }) => {
+export const printHtml: Format = (
+  { findings, judged, notes, notJudged, unread, ignored },
+  { scope, plans },
+) => {
   const ids = new Set(findings.map(({ id }) => id))
   const about = [...ids].flatMap((id) => {
     const found = describedAs(id)
@@ -27,7 +30,7 @@ export const printHtml: Format = ({ findings, judged, notes, unread, ignored }, 
     scope,
     findings: findings.map((finding) => ({ ...finding, fix: null })),
     judged,
-    notes,
+    notes: [...notJudged, ...notes],
     unread,
     ignored: ignored.length,
     plans: plans(),

@@ -6,7 +6,8 @@ const HIDDEN = new Set(['causes', 'edits'])
 
 /** The report as one JSON object, of REPORT_SCHEMA. */
 export const printJson: Format = (report) => {
-  const { files, judged, others, findings, ignored, notes, unread } = report
+  const { files, judged, others, findings, ignored, notJudged, unread } = report
+  const notes = [...notJudged, ...report.notes]
   const count = (wanted: string) => findings.filter(({ severity }) => severity === wanted).length
   const counts = {
     files: files.length,
@@ -17,8 +18,9 @@ export const printJson: Format = (report) => {
     advice: count('advice'),
     ignored: ignored.length,
     notes: notes.length,
+    notJudged: notJudged.length,
     unread: unread.length,
   }
   const shown = (key: string, value: unknown) => (HIDDEN.has(key) ? undefined : value)
-  return `${JSON.stringify({ version: REPORT_VERSION, findings, ignored, notes, unread, counts }, shown, 2)}\n`
+  return `${JSON.stringify({ version: REPORT_VERSION, findings, ignored, notes, notJudged, unread, counts }, shown, 2)}\n`
 }

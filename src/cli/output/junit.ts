@@ -22,6 +22,13 @@ export const printJUnit: Format = (report, printing) => {
       result: 'error' as const,
       text: element('testcase', { classname: 'file', name: 'can be read' }, [element('error', { message })]),
     })),
+    ...report.notJudged.map(({ file, line, message }) => ({
+      suite: suiteOf(file),
+      result: 'skipped' as const,
+      text: element('testcase', { classname: 'file', name: `line ${line} is judged` }, [
+        element('skipped', { message }),
+      ]),
+    })),
   ]
   const suites = [...Map.groupBy(cases, ({ suite }) => suite)].map(([name, own]) =>
     element(
@@ -34,7 +41,7 @@ export const printJUnit: Format = (report, printing) => {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${document}`
 }
 
-type Result = 'passed' | 'failure' | 'error'
+type Result = 'passed' | 'failure' | 'error' | 'skipped'
 
 function testCase(
   { file, kind, namespace, name }: JudgedResource,
@@ -62,6 +69,9 @@ const countsOf = (cases: readonly { readonly result: Result }[]) => ({
   tests: String(cases.length),
   failures: String(cases.filter(({ result }) => result === 'failure').length),
   errors: String(cases.filter(({ result }) => result === 'error').length),
+  ...(cases.some(({ result }) => result === 'skipped') && {
+    skipped: String(cases.filter(({ result }) => result === 'skipped').length),
+  }),
 })
 
 /** An element with other elements, or with a text that is escaped. */

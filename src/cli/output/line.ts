@@ -26,7 +26,9 @@ export const printLines: Format = (report, printing) => {
 export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
-export const notesIn = ({ notes }: Report, { quiet }: Printing): readonly Located[] => (quiet ? [] : notes)
+/** First what was not judged, which is named even where only findings are asked for. */
+export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
+  quiet ? notJudged : [...notJudged, ...notes]
 
 export const ignoredIn = ({ ignored }: Report, { showIgnored }: Printing): readonly ReportedIgnored[] =>
   showIgnored ? ignored : []
@@ -68,7 +70,7 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
 
 /** The counts, as the last line says them. */
 export function summary(
-  { judged, others, notes, unread, findings, ignored }: Report,
+  { judged, others, notes, notJudged, unread, findings, ignored }: Report,
   { scope, advice, showIgnored }: Printing,
 ): string {
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
@@ -80,6 +82,7 @@ export function summary(
       ? []
       : [`${ignored.length} ignored${showIgnored ? '' : ' (--show-ignored lists them)'}`]),
     ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
+    ...(notJudged.length === 0 ? [] : [`${notJudged.length} not judged`]),
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`

@@ -51,9 +51,19 @@ export const REPORT_SCHEMA = object({
     { description: 'Findings that do not count, each with the reason that is written for it.' },
   ),
   notes: Type.Array(object(LOCATED), { description: 'What was not judged, and why.' }),
-  unread: Type.Array(object({ ...LOCATED, template: Type.Optional(Type.Literal(true)) }), {
-    description: 'What could not be read; the exit code is then 3.',
+  notJudged: Type.Array(object(LOCATED), {
+    description: 'Those of the notes about whole files and resources that may be built or applied.',
   }),
+  unread: Type.Array(
+    object({
+      ...LOCATED,
+      template: Type.Optional(Type.Literal(true)),
+      notJudged: Type.Optional(
+        Type.Literal(true, { description: 'It was not judged, with `--fail-on-not-judged`.' }),
+      ),
+    }),
+    { description: 'What could not be read; the exit code is then 3.' },
+  ),
   counts: object({
     files: COUNT,
     resources: COUNT,
@@ -63,6 +73,7 @@ export const REPORT_SCHEMA = object({
     advice: COUNT,
     ignored: COUNT,
     notes: COUNT,
+    notJudged: COUNT,
     unread: COUNT,
   }),
 })

@@ -26,6 +26,8 @@ export interface Located {
 export interface Unread extends Located {
   /** Set where the file is a template, which is not YAML before it is rendered. */
   readonly template?: true
+  /** Set where it could be read and was not judged, with `--fail-on-not-judged`. */
+  readonly notJudged?: true
 }
 
 export interface ReportedFinding extends Located, Subject {
@@ -75,6 +77,8 @@ export interface Report {
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
   readonly notes: Located[]
+  /** What may be built or applied and was not judged; every format names it. */
+  readonly notJudged: Located[]
   readonly unread: Unread[]
 }
 

@@ -62,7 +62,9 @@ export const printSarif: Format = (report, printing) => {
             executionSuccessful: report.unread.length === 0,
             toolExecutionNotifications: [
               ...report.unread.map((each) => notificationOf(each, 'error')),
-              ...notesIn(report, printing).map((note) => notificationOf(note, 'note')),
+              ...notesIn(report, printing).map((note, i) =>
+                notificationOf(note, i < report.notJudged.length ? 'warning' : 'note'),
+              ),
             ],
           },
         ],
@@ -97,7 +99,7 @@ function ruleOf(id: string): ReportingDescriptor {
   }
 }
 
-const notificationOf = (each: Located, level: 'error' | 'note'): Notification => ({
+const notificationOf = (each: Located, level: 'error' | 'warning' | 'note'): Notification => ({
   level,
   message: { text: each.message },
   ...(each.file === null ? {} : { locations: [{ physicalLocation: physicalLocationOf(each) }] }),

@@ -34,7 +34,7 @@ export function judgeText(text: string, release: Release | undefined): Judged {
   }
   const { documents, unread } = documentsIn(FILE, text, new Map())
   const texts = new Map([[FILE, text]])
-  const given = { files: [FILE], texts, documents, patches: [], unread: [...unread], empty: [] }
+  const given = { files: [FILE], texts, documents, notJudged: [], unread: [...unread], empty: [] }
   const values = documents.map(({ document }) => document.value)
   return {
     text,

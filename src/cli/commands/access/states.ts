@@ -7,7 +7,7 @@ import { readRevision } from '../../input/git.ts'
 import { printEmpty, printLines, readOptions } from '../../input/reading.ts'
 import type { Documents } from '../../input/texts.ts'
 import { readState, readTwoStates } from '../../input/two-states.ts'
-import { IN_CLUSTER, type Unread } from '../../output/report.ts'
+import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import type { Environment, Flags } from './flags.ts'
 
 /** Both states, and what of them could not be read. */
@@ -15,6 +15,7 @@ export interface States {
   readonly old: readonly Entry[]
   readonly new: readonly Entry[]
   readonly unread: readonly Unread[]
+  readonly notJudged: readonly Located[]
   placeOf(entry: Entry): { readonly file: string | null; readonly line: number; readonly column: number }
 }
 
@@ -28,10 +29,11 @@ export async function twoStates(
     throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
   const reading = readingOf(flags, 'default')
   const [before, after] = await readTwoStates(old, now, readOptions(flags, environment))
-  printLines([...before.patches, ...after.patches])
+  const notJudged = [...before.notJudged, ...after.notJudged]
+  printLines(notJudged)
   const unread = [...before.unread, ...after.unread, ...printEmpty([before, after])]
   const [oldEntries, newEntries] = [entriesIn(before, reading), entriesIn(after, reading)]
-  return { old: oldEntries, new: newEntries, unread, placeOf: placesIn(after, newEntries) }
+  return { old: oldEntries, new: newEntries, unread, notJudged, placeOf: placesIn(after, newEntries) }
 }
 
 /** What decides access in one state, of files or of a revision. */
@@ -48,7 +50,7 @@ export async function oneState(
   const documents = isRevision
     ? await readState(first, '.', readOptions(flags, environment))
     : await readDocuments(names, readOptions(flags, environment))
-  printLines(documents.patches)
+  printLines(documents.notJudged)
   const unread = [...documents.unread, ...printEmpty([documents])]
   return { entries: entriesIn(documents, readingOf(flags, 'default')), unread }
 }
@@ -61,7 +63,7 @@ export async function overCluster(
   if (names.length === 0)
     throw new UsageError('name the files or folders of the new state: access --cluster FILE|DIRECTORY')
   const documents = await readDocuments(names, readOptions(flags, environment))
-  printLines(documents.patches)
+  printLines(documents.notJudged)
   const { readOverlay } = await import('../../input/overlay.ts')
   const { kubeconfig, namespace, 'api-group': group } = flags
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
@@ -75,7 +77,8 @@ export async function overCluster(
     ...documents.unread,
     ...printEmpty([documents]),
   ]
-  return { old, new: now, unread, placeOf: placesIn(documents, now) }
+  const { notJudged } = documents
+  return { old, new: now, unread, notJudged, placeOf: placesIn(documents, now) }
 }
 
 const readingOf = ({ 'api-group': group, namespace }: Flags, fallback: string): Reading => ({

@@ -1,0 +1,71 @@
+import type { Located, Unread } from '../output/report.ts'
+import { KUSTOMIZATION_NAMES, listedIn, normalized } from './kustomize.ts'
+import type { FileDocument } from './load.ts'
+
+/** What was read of some files, by their names. */
+export interface Batch {
+  readonly texts: ReadonlyMap<string, string>
+  readonly documents: readonly FileDocument[]
+  readonly unread: readonly Unread[]
+}
+
+/** Where listed files are looked up. */
+export interface Place {
+  /** Whether a search went through the folder around a path. */
+  readonly covers: (path: string) => boolean
+  readonly isExcluded: (path: string) => boolean
+  readonly isFile: (name: string) => Promise<boolean>
+  readonly read: (files: readonly string[]) => Promise<Batch>
+}
+
+/** Most entries of kustomizations that are looked up. */
+const MOST_LISTED = 10_000
+
+/**
+ * Reads what kustomizations list and a search leaves out, such as hidden files: kubectl builds it. What they list beside the
+ * searched folders is not judged.
+ */
+export async function readListed(
+  searched: Batch,
+  place: Place,
+): Promise<Batch & { readonly notJudged: readonly Located[] }> {
+  const batches: Batch[] = []
+  const notJudged: Located[] = []
+  const known = new Set(namesIn(searched).map(normalized))
+  let looked = 0
+  for (let last = searched; last.documents.length > 0;) {
+    const files: string[] = []
+    for (const { path, written, at } of listedIn(last.documents)) {
+      const names = [path, ...KUSTOMIZATION_NAMES.map((name) => normalized(`${path}/${name}`))]
+      if (place.isExcluded(path) || names.some((name) => known.has(name))) continue
+      looked += 1
+      const file = place.covers(path) && looked <= MOST_LISTED ? await firstFile(names, place) : undefined
+      if (file !== undefined) {
+        known.add(file)
+        files.push(file)
+        continue
+      }
+      const message = `not judged: this kustomization lists '${written}', which is not among the given files`
+      notJudged.push({ ...at, message })
+    }
+    last = await place.read(files)
+    batches.push(last)
+  }
+  return { ...together(batches), notJudged }
+}
+
+const namesIn = ({ texts, unread }: Batch): string[] => [
+  ...texts.keys(),
+  ...unread.flatMap(({ file }) => file ?? []),
+]
+
+async function firstFile(names: readonly string[], { isFile }: Place): Promise<string | undefined> {
+  for (const name of names) if (await isFile(name)) return name
+  return undefined
+}
+
+export const together = (batches: readonly Batch[]): Batch => ({
+  texts: new Map(batches.flatMap(({ texts }) => [...texts])),
+  documents: batches.flatMap(({ documents }) => documents),
+  unread: batches.flatMap(({ unread }) => unread),
+})
