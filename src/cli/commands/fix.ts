@@ -1,9 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { pathText } from '../../rule/path.ts'
 import { unifiedDiff } from '../fix/diff.ts'
 import { type Change, fixAll } from '../fix/fix-all.ts'
+import { replaceFile } from '../fix/replace-file.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
@@ -53,15 +53,18 @@ export async function fix(
   printUnread(read.unread)
   printLines(fixed.left)
   const changed = [...fixed.texts].filter(([file, text]) => text !== read.texts.get(file))
+  const failed = new Set<string>()
   for (const [file, text] of changed) {
     const before = read.texts.get(file) ?? ''
-    if (flags.write) await write(file, before, text, read.unread)
-    else process.stdout.write(unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
+    if (!flags.write) process.stdout.write(unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
+    else if (!(await write(file, before, text, read.unread))) failed.add(file)
   }
-  if (flags.write) for (const change of fixed.changes) process.stdout.write(`${visible(lineOf(change))}\n`)
-  const count = `${counted(fixed.changes.length, 'change')} in ${counted(changed.length, 'file')}`
+  const done = fixed.changes.filter(({ file }) => !failed.has(file))
+  if (flags.write) for (const change of done) process.stdout.write(`${visible(lineOf(change))}\n`)
+  const count = `${counted(done.length, 'change')} in ${counted(changed.length - failed.size, 'file')}`
   const next = changed.length === 0 || flags.write ? '' : '; --write makes them'
-  process.stderr.write(`${count}${next}\n`)
+  const left = failed.size === 0 ? '' : `; ${counted(failed.size, 'file')} not written`
+  process.stderr.write(`${count}${next}${left}\n`)
   if (read.unread.length > 0) return EXIT.unread
   return changed.length > 0 && !flags.write ? EXIT.findings : EXIT.clean
 }
@@ -69,16 +72,17 @@ export async function fix(
 const lineOf = ({ file, edit, title, id }: Change): string =>
   `${file}:${edit.line}:${edit.column}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
 
-/** Only a file that is still as it was read, in UTF-8. */
+/** Whether the file could be written: only one that is still as it was read, in UTF-8. */
 async function write(
   file: string,
   before: string,
   after: string,
   unread: Documents['unread'],
-): Promise<void> {
-  const bytes = await readFile(file)
-  if (bytes.equals(Buffer.from(before))) return writeFile(file, after)
-  const problem = { file, line: 0, column: 0, message: 'not written: it is not in UTF-8, or has changed' }
+): Promise<boolean> {
+  const why = await replaceFile(file, before, after)
+  if (why === undefined) return true
+  const problem = { file, line: 0, column: 0, message: `not written: ${why}` }
   printLines([problem])
   unread.push(problem)
+  return false
 }

@@ -1,4 +1,5 @@
 import { structuredPatch } from 'diff'
+import { visible } from '../output/visible.ts'
 
 /** The change of a file as `git apply` and `patch -p1` take it. */
 export function unifiedDiff(file: string, before: string, after: string): string {
@@ -6,5 +7,19 @@ export function unifiedDiff(file: string, before: string, after: string): string
   const parts = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
     [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join('\n'),
   )
-  return [`--- a/${file}`, `+++ b/${file}`, ...parts, ''].join('\n')
+  return [`--- ${quoted(`a/${file}`)}`, `+++ ${quoted(`b/${file}`)}`, ...parts, ''].join('\n')
+}
+
+/**
+ * A name as git writes it in a diff: in quotes, where a character of it would end the line, the name or a quote; with a
+ * tab behind it where a blank is in it, or patch would take what follows for a date.
+ */
+function quoted(name: string): string {
+  if (visible(name) === name && !/["\\]/.test(name)) return /\s/.test(name) ? `${name}\t` : name
+  const bytes = Array.from(Buffer.from(name), (byte) => {
+    const character = String.fromCharCode(byte)
+    if (character === '"' || character === '\\') return `\\${character}`
+    return byte < 0x20 || byte > 0x7e ? `\\${byte.toString(8).padStart(3, '0')}` : character
+  })
+  return `"${bytes.join('')}"`
 }

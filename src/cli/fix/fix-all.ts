@@ -7,7 +7,7 @@ import type { Judging } from '../commands/judge-document.ts'
 import { judgeAlone } from '../commands/judge-documents.ts'
 import { documentsOf } from '../input/texts.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
-import { type PlacedEdit, withEdit } from './text-edits.ts'
+import { type PlacedEdit, withEdits } from './text-edits.ts'
 
 /** A change of a file, and the reason. */
 export interface Change {
@@ -31,20 +31,20 @@ const MOST_ROUNDS = 5
 /** Applies fixes until there are no more. */
 export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
   const texts = new Map(given)
-  const changes: Change[] = []
+  let changes: Change[] = []
   let left: Located[] = []
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const wanted = changesIn(texts, judging)
     const isDone = wanted.length === 0
     const more = isDone && addDefaults ? defaultsIn(texts, judging) : wanted
     const applied = apply(texts, more)
-    changes.push(...applied.done)
+    changes = [...changes, ...applied.done]
     left = applied.left
     if (applied.done.length === 0) {
       if (isDone || !addDefaults) break
       const { done, left: lacking } = apply(texts, defaultsIn(texts, judging))
-      changes.push(...done)
-      left.push(...lacking)
+      changes = [...changes, ...done]
+      left = [...left, ...lacking]
       break
     }
   }
@@ -71,23 +71,34 @@ export function withDefaults(
   return texts
 }
 
-/** From the end of each file to its start, so that places stay right. */
 function apply(texts: Map<string, string>, changes: readonly Change[]): Applied {
-  const [done, left]: [Change[], Located[]] = [[], []]
-  const ordered = changes.toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
-  for (const change of ordered) {
-    const { file, edit, title } = change
-    const after = withEdit(texts.get(file) ?? '', edit)
-    if (after !== undefined) {
-      texts.set(file, after)
-      done.unshift(change)
-      continue
-    }
-    const reason = 'an alias or a merge shares the text, or it spans lines'
-    const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
-    left.unshift({ file, line: edit.line, column: edit.column, message })
+  const edits = new Map<string, ReturnType<typeof withEdits>>()
+  for (const [file, own] of Map.groupBy(changes, ({ file }) => file)) {
+    const after = withEdits(
+      texts.get(file) ?? '',
+      own.map(({ edit }) => edit),
+    )
+    texts.set(file, after.text)
+    edits.set(file, after)
   }
-  return { done, left }
+  const ordered = changes
+    .toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
+    .toReversed()
+  const isDone = ({ file, edit }: Change) => edits.get(file)?.done.has(edit) === true
+  return {
+    done: ordered.filter(isDone),
+    left: ordered
+      .filter((each) => !isDone(each))
+      .map((each) => notFixed(each, edits.get(each.file)?.isCut === true)),
+  }
+}
+
+function notFixed({ file, edit, title }: Change, isCut: boolean): Located {
+  const reason = isCut
+    ? 'too many fixes of this file do not fit: mend some by hand, and run the command again'
+    : 'an alias or a merge shares the text, or it spans lines'
+  const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
+  return { file, line: edit.line, column: edit.column, message }
 }
 
 const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): Change[] =>

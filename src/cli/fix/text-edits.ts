@@ -1,7 +1,8 @@
 /**
- * The text of a file after one step of a fix. The step is tried at its place in the text, and the file is read again: the
- * text counts only where it changes this one value of this one document. So comments and layout stay, and what an alias
- * or a merge shares is never changed.
+ * The text of a file after the steps of fixes. They are tried at their places in the text, and the file is read again: the
+ * text counts only where it changes these values of these documents. So comments and layout stay, and what an alias or a
+ * merge shares is never changed. Steps are tried together, and by halves where one of them does not fit: one by one would
+ * read the file for each.
  */
 import { withoutEnd } from '../../rule/text-end.ts'
 import type { Edit } from '../../rule/field-error.ts'
@@ -10,46 +11,154 @@ import { deepEqual } from '../../review/deep-equal.ts'
 import { edited } from '../../review/fixes.ts'
 import { isObject } from '../../rule/resource.ts'
 import { quoteTemplates } from '../input/fill.ts'
-import { loadDocuments, type Place } from '../input/load.ts'
+import { countBefore, lineStarts, loadDocuments, type Place, surrogatePairs } from '../input/load.ts'
 
 export type PlacedEdit = Edit & Place
 
-/** Undefined where no text has this effect and no other. */
-export function withEdit(text: string, edit: PlacedEdit): string | undefined {
-  const before = valuesOf(text)
-  return candidates(text, edit).find((candidate) => isOnlyChange(before, valuesOf(candidate), edit))
+/** Characters that may be read again for a file: a stranger can write thousands of steps of which none fits. */
+const MOST_READ = 2 ** 21
+const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
+
+interface EditedText {
+  readonly text: string
+  readonly done: ReadonlySet<PlacedEdit>
+  /** Whether some were not tried to the end. */
+  readonly isCut: boolean
 }
 
-const valuesOf = (text: string): unknown[] =>
+/** The text with the edits that have their effect and no other, from its end to its start, so that places stay right. */
+export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedText {
+  const done = new Set<PlacedEdit>()
+  const offsetOf = offsetsIn(given)
+  let text = given
+  let left = readLimit(given)
+  let documents: readonly Loaded[] | undefined
+  const load = (of: string): readonly Loaded[] => {
+    left -= of.length
+    return documentsIn(of)
+  }
+  const accept = (some: readonly PlacedEdit[], written: string | undefined): boolean => {
+    if (written === undefined || left < 0) return false
+    documents ??= load(text)
+    const after = load(written)
+    const place = (edit: PlacedEdit) => offsetOf(edit) ?? -1
+    if (!isOnlyChange(documents, after, some, (each) => offsetOf(each) ?? 0, place)) return false
+    text = written
+    documents = after
+    for (const edit of some) done.add(edit)
+    return true
+  }
+  const tryAll = (some: readonly PlacedEdit[]): void => {
+    const [only, ...others] = some
+    if (only === undefined || left < 0) return
+    if (others.length === 0) {
+      candidates(text, only, offsetOf).some((written) => accept(some, written))
+      return
+    }
+    if (accept(some, withAll(text, some, offsetOf))) return
+    const half = some.length >> 1
+    tryAll(some.slice(0, half))
+    tryAll(some.slice(half))
+  }
+  tryAll(edits.toSorted((a, b) => b.line - a.line || b.column - a.column))
+  return { text, done, isCut: left < 0 }
+}
+
+interface Loaded {
+  readonly value: unknown
+  /** Where it begins; undefined where it could not be read. */
+  readonly place: Place | undefined
+}
+
+const documentsIn = (text: string): Loaded[] =>
   loadDocuments(quoteTemplates(text)).map((document) =>
-    'error' in document ? document.error.message : document.value,
+    'error' in document
+      ? { value: document.error.message, place: undefined }
+      : { value: document.value, place: document.locate([], 'value') },
   )
 
-function isOnlyChange(before: readonly unknown[], after: readonly unknown[], edit: Edit): boolean {
+/** Whether each document is as the edits in it make it; an edit is in the last document that begins before it. */
+function isOnlyChange(
+  before: readonly Loaded[],
+  after: readonly Loaded[],
+  edits: readonly PlacedEdit[],
+  startOf: (place: Place) => number,
+  placeOf: (edit: PlacedEdit) => number,
+): boolean {
   if (before.length !== after.length) return false
-  const changed = before.flatMap((value, i) => (deepEqual(value, after[i]) ? [] : [i]))
-  const [only, ...others] = changed
-  if (only === undefined || others.length > 0) return false
-  const value = before[only]
-  return isObject(value) && deepEqual(edited(value, edit), after[only])
+  const starts = before.flatMap(({ place }, i) => (place === undefined ? [] : [{ at: startOf(place), i }]))
+  const ascending = starts.toSorted((a, b) => a.at - b.at)
+  const offsets = ascending.map(({ at }) => at)
+  const own = Map.groupBy(edits, (edit) => ascending[countBefore(offsets, placeOf(edit) + 1) - 1]?.i)
+  if (own.has(undefined)) return false
+  return before.every(({ value }, i) => {
+    const wanted = (own.get(i) ?? []).reduce<unknown>(
+      (now, edit) => (isObject(now) ? edited(now, edit) : undefined),
+      value,
+    )
+    return deepEqual(wanted, after[i]?.value) && (!own.has(i) || !deepEqual(value, wanted))
+  })
 }
 
-/** The texts to try, the most natural first. */
-function candidates(text: string, edit: PlacedEdit): string[] {
-  const offset = offsetOf(text, edit)
+/** A change of the text, by the distance from the place of its edit. */
+interface Splice {
+  readonly from: number
+  readonly length: number
+  readonly written: string
+}
+
+type OffsetOf = (place: Place) => number | undefined
+
+/** The texts to try for one edit, the most natural first. */
+function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {
+  const offset = offsetOf(edit)
   if (offset === undefined) return []
-  const rest = text.slice(offset)
-  const put = (length: number, written: string) => text.slice(0, offset) + written + rest.slice(length)
+  const rest = text.slice(offset, offset + LONGEST)
+  return splices(text, offset, rest, edit).map(
+    ({ from, length, written }) =>
+      text.slice(0, offset + from) + written + text.slice(offset + from + length),
+  )
+}
+
+/** The text with the most natural change for each edit, from the end to the start; undefined where two overlap. */
+function withAll(text: string, edits: readonly PlacedEdit[], offsetOf: OffsetOf): string | undefined {
+  /** What follows the last edit, backwards; the last part begins at its place. */
+  const parts: string[] = []
+  let at = text.length
+  for (const edit of edits) {
+    const offset = offsetOf(edit)
+    if (offset === undefined || offset > at) return undefined
+    const part = offset === at ? (parts.pop() ?? '') : text.slice(offset, at)
+    let rest = part.slice(0, LONGEST)
+    for (let i = parts.length - 1; i >= 0 && rest.length < LONGEST; i--)
+      rest += parts[i]?.slice(0, LONGEST) ?? ''
+    const [splice] = splices(text, offset, rest, edit)
+    if (splice === undefined || splice.from + splice.length > part.length) return undefined
+    const { from, length, written } = splice
+    parts.push(part.slice(0, from) + written + part.slice(from + length))
+    at = offset
+  }
+  return [...parts, text.slice(0, at)].toReversed().join('')
+}
+
+/** How far a key or a value is looked at; a longer one is not changed. */
+const LONGEST = 4096
+
+/** The changes to try; `rest` is the text from the place on. */
+function splices(text: string, offset: number, rest: string, edit: PlacedEdit): Splice[] {
   if (edit.op === 'rename')
-    return lengthsAt(rest, KEYS).map((length) => put(length, inStyleOf(rest, edit.to)[0] ?? ''))
+    return lengthsAt(rest, KEYS).map((length) => ({
+      from: 0,
+      length,
+      written: inStyleOf(rest, edit.to)[0] ?? '',
+    }))
   if (edit.op === 'set')
     return lengthsAt(rest, VALUES).flatMap((length) =>
-      inStyleOf(rest, edit.value).map((written) => put(length, written)),
+      inStyleOf(rest, edit.value).map((written) => ({ from: 0, length, written })),
     )
-  return additions(text, offset, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(([at, written]) => {
-    const start = offset + at
-    return text.slice(0, start) + written + text.slice(start)
-  })
+  return additions(text, offset, rest, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(
+    ([from, written]) => ({ from, length: 0, written }),
+  )
 }
 
 /** A quoted text, or a plain one as far as it goes. */
@@ -90,12 +199,18 @@ function inStyleOf(rest: string, value: unknown): string[] {
 }
 
 /** A new member of the map at the offset, as the place from there and the text: in a block, in braces, in JSON. */
-function additions(text: string, offset: number, key: string, value: unknown): (readonly [number, string])[] {
+function additions(
+  text: string,
+  offset: number,
+  rest: string,
+  key: string,
+  value: unknown,
+): (readonly [number, string])[] {
   const written = [`${key}: ${flow(value)}`, `${JSON.stringify(key)}: ${JSON.stringify(value)}`]
-  if (text[offset] === '{') {
-    const space = /^\{(\s*)/.exec(text.slice(offset))?.[1] ?? ''
-    const isEmpty = text[offset + 1 + space.length] === '}'
-    const isJson = text[offset + 1 + space.length] === '"'
+  if (rest.startsWith('{')) {
+    const space = /^\{(\s*)/.exec(rest)?.[1] ?? ''
+    const isEmpty = rest[1 + space.length] === '}'
+    const isJson = rest[1 + space.length] === '"'
     const inBraces = (isJson ? written.toReversed() : written).map((member) =>
       isEmpty ? member : space === '' ? `${member}, ` : `${space}${member},`,
     )
@@ -123,13 +238,21 @@ const isPlain = (text: string): boolean =>
   !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text)
 
 /** Lines and columns count from 1, columns in characters; a byte order mark has no column. */
-function offsetOf(text: string, { line, column }: Place): number | undefined {
-  let start = text.startsWith('\ufeff') ? 1 : 0
-  for (let left = line; left > 1; left--) {
-    const feed = text.indexOf('\n', start)
-    if (feed < 0) return undefined
-    start = feed + 1
+function offsetsIn(text: string): OffsetOf {
+  const starts = lineStarts(text)
+  const pairs = surrogatePairs(text)
+  if (text.startsWith('\ufeff')) starts[0] = 1
+  return ({ line, column }) => {
+    const start = starts[line - 1]
+    if (start === undefined) return undefined
+    const before = countBefore(pairs, start)
+    let offset = start + column - 1
+    // Each pair before the place moves it by one, and maybe behind the next pair.
+    for (let twice = 0; ;) {
+      const passed = countBefore(pairs, offset) - before
+      if (passed === twice) return offset
+      offset += passed - twice
+      twice = passed
+    }
   }
-  const before = [...text.slice(start, start + 2 * column)].slice(0, column - 1)
-  return start + before.join('').length
 }

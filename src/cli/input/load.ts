@@ -199,17 +199,17 @@ function placesOf(text: string): (offset: number) => Place {
   }
 }
 
-function lineStarts(text: string): number[] {
+export function lineStarts(text: string): number[] {
   const starts = [0]
   for (let feed = text.indexOf('\n'); feed >= 0; feed = text.indexOf('\n', feed + 1)) starts.push(feed + 1)
   return starts
 }
 
-const surrogatePairs = (text: string): number[] =>
+export const surrogatePairs = (text: string): number[] =>
   Array.from(text.matchAll(/[\ud800-\udbff]/g), (match) => match.index)
 
 /** How many of the ascending numbers are less than the limit. */
-function countBefore(numbers: readonly number[], limit: number): number {
+export function countBefore(numbers: readonly number[], limit: number): number {
   let low = 0
   let high = numbers.length
   while (low < high) {

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errorMessage } from '../../rule/error-message.ts'
+import { followLinks, readRegularFile } from '../input/regular-file.ts'
+
+/**
+ * Puts another text in the place of that of a file, which keeps its mode, and its owner where that may be set. The new text
+ * is complete on the disk before it takes the name, so a full disk leaves the old one. Returns why it was not written.
+ */
+export async function replaceFile(name: string, before: string, after: string): Promise<string | undefined> {
+  try {
+    // A link may lead to another file of the tree: that one is written, and the link stays.
+    const path = await followLinks(name)
+    if (!(await readRegularFile(path)).equals(Buffer.from(before)))
+      return 'it is not in UTF-8, or has changed'
+    const beside = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomUUID()}`)
+    try {
+      await writeNew(beside, after, path)
+      await rename(beside, path)
+    } catch (error) {
+      await rm(beside, { force: true })
+      throw error
+    }
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return `it is as it was: ${(code === undefined ? undefined : REASONS[code]) ?? errorMessage(error)}`
+  }
+}
+
+async function writeNew(path: string, text: string, like: string): Promise<void> {
+  const { mode, uid, gid } = await stat(like)
+  const file = await open(path, 'wx', mode & 0o777)
+  try {
+    await file.writeFile(text)
+    await keepOwner(file, uid, gid)
+    await file.chmod(mode & 0o7777)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Only root may give a file away. */
+async function keepOwner(file: FileHandle, uid: number, gid: number): Promise<void> {
+  await file.chown(uid, gid).catch(({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPERM') throw new Error(`its owner cannot be kept: ${code ?? ''}`)
+  })
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied beside it',
+  EDQUOT: 'no space is left',
+  ENOSPC: 'no space is left',
+  EROFS: 'the disk is read-only',
+}
