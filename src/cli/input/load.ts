@@ -93,15 +93,19 @@ function withComments(
   comments: readonly IgnoreComment[],
 ): LoadedDocument[] {
   if (comments.length === 0) return [...loaded]
-  const starts = loaded.map((each) => ('error' in each ? each.error.line : each.line))
-  return loaded.map((document, i) => {
-    if ('error' in document) return document
-    const from = i === 0 ? 0 : document.line
-    const ignores = comments.filter(
-      ({ target }) => target >= from && starts.every((line, at) => at <= i || target < line),
-    )
-    return ignores.length === 0 ? document : { ...document, ignores }
-  })
+  const ordered = comments.toSorted((a, b) => a.target - b.target)
+  const targets = ordered.map(({ target }) => target)
+  const documents = [...loaded]
+  let until = Infinity
+  for (let i = loaded.length - 1; i >= 0; i--) {
+    const document = loaded[i]
+    if (document === undefined) continue
+    const line = 'error' in document ? document.error.line : document.line
+    const ignores = ordered.slice(countBefore(targets, i === 0 ? 0 : line), countBefore(targets, until))
+    if (!('error' in document) && ignores.length > 0) documents[i] = { ...document, ignores }
+    until = Math.min(until, line)
+  }
+  return documents
 }
 
 const start = (chunk: Chunk): number => ('yaml' in chunk ? chunk.offset : 0)
