@@ -1,12 +1,14 @@
 /** What a tree that a stranger wrote can do to whoever runs the command on it. SECURITY.md names each row. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -205,11 +207,430 @@ void t.test('git: the base is that of the checkout, and nothing is started', (t)
     t.equal(existsSync(marker), false, `${title}: nothing was run`)
   }
 
+  // A program of the tree is none of PATH, however it is named there.
+  write(checkout, { 'bin/git': `#!/bin/sh\ntouch ${marker}\n` })
+  chmodSync(join(checkout, 'bin/git'), 0o755)
+  const paths = `${join(checkout, 'bin')}:../bin:.::${process.env.PATH ?? ''}`
+  t.match(run(deploy, ['access', 'git:main', '.'], { environment: { PATH: paths } }).all, access)
+  t.equal(existsSync(marker), false, 'a program of the tree is not run')
+
   // Without a repository above, the planted one is none.
   const alone = join(outer, 'alone')
   spawnSync('cp', ['-r', deploy, alone])
   const { status, stderr } = run(alone, ['access', 'git:main', '.'])
   t.match([status, stderr], [2, /git: there is no repository here/])
   t.equal(existsSync(marker), false, 'nothing was run')
+  t.end()
+})
+
+void t.test('git: a submodule, a partial clone and links', (t) => {
+  const outer = newFolder(t)
+  const [source, checkout] = [join(outer, 'source'), join(outer, 'checkout')]
+  write(source, { 'aws.yaml': aws('strangers'), 'deep/link.yaml': '' })
+  rmSync(join(source, 'deep/link.yaml'))
+  symlinkSync('../aws.yaml', join(source, 'deep/link.yaml'))
+  symlinkSync('../../../secret.yaml', join(source, 'deep/out.yaml'))
+  git(source, 'init', '-q', '-b', 'main')
+  git(source, 'add', '.')
+  git(source, 'commit', '-q', '-m', 'theirs')
+  write(checkout, { 'a.yaml': group('a') })
+  git(checkout, 'init', '-q', '-b', 'main')
+  git(checkout, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', source, 'deploy')
+  git(checkout, 'add', '.')
+  git(checkout, 'commit', '-q', '-m', 'base')
+  const inside = run(join(checkout, 'deploy'), ['access', 'git:main', '.'])
+  t.match([inside.status, inside.stderr], [2, /is a submodule of .*checkout/])
+
+  const linked = run(source, ['check', '--output', 'line', '.'])
+  t.match(linked.all, /deep\/out\.yaml: cannot read/)
+  const base = run(source, ['access', '--who', '*', 'git:main:deep'])
+  t.match(
+    [base.status, base.all],
+    [3, /out\.yaml: cannot read: a link that leads to no file of the revision/],
+  )
+  t.match(base.stdout, /Admin/, 'a link inside the revision is followed')
+
+  const blob = git(source, 'rev-parse', 'main:aws.yaml')
+  rmSync(join(source, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
+  const partial = run(source, ['access', 'git:main', '.'])
+  t.match([partial.status, partial.stderr], [2, /is not in this clone, and is not fetched here/])
+  t.end()
+})
+
+void t.test('a link prints nothing of what it leads to', (t) => {
+  const yaml = `a: [${SECRET}\n  b: '${SECRET}`
+  const rows: [title: string, link: string, to: string, args: string[], status: number, said: RegExp][] = [
+    ['a configuration in .git', 'vmcp-admission.yaml', '.git/config', ['check', '.'], 2, /a link into \.git/],
+    [
+      'a configuration outside',
+      'vmcp-admission.yaml',
+      '../secret.yaml',
+      ['check', '.'],
+      2,
+      /a link that leads out of/,
+    ],
+    [
+      'a configuration by its other name',
+      'vmcp-admission.yml',
+      '../secret.yaml',
+      ['check', '.'],
+      2,
+      /leads out of/,
+    ],
+    [
+      'a configuration that is named',
+      'c.yaml',
+      '../secret.yaml',
+      ['check', '--config-file', 'c.yaml', '.'],
+      2,
+      /leads out of/,
+    ],
+    [
+      'a configuration that is no configuration',
+      'vmcp-admission.yaml',
+      '.npmrc',
+      ['check', '.'],
+      2,
+      /another kind/,
+    ],
+    [
+      'a manifest in .git',
+      'x.yaml',
+      '.git/config',
+      ['check', '.'],
+      3,
+      /x\.yaml: cannot read: a link into \.git/,
+    ],
+    [
+      'a manifest outside',
+      'x.yaml',
+      '../secret.yaml',
+      ['check', '.'],
+      3,
+      /x\.yaml: cannot read: a link that leads out/,
+    ],
+    [
+      'a manifest of /proc',
+      'x.yaml',
+      '/proc/self/environ',
+      ['check', '.'],
+      3,
+      /x\.yaml: cannot read: a link/,
+    ],
+    [
+      'a manifest that is none',
+      'x.yaml',
+      '.npmrc',
+      ['check', '.'],
+      3,
+      /x\.yaml: cannot read: a link to a file of another/,
+    ],
+    ['a manifest that is named', 'x.yaml', '../secret.yaml', ['check', 'x.yaml'], 3, /leads out of/],
+    [
+      'a folder that is named',
+      'deploy',
+      '..',
+      ['check', 'deploy'],
+      3,
+      /deploy: cannot read: a link that leads out/,
+    ],
+    ['a file in such a folder', 'deploy', '..', ['check', 'deploy/secret.yaml'], 3, /leads out of/],
+    ['fix', 'x.yaml', '../secret.yaml', ['fix', '.'], 3, /leads out of/],
+    ['plan', 'x.yaml', '../secret.yaml', ['plan', '.'], 3, /leads out of/],
+    ['access', 'x.yaml', '../secret.yaml', ['access', 'a.yaml', '.'], 3, /leads out of/],
+    ['steps', 'x.yaml', '../secret.yaml', ['steps', 'a.yaml', '.'], 3, /leads out of/],
+    ['role', 'x.yaml', '../secret.yaml', ['role', '--config', 'x.yaml', '--claims', '-'], 3, /leads out of/],
+    ['CRDs', 'x.yaml', '../secret.yaml', ['check', '--crds', 'x.yaml', 'a.yaml'], 2, /leads out of/],
+    ...['human', 'json', 'sarif', 'github', 'gitlab', 'junit'].map(
+      (output): [string, string, string, string[], number, RegExp] => [
+        `as ${output}`,
+        'x.yaml',
+        '.git/config',
+        ['check', '--output', output, '.'],
+        3,
+        /a link into \.git is not read/,
+      ],
+    ),
+  ]
+  for (const [title, link, to, args, status, said] of rows) {
+    const outer = newFolder(t, { 'secret.yaml': yaml, 'tree/.git/config': yaml, 'tree/.npmrc': yaml })
+    const tree = join(outer, 'tree')
+    write(tree, { 'a.yaml': group('a') })
+    symlinkSync(to, join(tree, link))
+    const ran = run(tree, args)
+    t.equal(ran.status, status, `${title}: ${ran.all}`)
+    t.match(ran.all, said, title)
+    t.notMatch(ran.all, SECRET, title)
+  }
+
+  const kept = newFolder(t, { '..data/a.yaml': BAD, 'b/c.yaml': group('c') })
+  symlinkSync('..data/a.yaml', join(kept, 'a.yaml'))
+  symlinkSync('b/c.yaml', join(kept, 'c.yaml'))
+  t.match(
+    run(kept, ['check', '.']).all,
+    /2 errors?|1 error/,
+    'a link inside the tree is read, as in a mounted ConfigMap',
+  )
+  t.end()
+})
+
+void t.test(
+  'only regular files are read, and not without end',
+  { skip: process.platform === 'win32' },
+  (t) => {
+    const tree = newFolder(t, { 'a.yaml': group('a') })
+    spawnSync('mkfifo', [join(tree, 'pipe')])
+    for (const name of ['pipe', '/dev/zero', '/dev/tty']) {
+      const named = run(tree, ['check', name])
+      t.match([named.status, named.stderr], [3, /cannot read: is not a regular file/], name)
+      const configured = run(tree, ['check', '--config-file', name, 'a.yaml'])
+      t.match([configured.status, configured.stderr], [2, /is not a regular file/], name)
+    }
+    const large = join(tree, 'large.yaml')
+    writeFileSync(large, '')
+    truncateSync(large, 2 ** 40)
+    const tooLarge = run(tree, ['check', '.'])
+    t.match([tooLarge.status, tooLarge.stderr], [3, /large\.yaml: cannot read: larger than 32 MB/])
+    rmSync(large)
+    t.match(
+      run(tree, ['check', '-'], { input: Buffer.alloc(33 * 2 ** 20, '# ') }).stderr,
+      /<stdin>: cannot read: larger than 32 MB/,
+    )
+    for (let i = 0; i < 9; i++) writeFileSync(join(tree, `${i}.yaml`), `# ${'x'.repeat(31 * 2 ** 20)}\n`)
+    const tooMany = run(tree, ['check', '.'])
+    t.match(
+      [tooMany.status, tooMany.stderr],
+      [3, /cannot read: all files of a run together are larger than 256 MB/],
+    )
+    for (let i = 0; i < 9; i++) rmSync(join(tree, `${i}.yaml`))
+    writeFileSync(join(tree, 'marks.yaml'), '- {}\n'.repeat(5 * 2 ** 20))
+    t.match(run(tree, ['check', '.']).stderr, /marks\.yaml: cannot read: .* more than 3 million keys/)
+    rmSync(join(tree, 'marks.yaml'))
+    for (const name of ['vmcp-admission.yaml', 'x.yaml']) {
+      spawnSync('mkfifo', [join(tree, name)])
+      t.match(run(tree, ['check', '.']).stderr, /is not a regular file/, name)
+      rmSync(join(tree, name))
+    }
+    writeFileSync(join(tree, 'vmcp-admission.yaml'), `# ${'x'.repeat(2 ** 20)}\n`)
+    t.match(run(tree, ['check', '.']).stderr, /vmcp-admission\.yaml: larger than 1 MB/)
+    rmSync(join(tree, 'vmcp-admission.yaml'))
+    const piped = spawnSync('sh', ['-c', `cat a.yaml | '${process.execPath}' '${MAIN}' check /dev/stdin`], {
+      cwd: tree,
+    })
+    t.equal(piped.status, 0, 'what a shell names for a pipe')
+    t.end()
+  },
+)
+
+void t.test('many documents cost what they are', (t) => {
+  const rows: [title: string, text: string, status: number, said: RegExp][] = [
+    ['a List of 200,000 items', `items:\n${'- {}\n'.repeat(200_000)}`, 0, /200000 documents of other kinds/],
+    ['130,000 documents', 'a: 1\n---\n'.repeat(130_000), 0, /130000 documents of other kinds/],
+    ['480 KB of wrong separators', '--- x\n'.repeat(80_000), 3, /and 79500 more that cannot be read/],
+    [
+      'comments before as many documents',
+      '# vmcp-admission: ignore[a] b\na: 1\n---\n'.repeat(10_000),
+      0,
+      /10000 documents of other kinds/,
+    ],
+    ['nesting', '['.repeat(100_000), 3, /nest deeper than 500 levels/],
+    [
+      'aliases',
+      `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*${i === 0 ? 'a' : `b${i - 1}`},*${i === 0 ? 'a' : `b${i - 1}`}]`).join('\n')}`,
+      3,
+      /excessive aliasing/,
+    ],
+    ['__proto__', `${BAD}\n__proto__: { polluted: true }\n`, 1, /1 error/],
+  ]
+  for (const [title, text, status, said] of rows) {
+    const ran = run(newFolder(t, { 'a.yaml': text }), ['check', '.'])
+    t.equal(ran.status, status, title)
+    t.match(ran.all, said, title)
+    t.notMatch(ran.all, /call stack|heap|\n    at /, title)
+  }
+  const fixable = Array.from(
+    { length: 250 },
+    (_, i) =>
+      `${group('a').replace('name: a', `name: a${i}`).replace('MCPGroup', 'MCPExternalAuthConfig')}spec: { type: token_exchange }\n`,
+  ).join('---\n')
+  const fixed = run(newFolder(t, { 'a.yaml': fixable }), ['fix', '.'])
+  t.match([fixed.status, fixed.stderr], [1, /250 changes in 1 file/])
+  t.end()
+})
+
+const MISSPELT = `${group('a').replace('MCPGroup', 'MCPExternalAuthConfig')}spec: { type: token_exchange }\n`
+
+void t.test('fix writes the files of the tree, whole or not at all', (t) => {
+  const outer = newFolder(t, { 'other.yaml': MISSPELT, 'tree/deep/a.yaml': MISSPELT })
+  const tree = join(outer, 'tree')
+  symlinkSync('../other.yaml', join(tree, 'out.yaml'))
+  symlinkSync('deep/a.yaml', join(tree, 'in.yaml'))
+  chmodSync(join(tree, 'deep/a.yaml'), 0o640)
+  const ran = run(tree, ['fix', '--write', '.'])
+  t.match([ran.status, ran.stderr], [3, /out\.yaml: cannot read: a link that leads out/])
+  t.equal(readFileSync(join(outer, 'other.yaml'), 'utf8'), MISSPELT, 'a file outside stays')
+  t.match(readFileSync(join(tree, 'deep/a.yaml'), 'utf8'), /tokenExchange/)
+  t.equal(statSync(join(tree, 'deep/a.yaml')).mode & 0o777, 0o640, 'the mode stays')
+  t.equal(lstatSync(join(tree, 'in.yaml')).isSymbolicLink(), true, 'a link inside stays one')
+  t.strictSame(readdirSync(join(tree, 'deep')), ['a.yaml'], 'nothing is left beside it')
+
+  const name = 'a\n--- a/victim.yaml\n+++ b/victim.yaml\n@@ -1,1 +1,1 @@\n-x\n+y\n.yaml'.replaceAll(
+    '/',
+    '\u2215',
+  )
+  const patched = newFolder(t, {
+    [name]: MISSPELT,
+    'b c.yaml': MISSPELT,
+    'd"e.yaml': MISSPELT,
+    'ü.yaml': MISSPELT,
+  })
+  const diff = run(patched, ['fix', '.'])
+  t.strictSame(
+    diff.stdout.split('\n').filter((line) => line.startsWith('+++ ')).length,
+    4,
+    'a name adds no file to the diff',
+  )
+  git(patched, 'init', '-q')
+  for (const [program, ...args] of [
+    ['git', 'apply', '--check', '-'],
+    ['patch', '-p1', '--quiet'],
+  ] as const) {
+    const { status, stderr, error } = spawnSync(program, args, {
+      cwd: patched,
+      input: diff.stdout,
+      encoding: 'utf8',
+    })
+    if (error === undefined) t.equal(status, 0, `${program}: ${stderr}`)
+  }
+  t.match(readFileSync(join(patched, name), 'utf8'), /tokenExchange/)
+  t.end()
+})
+
+void t.test('fix on a full disk', (t) => {
+  const disk = newFolder(t)
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { encoding: 'utf8' })
+  if (mounted.status !== 0) {
+    t.pass('needs the right to mount a small disk', { skip: mounted.stderr || String(mounted.error) })
+    t.end()
+    return
+  }
+  try {
+    write(disk, { 'a.yaml': MISSPELT, 'b.yaml': MISSPELT })
+    const size = () =>
+      Number(spawnSync('df', ['--output=avail', '-B1', disk], { encoding: 'utf8' }).stdout.split('\n')[1])
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(size()))
+    const ran = run(disk, ['fix', '--write', '.'])
+    t.equal(ran.status, 3)
+    t.match(ran.stderr, /a\.yaml: not written: it is as it was: no space is left/)
+    t.match(ran.stderr, /0 changes in 0 files; 2 files not written/)
+    t.strictSame(
+      [readFileSync(join(disk, 'a.yaml'), 'utf8'), readdirSync(disk)],
+      [MISSPELT, ['a.yaml', 'b.yaml', 'filler']],
+    )
+  } finally {
+    spawnSync('umount', [disk])
+  }
+  t.end()
+})
+
+void t.test('what is not judged is named in every format, and fails where asked', (t) => {
+  const rows: [title: string, files: Files, judged: boolean, named: RegExp][] = [
+    [
+      'a hidden file that a kustomization lists',
+      { 'kustomization.yaml': 'resources: [.h/bad.yaml]\n', '.h/bad.yaml': BAD },
+      true,
+      /bad\.yaml/,
+    ],
+    [
+      'a hidden folder',
+      {
+        'kustomization.yaml': 'components: [.h]\n',
+        '.h/kustomization.yaml': 'resources: [deep/x.txt]\n',
+        '.h/deep/x.txt': BAD,
+      },
+      true,
+      /x\.txt/,
+    ],
+    [
+      'a file of node_modules',
+      { 'kustomization.yaml': 'resources: [node_modules/a/bad.yaml]\n', 'node_modules/a/bad.yaml': BAD },
+      true,
+      /bad\.yaml/,
+    ],
+    [
+      'a file with another ending',
+      { 'kustomization.yaml': 'resources: [bad.txt]\n', 'bad.txt': BAD },
+      true,
+      /bad\.txt/,
+    ],
+    ['what is not there', { 'kustomization.yaml': 'resources: [../base]\n' }, false, /lists '\.\.\/base'/],
+    [
+      'an address',
+      { 'kustomization.yaml': "resources: ['https://example.com/x.yaml']\n" },
+      false,
+      /lists 'https:\/\/example\.com\/x\.yaml'/,
+    ],
+    [
+      'a file that a nested kustomization calls a patch',
+      { 'bad.yaml': BAD, 'evil/kustomization.yaml': 'patches: [{ path: ../bad.yaml }]\n' },
+      false,
+      /evil\/kustomization\.yaml uses it as a patch/,
+    ],
+    [
+      'namespaces that are left out',
+      { 'bad.yaml': BAD, 'vmcp-admission.yaml': "namespaces: { leaveOut: ['*'] }\n" },
+      false,
+      /1 resource not judged: in namespaces that vmcp-admission\.yaml leaves out: MCPExternalAuthConfig default(\\?\/|\/)bad/,
+    ],
+  ]
+  for (const [title, files, judged, named] of rows) {
+    const tree = newFolder(t, { 'good.yaml': group('good'), ...files })
+    // Every format names all rows alike, so two of them stand for all.
+    const stands = title.startsWith('namespaces') || title.includes('calls a patch')
+    for (const output of stands ? ['human', 'json', 'sarif', 'github', 'gitlab', 'junit'] : ['line']) {
+      // One line however wide, so that a text is found.
+      const options = { environment: { COLUMNS: '500' } }
+      const { status, stdout } = run(tree, ['check', '--quiet', '--output', output, '.'], options)
+      t.equal(status, judged ? 1 : 0, `${title} as ${output}: ${stdout}`)
+      t.match(stdout, named, `${title} as ${output}`)
+      if (judged) continue
+      const failed = run(tree, ['check', '--fail-on-not-judged', '--output', output, '.'], options)
+      t.match([failed.status, failed.all], [3, named], `${title} as ${output}, with the flag`)
+    }
+    if (!judged && files['vmcp-admission.yaml'] === undefined)
+      t.equal(run(tree, ['access', '--fail-on-not-judged', 'good.yaml', '.']).status, 3, `${title}: access`)
+  }
+  t.end()
+})
+
+void t.test('a trusted side names its own settings', (t) => {
+  const tree = newFolder(t, {
+    'a.yaml': `# vmcp-admission: ignore[schema-enum] mine\n# vmcp-admission: ignore[external-auth-config-matches-type] mine\n${BAD}`,
+    'vmcp-admission.yaml':
+      'severities: [schema-enum=off, external-auth-config-matches-type=off]\nallowIgnores: all\n',
+  })
+  const trusted = join(newFolder(t, { 'trusted.yaml': 'profile: strict\n' }), 'trusted.yaml')
+  const rows: [args: string[], status: number][] = [
+    [[], 0],
+    [['--config-file', trusted], 0],
+    [['--config-file', trusted, '--no-ignores'], 1],
+    [['--config-file', 'off', '--no-ignores'], 1],
+  ]
+  for (const [args, status] of rows) {
+    const ran = run(tree, ['check', ...args, '.'])
+    t.equal(ran.status, status, `${args.join(' ')}: ${ran.all}`)
+  }
+  for (const count of [99, 100, 1000]) {
+    const keys = Array.from({ length: count }, (_, i) => `k${i}: 1\n`).join('')
+    const folder = newFolder(t, {
+      'a.yaml': BAD,
+      'vmcp-admission.yaml': `${keys}namespaces: { leaveOut: ['*'] }\n`,
+    })
+    t.match(
+      run(folder, ['check', '.']),
+      { status: 2, stderr: /there is no key 'k0'/ },
+      `${count} unknown keys`,
+    )
+  }
   t.end()
 })

@@ -55,7 +55,8 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
       candidates(text, only, offsetOf).some((written) => accept(some, written))
       return
     }
-    if (accept(some, withAll(text, some, offsetOf))) return
+    if (accept(some, withAll(text, some, offsetOf, 0)) || accept(some, withAll(text, some, offsetOf, 1)))
+      return
     const half = some.length >> 1
     tryAll(some.slice(0, half))
     tryAll(some.slice(half))
@@ -120,8 +121,13 @@ function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[
   )
 }
 
-/** The text with the most natural change for each edit, from the end to the start; undefined where two overlap. */
-function withAll(text: string, edits: readonly PlacedEdit[], offsetOf: OffsetOf): string | undefined {
+/** The text with the change of that rank for each edit, from the end to the start; undefined where two overlap. */
+function withAll(
+  text: string,
+  edits: readonly PlacedEdit[],
+  offsetOf: OffsetOf,
+  rank: number,
+): string | undefined {
   /** What follows the last edit, backwards; the last part begins at its place. */
   const parts: string[] = []
   let at = text.length
@@ -132,7 +138,8 @@ function withAll(text: string, edits: readonly PlacedEdit[], offsetOf: OffsetOf)
     let rest = part.slice(0, LONGEST)
     for (let i = parts.length - 1; i >= 0 && rest.length < LONGEST; i--)
       rest += parts[i]?.slice(0, LONGEST) ?? ''
-    const [splice] = splices(text, offset, rest, edit)
+    const ranked = splices(text, offset, rest, edit)
+    const splice = ranked[Math.min(rank, ranked.length - 1)]
     if (splice === undefined || splice.from + splice.length > part.length) return undefined
     const { from, length, written } = splice
     parts.push(part.slice(0, from) + written + part.slice(from + length))
@@ -153,7 +160,7 @@ function splices(text: string, offset: number, rest: string, edit: PlacedEdit): 
       written: inStyleOf(rest, edit.to)[0] ?? '',
     }))
   if (edit.op === 'set')
-    return lengthsAt(rest, VALUES).flatMap((length) =>
+    return lengthsAt(rest, isInBrackets(text, offset) ? FLOW_VALUES : VALUES).flatMap((length) =>
       inStyleOf(rest, edit.value).map((written) => ({ from: 0, length, written })),
     )
   return additions(text, offset, rest, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(
@@ -185,6 +192,19 @@ function plainInBlock(rest: string): string | undefined {
 function plainInBrackets(rest: string): string | undefined {
   const [item = '', end] = /^[^\s"'&*!|>{[,][^,\]}\r\n]*([,\]}])/.exec(rest) ?? []
   return end === undefined ? undefined : withoutEnd(item.slice(0, -1), ' \t')
+}
+
+const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
+
+/** Whether a bracket is open on the line before the offset; what it says is tried first, and not believed. */
+function isInBrackets(text: string, offset: number): boolean {
+  const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
+  let depth = 0
+  for (const character of text.slice(line, offset)) {
+    if (character === '[' || character === '{') depth += 1
+    if (character === ']' || character === '}') depth -= 1
+  }
+  return depth > 0
 }
 
 const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>

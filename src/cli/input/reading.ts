@@ -83,17 +83,22 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   return []
 }
 
+/** Most lines about what could not be read: the end of more would be lost where the reader is slow. */
+const MOST_LINES = 500
+
 /** Prints a line for each; all templates are one line, because a repository of charts has many. */
 export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
   const lines = [...others, ...templates.slice(0, 1).map((first) => templateLine(first, templates))]
   printLines(
-    lines.map(({ message, notJudged, ...place }) => ({
+    lines.slice(0, MOST_LINES).map(({ message, notJudged, ...place }) => ({
       ...place,
       message: notJudged ? message : `cannot read: ${message}`,
     })),
   )
+  if (lines.length > MOST_LINES)
+    process.stderr.write(`and ${lines.length - MOST_LINES} more that cannot be read\n`)
 }
 
 function templateLine(first: Unread, templates: readonly Unread[]): Unread {

@@ -7,7 +7,7 @@
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
 import { duplicateKey } from './json-text.ts'
-import { ReadError, tooDeep } from './nodes.ts'
+import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { Entry, Node, Note } from './nodes.ts'
 import { jsonKey, jsonScalar, resolveScalar } from './yaml-scalars.ts'
 import type { Resolved } from './yaml-scalars.ts'
@@ -125,9 +125,16 @@ function lexemesAsKubectl(text: string): Iterable<string> {
   return lexer.lex(text)
 }
 
-function* tokensOf(lexemes: Iterable<string>): Iterable<CST.Token> {
+/** Throws ReadError at the offset for brackets that nest too deep, before anything is made of them. */
+function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Token> {
   const parser = new Parser()
-  for (const lexeme of lexemes) yield* parser.next(lexeme)
+  let depth = 0
+  for (const lexeme of lexemes) {
+    if (lexeme === '[' || lexeme === '{') depth += 1
+    if (lexeme === ']' || lexeme === '}') depth -= 1
+    if (depth > maxDepth) throw tooDeep(offset)
+    yield* parser.next(lexeme)
+  }
   yield* parser.end()
 }
 
@@ -138,7 +145,7 @@ function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   let begun = false
   let ended = false
   let unread: number | undefined
-  for (const token of tokensOf(lexemesOf(text))) {
+  for (const token of tokensOf(lexemesOf(text), offset)) {
     if (token.type === 'directive' && !begun) throw new ReadError(directive, offset + token.offset)
     if (begun && (token.type === 'document' || (ended && !blank.has(token.type)))) {
       unread = token.offset

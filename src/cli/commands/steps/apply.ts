@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
 import { UsageError } from '../../../configuration/flags.ts'
 import type { Step, StepsPlan } from '../../../steps/plan.ts'
+import { findProgram } from '../../input/program.ts'
 import { counted, EXIT } from '../../output/report.ts'
 import { stepLine } from '../../output/steps.ts'
 
@@ -65,8 +66,10 @@ function run(
     value === undefined
       ? ['delete', `${kind}.${apiVersion.split('/').toReversed().join('.')}`, name]
       : ['apply', '-f', '-']
+  const kubectl = findProgram('kubectl', environment, process.cwd())
+  if (kubectl === undefined) return 'there is no kubectl in PATH, which --apply needs'
   const { status, stdout, stderr, error } = spawnSync(
-    'kubectl',
+    kubectl,
     [...cluster, '--namespace', namespace, ...what],
     {
       input: value === undefined ? '' : JSON.stringify(value),
