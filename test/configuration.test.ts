@@ -186,7 +186,9 @@ t.test('findings that are exempt or ignored', async (t) => {
       'a namespace that is left out',
       { 'a.yaml': OF_SHOP, [C]: 'namespaces: {leaveOut: [sh*]}' },
       '.',
-      [`note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntry shop/weather (a.yaml:1)`],
+      [
+        `note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntry shop/weather (a.yaml:1)`,
+      ],
     ],
     [
       'placeholders',
