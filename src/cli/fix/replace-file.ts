@@ -44,7 +44,8 @@ async function writeNew(path: string, text: string, like: string): Promise<void>
 
 /** Only root may give a file away. */
 async function keepOwner(file: FileHandle, uid: number, gid: number): Promise<void> {
-  await file.chown(uid, gid).catch(({ code }: NodeJS.ErrnoException) => {
+  await file.chown(uid, gid).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException
     if (code !== 'EPERM') throw new Error(`its owner cannot be kept: ${code ?? ''}`)
   })
 }

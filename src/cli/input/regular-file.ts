@@ -34,7 +34,7 @@ const IS_MARK = new Uint8Array(256)
 for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
 
 /** A path that is not read, and why; the message names no text of a file. */
-export class Refused extends Error {}
+class Refused extends Error {}
 
 /** A name without an extension that kustomize reads. */
 export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i
