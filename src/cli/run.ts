@@ -3,6 +3,7 @@ import { UsageError } from '../configuration/flags.ts'
 import { nearest } from '../rule/nearest.ts'
 import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
 import { EXIT } from './output/report.ts'
+import { visibleLines } from './output/visible.ts'
 import { PROGRAM } from './program-name.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -18,12 +19,16 @@ export async function run(args: readonly string[], environment: Environment): Pr
     return await runCommand(args, environment)
   } catch (error) {
     if (!(error instanceof UsageError)) {
-      process.stderr.write(`vmcp-admission: ${error instanceof Error ? error.stack : String(error)}\n`)
+      process.stderr.write(
+        `${visibleLines(`vmcp-admission: ${error instanceof Error ? error.stack : String(error)}`)}\n`,
+      )
       return EXIT.unread
     }
     const [name = ''] = args
     const help = COMMANDS.has(name) ? `${name} --help` : '--help'
-    process.stderr.write(`vmcp-admission: ${error.message}\n${PROGRAM} ${help} shows how it is used\n`)
+    process.stderr.write(
+      `${visibleLines(`vmcp-admission: ${error.message}`)}\n${PROGRAM} ${help} shows how it is used\n`,
+    )
     return EXIT.usage
   }
 }

@@ -72,14 +72,14 @@ const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 /**
  * A text as it may be printed: messages end up in logs, and `https://user:password@host` is printed as
  * `https://***@host`. A password may hold any character, a `/` too; an e-mail address stays. The text is read only as far as
- * messages print it, so that a long one takes little time.
+ * messages print it, so that a long one takes little time; `most` is the number of characters.
  */
-export function withoutUserInfo(text: string): string {
+export function withoutUserInfo(text: string, most = LONGEST_SHOWN): string {
   const last = text.lastIndexOf('@')
   if (last < 0) return text
   let shown = ''
   let done = 0
-  while (shown.length <= LONGEST_SHOWN) {
+  while (shown.length <= most) {
     const slashes = text.indexOf('//', done)
     if (slashes < 0) break
     const start = slashes + 2

@@ -15,7 +15,7 @@ import { type Diagnosis, examine, examineProbe } from './doctor/examine.ts'
 import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
 import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
-import { visible } from '../output/visible.ts'
+import { json, visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -180,5 +180,5 @@ function printJson(
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return `${JSON.stringify({ server, namespace, findings, certificates, probe, release, counts }, undefined, 2)}\n`
+  return json({ server, namespace, findings, certificates, probe, release, counts })
 }

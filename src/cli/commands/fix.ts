@@ -12,7 +12,7 @@ import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { counted, EXIT } from '../output/report.ts'
-import { visible } from '../output/visible.ts'
+import { visible, visiblePatch } from '../output/visible.ts'
 import type { Judging } from './judge-document.ts'
 
 const { namespace, exclude } = READING_FLAGS
@@ -56,7 +56,7 @@ export async function fix(
   const failed = new Set<string>()
   for (const [file, text] of changed) {
     const before = read.texts.get(file) ?? ''
-    if (!flags.write) process.stdout.write(unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
+    if (!flags.write) printPatch(file, unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
     else if (!(await write(file, before, text, read.unread))) failed.add(file)
   }
   const done = fixed.changes.filter(({ file }) => !failed.has(file))
@@ -71,6 +71,16 @@ export async function fix(
 
 const lineOf = ({ file, edit, title, id }: Change): string =>
   `${file}:${edit.line}:${edit.column}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
+
+/** What a log would act upon is shown as an escape. */
+function printPatch(file: string, patch: string): void {
+  const shown = visiblePatch(patch)
+  process.stdout.write(shown)
+  if (shown === patch) return
+  const message =
+    'the diff shows as escapes what a log would act upon, so patch does not take it; --write makes the changes'
+  printLines([{ file, line: 0, column: 0, message }])
+}
 
 /** Whether the file could be written: only one that is still as it was read, in UTF-8. */
 async function write(

@@ -25,6 +25,7 @@ import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
 import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+import { json, visible } from '../output/visible.ts'
 
 export const PLAN_FLAGS = {
   output: choice('format of the output', ['human', 'json', 'mermaid', 'markdown'], 'human'),
@@ -136,7 +137,7 @@ const unreadLines = ({ unread }: Live): Unread[] => unread.map((message) => ({ .
 function printMissingKinds({ absent, doubtful }: Live, group: string): void {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
   for (const { message } of [...lacking, ...emptyNamespaceNotes(doubtful)])
-    process.stderr.write(`note: ${message}\n`)
+    process.stderr.write(`note: ${visible(message)}\n`)
 }
 
 interface Read {
@@ -182,7 +183,7 @@ async function comparePlans(
   if ((before.plans.length === 0) !== (after.plans.length === 0)) {
     const empty = before.plans.length === 0 ? old : now
     process.stderr.write(
-      `no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan\n`,
+      `${visible(`no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan`)}\n`,
     )
   }
   return formatChanges(before.plans, after.plans, unread, output)
@@ -203,8 +204,6 @@ function formatChanges(
   }
   return { text: printers[output](), unread }
 }
-
-const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
 async function readPlans(
   names: readonly string[],

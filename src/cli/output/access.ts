@@ -10,7 +10,7 @@ import {
 import type { Claims } from '../../access/role/claims.ts'
 import { oneLine } from './one-line.ts'
 import { counted, type Located, type ReportedFinding, type Unread } from './report.ts'
-import { visible } from './visible.ts'
+import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
 /** An access that somebody newly gets, or may get, although `--deny-new` denies it. */
 export interface Denied {
@@ -108,7 +108,7 @@ export function accessMarkdown(report: AccessReport): string {
   const lines = [
     `**${summary(report)}**`,
     '',
-    ...report.denied.map((each) => `- ${code(deniedText(each))}`),
+    ...report.denied.map((each) => `- ${cellCode(deniedText(each))}`),
     ...(report.denied.length === 0 ? [] : ['']),
     ...report.differences.filter((each) => !isSame(each)).flatMap(partMarkdown),
   ]
@@ -120,15 +120,15 @@ function partMarkdown(difference: PartDifference): string[] {
   const entry = entryOf(difference)
   const rows = changes.map((change) =>
     [
-      `${wayOf(change)}${cell(inReleases(change))}`,
+      `${wayOf(change)}${markdown(inReleases(change))}`,
       ...[change.old, change.new].map(
-        (outcome) => `${code(accessName(entry, outcome))}<br>${cell(outcome.by)}`,
+        (outcome) => `${cellCode(accessName(entry, outcome))}<br>${markdown(outcome.by)}`,
       ),
-      code(claimsText(change.witness)),
+      cellCode(claimsText(change.witness)),
     ].join(' | '),
   )
   return [
-    `${code(nameOf(entry))}, ${code(entryPath(entry))}`,
+    `${markdownCode(nameOf(entry))}, ${markdownCode(entryPath(entry))}`,
     '',
     ...(rows.length === 0
       ? []
@@ -139,20 +139,9 @@ function partMarkdown(difference: PartDifference): string[] {
           '',
         ]),
     ...(more ? [`- ${MORE}`, ''] : []),
-    ...undecided.map((each) => `- not decided: ${cell(undecidedText(each) + inReleases(each))}`),
+    ...undecided.map((each) => `- not decided: ${markdown(undecidedText(each) + inReleases(each))}`),
     ...(undecided.length === 0 ? [] : ['']),
   ]
-}
-
-export const cell = (text: string): string =>
-  visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
-
-/** Code in a table: a bar ends a cell even there. */
-export function code(text: string): string {
-  const shown = visible(text).replaceAll('|', '\\|')
-  const ticks = '`'.repeat(Math.max(0, ...Array.from(shown.matchAll(/`+/g), ([run]) => run.length)) + 1)
-  const space = ticks.length > 1 ? ' ' : ''
-  return `${ticks}${space}${shown}${space}${ticks}`
 }
 
 export function accessJson(report: AccessReport): string {
@@ -201,8 +190,6 @@ function verdictOf({ differences }: AccessReport): string {
   if (differences.some(({ changes }) => changes.length > 0)) return 'different'
   return differences.some(({ undecided }) => undecided.length > 0) ? 'not decided' : 'no difference'
 }
-
-export const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
 /** The changes as findings, for code scanning. */
 export function accessFindings(

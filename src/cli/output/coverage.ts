@@ -3,7 +3,7 @@ import type { Coverage, Made } from '../../mistakes/run.ts'
 import { byClass, byField, type Counts, countsOf, isMissed } from '../../mistakes/summary.ts'
 import { readPage } from '../program-files.ts'
 import { counted, type Unread } from './report.ts'
-import { visible } from './visible.ts'
+import { json, markdown, visible } from './visible.ts'
 
 /** What is printed of a coverage. */
 export interface CoverageReport extends Coverage {
@@ -53,36 +53,34 @@ export function coverageText(report: CoverageReport): string {
 
 /** As Markdown, such as for a comment on a pull request. */
 export function coverageMarkdown(report: CoverageReport): string {
-  const row = (all: readonly string[]) => `| ${all.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const row = (all: readonly string[]) => `| ${all.join(' | ')} |`
   const missed = missedIn(report)
   const parts = [
     '<!-- vmcp-admission coverage -->',
-    ...summaryOf(report).flatMap((line) => [line.trim(), '']),
+    ...summaryOf(report).flatMap((line) => [markdown(line.trim()), '']),
     row([report.by, ...COLUMNS.map(([head]) => head)]),
     row(['---', ...COLUMNS.map(() => '---:')]),
-    ...rowsOf(report).map(([name, counts]) => row(cells(name, counts))),
-    ...(missed.length === 0 ? [] : ['', 'Nobody says anything of', '', ...missed.map((line) => `- ${line}`)]),
+    ...rowsOf(report).map(([name, counts]) => row(cells(markdown(name), counts))),
+    ...(missed.length === 0
+      ? []
+      : ['', 'Nobody says anything of', '', ...missed.map((line) => `- ${markdown(line)}`)]),
   ]
-  return `${parts.map(visible).join('\n')}\n`
+  return `${parts.join('\n')}\n`
 }
 
 export function coverageJson(report: CoverageReport): string {
   const { scope, release, objects, mistakes, made, unread } = report
   const named = (rows: readonly (readonly [string, Counts])[]) =>
     rows.map(([name, counts]) => ({ name, ...counts }))
-  return `${JSON.stringify(
-    {
-      version: 1,
-      ...{ scope, release, objects, mistakes },
-      counts: countsOf(made),
-      classes: named(byClass(made)),
-      fields: named(byField(made)),
-      made: made.map((each) => ({ ...each, undecidable: each.undecidable ?? null })),
-      unread,
-    },
-    undefined,
-    2,
-  )}\n`
+  return json({
+    version: 1,
+    ...{ scope, release, objects, mistakes },
+    counts: countsOf(made),
+    classes: named(byClass(made)),
+    fields: named(byField(made)),
+    made: made.map((each) => ({ ...each, undecidable: each.undecidable ?? null })),
+    unread,
+  })
 }
 
 /** What the page shows. */

@@ -24,14 +24,17 @@ export function excerpt(
   { columns, paint }: Terminal,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
-  const text = source[line - 1]
-  if (text === undefined) return []
-  const first = Math.max(line - context, startOfDocument(source, line))
+  if (source[line - 1] === undefined) return []
+  const first = startOfContext(source, line, context)
+  const at = offsetAt(source, line, column)
+  const from = Math.max(at - SIDE, 0)
+  const near = source.slice(first - 1, line).map((each) => windowOf(each, from))
+  const { text, start: cut } = near.at(-1) ?? { text: '', start: 0 }
   const gutter = String(line).length
   const width = columns - gutter - 5
   const numbered = (number: number | undefined, shown: string) =>
     `  ${paint('dim', `${String(number ?? '').padStart(gutter)} │`)}${shown === '' ? '' : ` ${shown}`}`
-  const [before, marked] = [[...text].slice(0, column - 1).join(''), extentOf(text, column)]
+  const [before, marked] = [text.slice(0, at - cut), extentOf(text.slice(at - cut))]
   const start = widthOf(printable(before))
   const length = Math.max(widthOf(printable(marked)), 1)
   // A long line is shown from where the mark comes into view.
@@ -40,7 +43,7 @@ export function excerpt(
     const rest = skipped === 0 ? whole : `…${[...whole].slice(skipped + 1).join('')}`
     return widthOf(rest) <= width ? rest : `${startOf(rest, width - 1)}…`
   }
-  const lines = source.slice(first - 1, line).map((each, i) => numbered(first + i, clip(printable(each))))
+  const lines = near.map((each, i) => numbered(first + i, clip(printable(each.text))))
   const mark = `${' '.repeat(start - skipped)}${paint(style, '^'.repeat(Math.min(length, width - start + skipped)))}`
   const room = width - (start - skipped) - length
   if (label === '') return [...lines, numbered(undefined, mark)]
@@ -50,21 +53,61 @@ export function excerpt(
 }
 
 const printable = (text: string): string =>
-  visible(withoutUserInfo(text).replaceAll('\t', ' ').replace(/\r$/, ''))
+  visible(withoutUserInfo(text, Infinity).replaceAll('\t', ' ').replace(/\r$/, ''))
 
-/** The first line of the document, or of the list item that begins above the line. */
-function startOfDocument(source: readonly string[], line: number): number {
-  for (let above = line - 1; above >= 1; above--) {
+/** The first line that is shown: of those before it, not above the start of the document or of a list item. */
+function startOfContext(source: readonly string[], line: number, context: number): number {
+  const first = Math.max(line - context, 1)
+  for (let above = line - 1; above >= first; above--) {
     const text = source[above - 1] ?? ''
     if (text.startsWith('---')) return above + 1
     if (/^\s*- /.test(text)) return above
   }
-  return 1
+  return first
 }
 
-/** What stands at a column of a line of YAML or JSON: a quoted text, or all before a comment, a `: ` or the end. */
-function extentOf(line: string, column: number): string {
-  const rest = [...line].slice(column - 1).join('')
+/** UTF-16 code units to each side of a column that can be of use: no terminal has as many columns. */
+const SIDE = 512
+/** Longest user information of a URL that is looked for before the window, to leave it out. */
+const LONGEST_USER_INFO = 4_096
+
+/** What is to be shown of a line at most: a file may be one line of megabytes. */
+function windowOf(line: string, from: number): { readonly text: string; readonly start: number } {
+  const before = Math.max(from - LONGEST_USER_INFO, 0)
+  const slashes = line.slice(before, from).lastIndexOf('//')
+  const start = slashes < 0 ? from : before + slashes
+  return { text: line.slice(start, from + 2 * SIDE).toWellFormed(), start }
+}
+
+/** By line of a file, the columns of the characters of two code units: a line may have thousands of findings. */
+const pairs = new WeakMap<readonly string[], Map<number, readonly number[]>>()
+
+/** The code unit at a column, which counts characters from 1. */
+function offsetAt(source: readonly string[], line: number, column: number): number {
+  const known = pairs.get(source) ?? new Map<number, readonly number[]>()
+  pairs.set(source, known)
+  let found = known.get(line)
+  if (found === undefined) {
+    const all = (source[line - 1] ?? '').matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)
+    found = Array.from(all, ({ index }, i) => index - i + 1)
+    known.set(line, found)
+  }
+  return column - 1 + countBelow(found, column)
+}
+
+/** How many of the ascending numbers are below the limit. */
+function countBelow(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((numbers[middle] ?? 0) < limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** What a line of YAML or JSON begins with: a quoted text, or all before a comment, a `: ` or the end. */
+function extentOf(rest: string): string {
   const quoted = /^"(?:\\.|[^"\\])*"|^'(?:''|[^'])*'/.exec(rest)
   if (quoted !== null) return quoted[0]
   if (!/^\S/.test(rest)) return ''

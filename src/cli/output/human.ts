@@ -46,14 +46,14 @@ export const printHuman: Format = (report, printing) => {
   for (const { of, lines: own } of blocks) {
     // A note belongs to the file, under whatever object it stands.
     if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
-      if (of !== '') lines.push(...wrapped(of, columns).map((line) => paint('bold', line)), '')
+      if (of !== '') lines.push(...wrappedLines(of, columns).map((line) => paint('bold', line)), '')
       head = of
     }
     lines.push(...own, '')
   }
   if (printing.quiet) return lines.map((line) => `${line}\n`).join('')
   const end = [summary(report, printing), ...nextSteps(told, report, printing)]
-  return [...lines, ...end.flatMap((text) => wrapped(text, columns)), ''].join('\n')
+  return [...lines, ...end.flatMap((text) => wrappedLines(text, columns)), ''].join('\n')
 }
 
 /** The commands that help on. */
@@ -78,7 +78,7 @@ const isSamePlace = (a: ReportedFinding | undefined, b: ReportedFinding): boolea
   a?.related.length === 0 && a.file === b.file && a.line === b.line && a.column === b.column
 
 const headOf = ({ file, kind, namespace, name }: ReportedFinding): string =>
-  visible(file === null ? `${kind} ${namespace}/${name}` : `${file}: ${kind} ${name}`)
+  file === null ? `${kind} ${namespace}/${name}` : `${file}: ${kind} ${name}`
 
 function noteLines({ line, message }: Located, { terminal }: Printing): string[] {
   const where = line === 0 ? '' : `line ${line}: `
@@ -116,8 +116,11 @@ function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Pri
   ]
 }
 
+/** A line that begins within the text may be a command too. */
+const wrappedLines = (text: string, columns: number): string[] => wrapped(visible(text), columns).map(visible)
+
 const indented = (text: string, columns: number): string[] =>
-  wrapped(visible(text), columns - 4).map((line) => `    ${line}`)
+  wrappedLines(text, columns - 4).map((line) => `    ${line}`)
 
 function excerptOf(
   place: Located & Subject,
@@ -144,7 +147,7 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
     file === null || isSame ? '' : file === finding.file ? 'in the same file, ' : `${file}${shown}: `
   const head = `${where}${isSame ? 'in the same object' : named}`
   const text = lines.length > 0 ? head : `${head}: ${path} ${message}`
-  return ['', ...wrapped(visible(text), columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
+  return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
 /** Most objects of one cause that are named, and as many as are named with their place. */

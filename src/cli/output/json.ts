@@ -1,5 +1,6 @@
 import { REPORT_VERSION } from './report-schema.ts'
 import type { Format } from './report.ts'
+import { json } from './visible.ts'
 
 /** What only our own front ends read; the text of an edit may hold what the user wrote. */
 const HIDDEN = new Set(['causes', 'edits'])
@@ -22,5 +23,5 @@ export const printJson: Format = (report) => {
     unread: unread.length,
   }
   const shown = (key: string, value: unknown) => (HIDDEN.has(key) ? undefined : value)
-  return `${JSON.stringify({ version: REPORT_VERSION, findings, ignored, notes, notJudged, unread, counts }, shown, 2)}\n`
+  return json({ version: REPORT_VERSION, findings, ignored, notes, notJudged, unread, counts }, shown)
 }

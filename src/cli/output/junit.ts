@@ -1,10 +1,10 @@
-import { findingLine, shownIn } from './line.ts'
+import { findingLine, notesIn, shownIn } from './line.ts'
 import type { Format, JudgedResource, ReportedFinding } from './report.ts'
-import { visible } from './visible.ts'
+import { xml } from './visible.ts'
 
 /**
  * JUnit XML, as Jenkins and GitLab read it: a suite for each file, a test case for each resource, which fails by its errors;
- * warnings are its output. What could not be read is an error of its own case.
+ * warnings are its output. What could not be read is an error of its own case, and a note a case that is skipped.
  */
 export const printJUnit: Format = (report, printing) => {
   const findings = Map.groupBy(shownIn(report, printing), keyOf)
@@ -22,12 +22,16 @@ export const printJUnit: Format = (report, printing) => {
       result: 'error' as const,
       text: element('testcase', { classname: 'file', name: 'can be read' }, [element('error', { message })]),
     })),
-    ...report.notJudged.map(({ file, line, message }) => ({
+    ...notesIn(report, printing).map(({ file, line, message }, i) => ({
       suite: suiteOf(file),
       result: 'skipped' as const,
-      text: element('testcase', { classname: 'file', name: `line ${line} is judged` }, [
-        element('skipped', { message }),
-      ]),
+      text: element(
+        'testcase',
+        i < report.notJudged.length
+          ? { classname: 'file', name: `line ${line} is judged` }
+          : { classname: 'note', name: line === 0 ? message : `line ${line}: ${message}` },
+        [element('skipped', { message })],
+      ),
     })),
   ]
   const suites = [...Map.groupBy(cases, ({ suite }) => suite)].map(([name, own]) =>
@@ -48,7 +52,7 @@ function testCase(
   findings: readonly ReportedFinding[],
 ): { readonly result: Result; readonly text: string } {
   const lines = (own: readonly ReportedFinding[]) =>
-    own.map((finding) => escaped(visible(findingLine(finding)))).join('\n')
+    own.map((finding) => xml(findingLine(finding))).join('\n')
   const errors = findings.filter(({ severity }) => severity === 'error')
   const others = findings.filter(({ severity }) => severity !== 'error')
   const [first] = errors
@@ -69,9 +73,7 @@ const countsOf = (cases: readonly { readonly result: Result }[]) => ({
   tests: String(cases.length),
   failures: String(cases.filter(({ result }) => result === 'failure').length),
   errors: String(cases.filter(({ result }) => result === 'error').length),
-  ...(cases.some(({ result }) => result === 'skipped') && {
-    skipped: String(cases.filter(({ result }) => result === 'skipped').length),
-  }),
+  skipped: String(cases.filter(({ result }) => result === 'skipped').length),
 })
 
 /** An element with other elements, or with a text that is escaped. */
@@ -80,19 +82,10 @@ function element(
   attributes: Readonly<Record<string, string>>,
   content: readonly string[] | string = [],
 ): string {
-  const start = [
-    name,
-    ...Object.entries(attributes).map(([key, value]) => `${key}="${escaped(visible(value))}"`),
-  ]
+  const start = [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${xml(value)}"`)]
   if (content.length === 0) return `<${start.join(' ')}/>\n`
   return `<${start.join(' ')}>${typeof content === 'string' ? content : `\n${content.join('')}`}</${name}>\n`
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-/** Control characters are not of XML; `visible` has written them in other words. */
-const escaped = (text: string): string =>
-  text.toWellFormed().replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
 
 const keyOf = ({ file, kind, namespace, name }: JudgedResource): string =>
   JSON.stringify([file, kind, namespace, name])

@@ -1,7 +1,7 @@
 import { type Change, type Difference, sidesOf } from '../../access/comparison.ts'
 import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
-import { visible } from './visible.ts'
+import { markdown } from './visible.ts'
 
 /** The first line, by which a script finds the comment that it has written before. */
 const MARK = '<!-- vmcp-admission plan -->'
@@ -112,7 +112,7 @@ const table = (rows: readonly Row[]): string[] => [
   '| --- | --- | --- | --- | --- |',
   ...rows.map(
     ({ meaning, gateway, what, before, after }) =>
-      `| ${isGrave(meaning) ? `**${meaning}**` : meaning} | ${[gateway, what, before, after].map(plain).join(' | ')} |`,
+      `| ${isGrave(meaning) ? `**${meaning}**` : meaning} | ${[gateway, what, before, after].map(markdown).join(' | ')} |`,
   ),
 ]
 
@@ -126,7 +126,3 @@ const folded = (summary: string, lines: readonly string[]): string[] => [
   '',
   '</details>',
 ]
-
-/** Text that is no Markdown, HTML or mention: other than plain characters become entities. */
-const plain = (text: string): string =>
-  visible(text).replace(/[^\p{L}\p{N} .,:/()"→-]/gu, (character) => `&#${character.codePointAt(0) ?? 0};`)

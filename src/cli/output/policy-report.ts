@@ -1,6 +1,7 @@
 import { API_VERSION } from '../../kinds/index.ts'
 import { ignoredIn, shownIn } from './line.ts'
 import type { Format, ReportedFinding } from './report.ts'
+import { json } from './visible.ts'
 
 const RESULTS = { error: 'fail', warning: 'warn', advice: 'warn' } as const
 const SEVERITIES = { error: 'high', warning: 'medium', advice: 'info' } as const
@@ -41,7 +42,7 @@ export const printPolicyReport: Format = (report, printing) => {
       }
     },
   )
-  return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, null, 2)}\n`
+  return json({ apiVersion: 'v1', kind: 'List', items })
 }
 
 const resultOf = (

@@ -1,3 +1,5 @@
+import { visible } from './visible.ts'
+
 const PATIENCE_MS = 2_000
 const EVERY_MS = 200
 
@@ -18,7 +20,7 @@ export function progressOn(stream: Stream, quiet: boolean, now = () => performan
   let text = () => ''
   const show = () => {
     last = now()
-    stream.write(`\r\u001b[K${text()}`)
+    stream.write(`\r\u001b[K${visible(text())}`)
   }
   // For what waits for a cluster or a disk; a loop that does not wait tells by itself.
   const timer = setTimeout(show, PATIENCE_MS)

@@ -1,6 +1,6 @@
 import type { Subject } from '../../review/given-objects.ts'
 import { counted } from './report.ts'
-import { visible } from './visible.ts'
+import { json, visible } from './visible.ts'
 
 /** A finding, and the writes that had it. */
 export interface RepeatedFinding extends Subject {
@@ -30,8 +30,7 @@ export interface Replayed {
   readonly findings: readonly RepeatedFinding[]
 }
 
-export const replayJson = (replayed: Replayed): string =>
-  `${JSON.stringify({ version: 1, ...replayed }, undefined, 2)}\n`
+export const replayJson = (replayed: Replayed): string => json({ version: 1, ...replayed })
 
 const HEADS = {
   error: 'would have been denied',

@@ -2,6 +2,7 @@ import type { Located } from './report.ts'
 import { claimPath } from '../../access/role/claims.ts'
 import { commonRole, type MappingOutcome, placeOf, type ReleaseDecision } from '../../access/role/decide.ts'
 import { oneLine } from './one-line.ts'
+import { json, visible } from './visible.ts'
 import type { SessionName } from '../../access/role/session-name.ts'
 
 /** The question and the answer. */
@@ -23,7 +24,7 @@ export function printRole(report: RoleReport): string {
     ...unreachableLines(outcomes[0]?.mappings ?? []),
     ...notesOf(report).map((note) => `note: ${note}`),
   ]
-  return `${lines.join('\n')}\n`
+  return `${lines.map(visible).join('\n')}\n`
 }
 
 function outcomeLines({ releases, mappings, role, reason }: ReleaseDecision, named: boolean): string[] {
@@ -123,5 +124,3 @@ export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = { role: null, config: null, claims: null, release: null, outcomes: [], sessionName: null }
   return json({ ...nothing, notes: [], unread })
 }
-
-const json = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`

@@ -12,6 +12,7 @@ import {
   slashed,
   type Subject,
 } from './report.ts'
+import { json, sarifMessage } from './visible.ts'
 
 const LEVELS = { error: 'error', warning: 'warning', advice: 'note' } as const
 
@@ -29,7 +30,7 @@ export const printSarif: Format = (report, printing) => {
       ruleId: id,
       ruleIndex: ids.indexOf(id),
       level: LEVELS[severity],
-      message: { text: `${kind} ${name}: ${path === '' ? '' : `${path}: `}${message}` },
+      message: { text: sarifMessage(`${kind} ${name}: ${path === '' ? '' : `${path}: `}${message}`) },
       locations: [locationOf(finding)],
       ...(related.length === 0
         ? {}
@@ -37,7 +38,7 @@ export const printSarif: Format = (report, printing) => {
             relatedLocations: related.map((end, id) => ({
               id,
               ...locationOf(end),
-              message: { text: `${end.kind} ${end.name}: ${end.path} ${end.message}` },
+              message: { text: sarifMessage(`${end.kind} ${end.name}: ${end.path} ${end.message}`) },
             })),
           }),
       partialFingerprints: { 'vmcpAdmission/v1': prints[i] ?? '' },
@@ -72,7 +73,7 @@ export const printSarif: Format = (report, printing) => {
       },
     ],
   }
-  return `${JSON.stringify(log, null, 2)}\n`
+  return json(log)
 }
 
 const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
@@ -101,7 +102,7 @@ function ruleOf(id: string): ReportingDescriptor {
 
 const notificationOf = (each: Located, level: 'error' | 'warning' | 'note'): Notification => ({
   level,
-  message: { text: each.message },
+  message: { text: sarifMessage(each.message) },
   ...(each.file === null ? {} : { locations: [{ physicalLocation: physicalLocationOf(each) }] }),
 })
 

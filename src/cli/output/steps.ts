@@ -1,7 +1,7 @@
 import type { ToolAnswer } from '../../steps/answers.ts'
 import type { GivenUp, Step, StepsPlan } from '../../steps/plan.ts'
 import { counted } from './report.ts'
-import { visible } from './visible.ts'
+import { json, markdownCode, visible } from './visible.ts'
 
 const TOOL_NAMES = { kubectl: 'kubectl', flux: 'Flux', argocd: 'Argo CD' } as const
 
@@ -94,14 +94,14 @@ function summary({ outcome, steps, commits, isComplete, states }: StepsPlan): st
 export function stepsMarkdown(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   const asOne = asOneLines(plan)
-  const items = (texts: readonly string[]) => texts.map((text) => `- ${code(text)}`)
+  const items = (texts: readonly string[]) => texts.map((text) => `- ${markdownCode(text)}`)
   return `${[
     `**${summary(plan)}**`,
     ...Array.from(commits, ([commit, steps]) => [
       '',
       `Commit ${commit}`,
       '',
-      ...steps.map((step) => `${step.number}. ${code(stepLine(step))}`),
+      ...steps.map((step) => `${step.number}. ${markdownCode(stepLine(step))}`),
     ]).flat(),
     ...(asOne.length === 0 ? [] : ['', 'As one commit:', '', '```text', ...asOne.map(visible), '```']),
     ...(plan.givenUp.length === 0
@@ -109,11 +109,6 @@ export function stepsMarkdown(plan: StepsPlan): string {
       : ['', 'Given up:', '', ...items(plan.givenUp.map((each) => givenUpText(each, plan)))]),
     ...(plan.errors.length === 0 ? [] : ['', 'The new state contradicts itself:', '', ...items(plan.errors)]),
   ].join('\n')}\n`
-}
-
-function code(text: string): string {
-  const shown = visible(text)
-  return shown.includes('`') ? `\`\` ${shown} \`\`` : `\`${shown}\``
 }
 
 export function stepsJson({ steps, asOne, ...plan }: StepsPlan): string {
@@ -133,5 +128,5 @@ export function stepsJson({ steps, asOne, ...plan }: StepsPlan): string {
       pruneLast: isPruneLast,
     })),
   }
-  return `${JSON.stringify(shown, undefined, 2)}\n`
+  return json(shown)
 }

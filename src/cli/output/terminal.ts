@@ -51,8 +51,9 @@ export function wrapped(text: string, width: number): string[] {
 function cut(word: string, width: number): string[] {
   const parts: string[] = []
   let rest = word
-  while (widthOf(rest) > width) {
+  for (;;) {
     const start = startOf(rest, width)
+    if (start.length === rest.length) break
     const seam = Math.max(...['.', '/', ',', '-'].map((mark) => start.lastIndexOf(mark))) + 1
     const end = seam > width / 3 ? seam : start.length
     parts.push(rest.slice(0, end))

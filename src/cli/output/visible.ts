@@ -1,11 +1,104 @@
 /**
- * Escapes control characters, line ends and marks of text direction, so that a name in a manifest cannot overwrite the
- * terminal or forge a line.
+ * How a text that a stranger wrote gets into an output: as something to read. It moves no cursor, forges no line and no
+ * markup, and is no command to the CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
-export function visible(line: string): string {
-  const escaped = (character: string) => {
-    const code = character.charCodeAt(0).toString(16)
-    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`
-  }
-  return line.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escaped)
+
+const [CONTROL, MARKS] = [
+  '\\u0000-\\u001f',
+  '\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069',
+]
+/** Control characters, line ends and marks of text direction. */
+const UNSEEN = new RegExp(`[${CONTROL}${MARKS}]`, 'g')
+const MARK = new RegExp(`[${MARKS}]`, 'g')
+
+/**
+ * What a CI takes for the start of a command wherever it stands in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
+ * `##teamcity[…]`, `travis_fold:`. The search of .NET does not see characters that are not displayed, such as U+00AD.
+ */
+const COMMAND = /#(?=\p{DI}*#[\p{L}\p{DI}]*\[)|_(?=fold:)/giu
+/** At the start of a line, after blanks: `::…::` (GitHub). */
+const COLONS = /^([\s\p{DI}]*):(?=\p{DI}*:)/u
+/** At the start of a line: groups of Buildkite, which hide what follows. */
+const GROUP = /^([-+~^])(?=\1\1 )/
+
+const hex = (character: string): string => {
+  const code = character.charCodeAt(0).toString(16)
+  return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`
 }
+const jsonEscape = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+const inert = (line: string): string =>
+  line
+    .replace(UNSEEN, hex)
+    .replace(COMMAND, hex)
+    .replace(COLONS, (_, blanks: string) => `${blanks}\\x3a`)
+
+/** A line of a terminal or a log. */
+export const visible = (line: string): string => inert(line).replace(GROUP, hex)
+
+/** A text of several lines, each of them as `visible`. */
+export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
+
+/** A unified diff. Tabs and the CR at the end of a line stay, and so does what only folds a log: patch needs them. */
+export const visiblePatch = (patch: string): string =>
+  patch
+    .split('\n')
+    .map((line) => {
+      const end = line.endsWith('\r') ? '\r' : ''
+      return (
+        line
+          .slice(0, line.length - end.length)
+          .split('\t')
+          .map(inert)
+          .join('\t') + end
+      )
+    })
+    .join('\n')
+
+/** JSON of several lines. What a log would act upon stands there as an escape, so that the value is the same. */
+export const json = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
+  `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, jsonEscape)}\n`
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** A text in XML, also in an attribute. XML has no word for some characters. */
+export const xml = (text: string): string =>
+  visible(text)
+    .toWellFormed()
+    .replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
+
+/** A message of SARIF, in which `[text](address)` is a link. */
+export const sarifMessage = (text: string): string => text.replace(/\[(?=[^[\]]*\]\()/g, '\\[')
+
+/** A message in a workflow command of GitHub, of one or several lines. */
+export const commandMessage = (lines: readonly string[]): string =>
+  lines.map((line) => visible(line).replaceAll('%', '%25')).join('%0A')
+
+/** A property of a workflow command of GitHub. */
+export const commandProperty = (text: string): string =>
+  commandMessage([text]).replaceAll(':', '%3A').replaceAll(',', '%2C')
+
+/**
+ * What GitHub and GitLab turn into links, mentions, references, formulas and emoji. They look for them after Markdown is
+ * read, so that a backslash or an entity does not stop them; code does.
+ */
+const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i
+
+/** A text within a line of Markdown, also in a table: neither markup nor HTML, link or mention. */
+export const markdown = (text: string): string =>
+  ACTIVE.test(text)
+    ? markdownCode(text).replaceAll('|', '\\|')
+    : visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
+
+/** Code in Markdown. In a table a bar ends a cell even there, see `cellCode`. */
+export function markdownCode(text: string): string {
+  const shown = visible(text)
+  const longest = shown.match(/`+/g)?.reduce((most, { length }) => Math.max(most, length), 0) ?? 0
+  const ticks = '`'.repeat(longest + 1)
+  const space = ticks.length > 1 ? ' ' : ''
+  return `${ticks}${space}${shown}${space}${ticks}`
+}
+
+/** Code in a cell of a table. */
+export const cellCode = (text: string): string => markdownCode(text).replaceAll('|', '\\|')

@@ -1,9 +1,9 @@
 import { type Entry, entryPath } from '../../access/difference/entries.ts'
 import type { ForReleases } from '../../access/difference/states.ts'
 import type { Grant } from '../../access/difference/who.ts'
-import { cell, claimsText, code, inReleases, json, nameOf, noneOf, subjectOf } from './access.ts'
+import { claimsText, inReleases, nameOf, noneOf, subjectOf } from './access.ts'
 import { counted, type Unread } from './report.ts'
-import { visible } from './visible.ts'
+import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
 type Found = Grant & ForReleases
 
@@ -84,10 +84,10 @@ function summary(report: WhoReport): string {
 /** For a comment or a document. */
 export function whoMarkdown(report: WhoReport): string {
   const lines = [
-    `**${cell(summary(report))}**`,
+    `**${markdown(summary(report))}**`,
     ...[...byAccess(report)].flatMap(([access, rows]) => [
       '',
-      code(access),
+      markdownCode(access),
       '',
       '| Given by | Callers | But not | Example of a caller |',
       '| --- | --- | --- | --- |',
@@ -99,15 +99,15 @@ export function whoMarkdown(report: WhoReport): string {
 
 function rowCells({ entry, grant }: Row): string[] {
   const { answer } = grant
-  const place = `${code(nameOf(entry))}<br>${code(placeIn(entry, grant))}${cell(inReleases(grant))}`
-  if (answer.is === 'nobody') return [place, `nobody, proved: ${cell(answer.why)}`, '', '']
+  const place = `${cellCode(nameOf(entry))}<br>${cellCode(placeIn(entry, grant))}${markdown(inReleases(grant))}`
+  if (answer.is === 'nobody') return [place, `nobody, proved: ${markdown(answer.why)}`, '', '']
   return [
     place,
-    code(callersOf(grant)),
+    cellCode(callersOf(grant)),
     listed(grant.except.map((each) => takenText(entry, each)))
-      .map(code)
+      .map(cellCode)
       .join('<br>'),
-    answer.is === 'somebody' ? code(claimsText(answer.example)) : `not decided: ${cell(answer.why)}`,
+    answer.is === 'somebody' ? cellCode(claimsText(answer.example)) : `not decided: ${markdown(answer.why)}`,
   ]
 }
 

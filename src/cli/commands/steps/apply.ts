@@ -5,6 +5,7 @@ import type { Step, StepsPlan } from '../../../steps/plan.ts'
 import { findProgram } from '../../input/program.ts'
 import { counted, EXIT } from '../../output/report.ts'
 import { stepLine } from '../../output/steps.ts'
+import { visible, visibleLines } from '../../output/visible.ts'
 
 interface Applying {
   readonly kubeconfig: string
@@ -30,11 +31,11 @@ export async function applySteps(
   for (const step of steps) {
     const failure = run(step, kubeconfig, environment)
     if (failure === undefined) {
-      process.stderr.write(`done: ${stepLine(step)}\n`)
+      process.stderr.write(`${visible(`done: ${stepLine(step)}`)}\n`)
       continue
     }
     const done = step.number === 1 ? 'nothing was applied' : `the steps before it are applied`
-    process.stderr.write(`${failure.trimEnd()}\n`)
+    process.stderr.write(`${visibleLines(failure.trimEnd())}\n`)
     process.stderr.write(
       `step ${step.number} of ${steps.length} failed: ${done}; run the command again to go on from here\n`,
     )
@@ -79,6 +80,6 @@ function run(
   )
   if (error !== undefined) return `kubectl could not be started, which --apply needs: ${error.message}`
   // Warnings of the webhook.
-  if (status === 0 && stderr !== '') process.stderr.write(stderr)
+  if (status === 0 && stderr !== '') process.stderr.write(visibleLines(stderr))
   return status === 0 ? undefined : stderr || stdout
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { UsageError } from '../../../configuration/flags.ts'
 import type { StepsPlan } from '../../../steps/plan.ts'
+import { visible } from '../../output/visible.ts'
 
 /** Throws UsageError where the folder cannot take the commits. */
 export function needEmptyFolder(folder: string): void {
@@ -27,7 +28,7 @@ export function writeCommits({ steps, commits }: StepsPlan, folder: string): voi
       if (values.length === 0) continue
       const path = join(place, name)
       writeFileSync(path, values.map((value) => stringify(value, { lineWidth: 0 })).join('---\n'))
-      process.stderr.write(`${path}\n`)
+      process.stderr.write(`${visible(path)}\n`)
     }
   }
 }
