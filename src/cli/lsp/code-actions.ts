@@ -12,7 +12,7 @@ import { applyFixes } from '../fix/fix-all.ts'
 import { ignoreComment, REASON_TO_WRITE } from '../input/ignore-comments.ts'
 import type { ReportedFinding } from '../output/report.ts'
 import { diagnosticOf } from './diagnostics.ts'
-import { lineAt, rangeAt } from './lines.ts'
+import { lineAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
 /** All safe fixes of a file: editors can apply it when they save. */
@@ -28,7 +28,7 @@ export function codeActionsAt(
   const isWanted = (kind: string) =>
     context.only === undefined || context.only.some((only) => kind === only || kind.startsWith(`${only}.`))
   const { findings } = workspace.findingsIn(file)
-  const here = findings.filter((finding) => overlap(rangeAt(file.text, finding), range))
+  const here = findings.filter(({ line }) => isOn(range, Math.max(line - 1, 0))).slice(0, MOST_FINDINGS)
   return [
     ...(isWanted(CodeActionKind.QuickFix)
       ? here.flatMap((finding) => [
@@ -40,7 +40,10 @@ export function codeActionsAt(
   ]
 }
 
-const overlap = (a: Range, b: Range): boolean => a.start.line <= b.end.line && b.start.line <= a.end.line
+/** Most findings of a place for which actions are offered: each is tried. */
+const MOST_FINDINGS = 20
+
+const isOn = ({ start, end }: Range, line: number): boolean => start.line <= line && line <= end.line
 
 function fixesOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
   const { title = '' } = finding.fix ?? {}

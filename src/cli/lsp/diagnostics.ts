@@ -2,6 +2,7 @@ import { stepsIn } from '../../rule/path.ts'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
 import type { ConfigurationError } from '../../configuration/configuration-error.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
+import { PROGRAM } from '../program-name.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
@@ -19,14 +20,14 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
   const { text } = file
   const { findings, notes, unread } = workspace.findingsIn(file)
   const at = ({ line, column }: Located) => rangeAt(text, { line, column })
-  return [
+  const all = [
     ...unread.map((each) => ({
       range: at(each),
       severity: each.template ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
       source: SOURCE,
       message: each.template ? 'a template is not YAML: what it renders to can be checked' : each.message,
     })),
-    ...findings.map((finding) => diagnosticOf(workspace, file, finding)),
+    ...findings.slice(0, MOST_DIAGNOSTICS).map((finding) => diagnosticOf(workspace, file, finding)),
     ...notes.map((note) => ({
       range: at(note),
       severity: DiagnosticSeverity.Information,
@@ -34,7 +35,24 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
       message: note.message,
     })),
   ]
+  const more = unread.length + findings.length + notes.length - MOST_DIAGNOSTICS
+  if (more <= 0) return all
+  const message = `${more} more are not shown: ${PROGRAM} check ${text.uri.split('/').at(-1) ?? ''} lists all`
+  return [
+    ...all.slice(0, MOST_DIAGNOSTICS),
+    { range: FIRST, severity: DiagnosticSeverity.Information, source: SOURCE, message },
+  ]
 }
+
+/** More than an editor can show. */
+const MOST_DIAGNOSTICS = 1_000
+
+const FIRST = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
+
+/** Why a file is not read, on its first line. */
+export const notRead = (message: string): Diagnostic[] => [
+  { range: FIRST, severity: DiagnosticSeverity.Warning, source: SOURCE, message },
+]
 
 /** What is wrong in the configuration file, whose text is not read here: from the place to the end of the line. */
 export const diagnosticsOfConfiguration = ({ problems }: ConfigurationError): Diagnostic[] =>

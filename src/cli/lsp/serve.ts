@@ -1,11 +1,15 @@
+import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { setImmediate as turn } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import {
+  type CancellationToken,
   type Connection,
   type Diagnostic,
   type InitializeParams,
   type InitializeResult,
   DidChangeWatchedFilesNotification,
+  LSPErrorCodes,
   ResponseError,
   TextDocuments,
   TextDocumentSyncKind,
@@ -20,9 +24,10 @@ import type { ReadOptions } from '../input/documents.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { CODE_ACTIONS, codeActionsAt } from './code-actions.ts'
 import { completionsAt } from './completion.ts'
-import { diagnosticsOf, diagnosticsOfConfiguration } from './diagnostics.ts'
+import { diagnosticsOf, diagnosticsOfConfiguration, notRead } from './diagnostics.ts'
 import { hoverAt } from './hover.ts'
 import { unquoted } from './lines.ts'
+import { isIn, MOST_BYTES, pathOf, TOO_LARGE, whyNotRead } from './paths.ts'
 import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
 import { Workspace, type WorkspaceFile } from './workspace.ts'
 
@@ -33,6 +38,8 @@ export type Configured = (folders: readonly string[]) => Promise<Judging>
 const MANIFESTS = '**/*.{yaml,yml,json}'
 /** Milliseconds of judging before others get a turn. */
 const SLICE = 20
+/** Longest wait in milliseconds for the next change of somebody who types, before the files are judged. */
+const LONGEST_PAUSE = 1_000
 
 /** Answers an editor over a connection until it says `exit`. */
 export class LanguageServer {
@@ -51,6 +58,11 @@ export class LanguageServer {
   /** The files whose findings may have changed. */
   readonly #waiting = new Set<string>()
   #judging: NodeJS.Immediate | undefined
+  /** By URI, the open files that were changed and are not taken apart yet. */
+  readonly #changed = new Map<string, TextDocument>()
+  #pause: NodeJS.Timeout | undefined
+  /** Milliseconds that the last change took: who types meanwhile is waited for as long. */
+  #cost = 0
   /** The URI of the configuration file while it is wrong. */
   #wrongConfiguration: string | undefined
 
@@ -60,60 +72,61 @@ export class LanguageServer {
     this.#options = options
     this.#configured = configured
     connection.onInitialize((params) => this.#initialize(params))
-    connection.onInitialized(() => this.#readFolders())
-    connection.onDidChangeWatchedFiles(({ changes }) => this.#reread(changes.map(({ uri }) => uri)))
-    connection.onCompletion(({ textDocument, position }) =>
-      this.#in(textDocument.uri, (file) => completionsAt(this.#workspace, file, position)),
+    connection.onInitialized(() => this.#attempt(() => this.#readFolders()))
+    connection.onDidChangeWatchedFiles(({ changes }) =>
+      this.#attempt(() => this.#reread(changes.map(({ uri }) => uri))),
     )
-    connection.onHover(({ textDocument, position }) =>
-      this.#in(textDocument.uri, (file) => hoverAt(this.#workspace, file, position)),
+    connection.onCompletion(({ textDocument, position }, token) =>
+      this.#in(textDocument.uri, token, (file) => completionsAt(this.#workspace, file, position)),
     )
-    connection.onDefinition(({ textDocument, position }) =>
-      this.#in(textDocument.uri, (file) => {
+    connection.onHover(({ textDocument, position }, token) =>
+      this.#in(textDocument.uri, token, (file) => hoverAt(this.#workspace, file, position)),
+    )
+    connection.onDefinition(({ textDocument, position }, token) =>
+      this.#in(textDocument.uri, token, (file) => {
         const name = nameAt(this.#workspace, file, position)
         return name && definitionsOf(this.#workspace, name)
       }),
     )
-    connection.onReferences(({ textDocument, position, context }) =>
-      this.#in(textDocument.uri, (file) => {
+    connection.onReferences(({ textDocument, position, context }, token) =>
+      this.#in(textDocument.uri, token, (file) => {
         const name = nameAt(this.#workspace, file, position)
         return name && usesOf(this.#workspace, name, context.includeDeclaration)
       }),
     )
-    connection.onCodeAction(({ textDocument, range, context }) =>
-      this.#in(textDocument.uri, (file) => codeActionsAt(this.#workspace, file, { range, context })),
+    connection.onCodeAction(({ textDocument, range, context }, token) =>
+      this.#in(textDocument.uri, token, (file) => codeActionsAt(this.#workspace, file, { range, context })),
     )
-    connection.onPrepareRename(({ textDocument, position }) =>
-      this.#in(textDocument.uri, (file) => {
+    connection.onPrepareRename(({ textDocument, position }, token) =>
+      this.#in(textDocument.uri, token, (file) => {
         const name = nameAt(this.#workspace, file, position)
         return name && { range: unquoted(file.text, rangeOf(name)), placeholder: name.name }
       }),
     )
-    connection.onRenameRequest(({ textDocument, position, newName }) =>
-      this.#in(textDocument.uri, (file) => {
+    connection.onRenameRequest(({ textDocument, position, newName }, token) =>
+      this.#in(textDocument.uri, token, (file) => {
         const name = nameAt(this.#workspace, file, position)
         if (name === undefined) return undefined
         if (!/^[\w.-]+$/.test(newName))
           throw new ResponseError(
-            RENAME_FAILED,
+            LSPErrorCodes.RequestFailed,
             `'${newName}' cannot be a name: write letters, digits, '-' and '.'`,
           )
         return renamed(this.#workspace, name, newName)
       }),
     )
-    this.#opened.onDidChangeContent(({ document }) => this.#put(document))
+    this.#opened.onDidChangeContent(({ document }) => this.#change(document))
     // Not every editor tells of files that change on disk.
     this.#opened.onDidSave(({ document }) => {
-      if (isConfiguration(document.uri)) void this.#reread([document.uri])
+      if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
     })
-    this.#opened.onDidClose(({ document }) => void this.#reread([document.uri]))
+    this.#opened.onDidClose(({ document }) => this.#attempt(() => this.#reread([document.uri])))
     this.#opened.listen(connection)
     connection.listen()
   }
 
   #initialize({ workspaceFolders }: InitializeParams): InitializeResult {
-    const uris = workspaceFolders?.map(({ uri }) => uri) ?? []
-    this.#folders = uris.filter(isFile).map((uri) => fileURLToPath(uri))
+    this.#folders = (workspaceFolders ?? []).flatMap(({ uri }) => pathOf(uri) ?? [])
     return {
       serverInfo: { name: manifest.name, version: manifest.version },
       capabilities: {
@@ -156,30 +169,69 @@ export class LanguageServer {
     if (before !== undefined && before !== this.#wrongConfiguration) this.#show(before, [])
   }
 
+  /** Reads what is in the folders, also behind links. */
   async #readFrom(path: string): Promise<void> {
-    for await (const source of readSources(path, this.#options.excluded)) {
-      const uri = pathToFileURL(source.name).href
-      if ('text' in source && this.#opened.get(uri) === undefined)
-        this.#workspace.put(this.#nameOf(uri), TextDocument.create(uri, 'yaml', 0, source.text))
+    const refused = new Map<string, string>()
+    const isLeftOut = (name: string) => {
+      if (this.#options.excluded(name)) return true
+      const why = whyNotRead(name, this.#folders)
+      if (why !== undefined) refused.set(name, why)
+      return why !== undefined
     }
+    for await (const source of readSources(path, isLeftOut)) {
+      const uri = pathToFileURL(source.name).href
+      if (this.#opened.get(uri) !== undefined) continue
+      if ('text' in source)
+        this.#workspace.put(this.#nameOf(source.name), TextDocument.create(uri, 'yaml', 0, source.text))
+      else this.#show(uri, notRead(source.problem))
+    }
+    for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
   }
 
   /** Files that changed on disk; what is open in the editor counts as it is there. */
   async #reread(uris: readonly string[]): Promise<void> {
     if (uris.some(isConfiguration)) await this.#readConfiguration()
-    const isClosed = (uri: string) => this.#opened.get(uri) === undefined
-    for (const uri of uris.filter((each) => isFile(each) && !isConfiguration(each) && isClosed(each))) {
+    for (const uri of uris) {
+      const path = pathOf(uri)
+      if (path === undefined || isConfiguration(uri) || this.#opened.get(uri) !== undefined) continue
+      this.#changed.delete(uri)
       this.#workspace.remove(uri)
-      await this.#readFrom(fileURLToPath(uri))
-      if (this.#workspace.file(uri) === undefined) this.#show(uri, [])
+      this.#show(uri, [])
+      if (existsSync(path)) await this.#readFrom(path)
     }
     this.#judgeAll()
   }
 
+  /** Takes note of a change; many that come together are judged once. */
+  #change(text: TextDocument): void {
+    if (pathOf(text.uri) === undefined) return
+    this.#changed.set(text.uri, text)
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(() => this.#attempt(() => this.#settle()), Math.min(this.#cost, LONGEST_PAUSE))
+  }
+
+  /** Takes apart what was changed, and has judged what it concerns. */
+  #settle(): void {
+    clearTimeout(this.#pause)
+    const changed = [...this.#changed.values()]
+    this.#changed.clear()
+    if (changed.length === 0) return
+    const start = performance.now()
+    for (const text of changed) this.#put(text)
+    this.#cost = performance.now() - start
+    this.#judgeLater()
+  }
+
   #put(text: TextDocument): void {
-    if (!isFile(text.uri) || (isConfiguration(text.uri) && !isManifest(text.getText()))) return
+    const path = pathOf(text.uri)
+    if (path === undefined || (isConfiguration(text.uri) && !isManifest(text.getText()))) return
     const before = this.#workspace.file(text.uri)
-    const file = this.#workspace.put(this.#nameOf(text.uri), text)
+    if (text.getText().length > MOST_BYTES) {
+      this.#workspace.remove(text.uri)
+      this.#show(text.uri, notRead(TOO_LARGE))
+      return
+    }
+    const file = this.#workspace.put(this.#nameOf(path), text)
     // Before all files are read, others would seem to be missing.
     if (!this.#isRead) return
     this.#judge(file)
@@ -190,7 +242,6 @@ export class LanguageServer {
       const isTouched = [...this.#workspace.namespacesOf(other)].some((namespace) => touched.has(namespace))
       if (other !== file && isTouched) this.#waiting.add(other.text.uri)
     }
-    this.#judgeLater()
   }
 
   #judgeAll(): void {
@@ -207,7 +258,7 @@ export class LanguageServer {
         if (performance.now() > until) break
         this.#waiting.delete(uri)
         const file = this.#workspace.file(uri)
-        if (file !== undefined) this.#judge(file)
+        if (file !== undefined) this.#attempt(() => this.#judge(file))
       }
       if (this.#waiting.size > 0) this.#judgeLater()
     })
@@ -226,21 +277,31 @@ export class LanguageServer {
   }
 
   /** The path of a file in findings: from its folder of the workspace. */
-  #nameOf(uri: string): string {
-    const path = fileURLToPath(uri)
-    const folder = this.#folders.find((each) => path.startsWith(each))
+  #nameOf(path: string): string {
+    const folder = this.#folders.find((each) => isIn(each, path))
     return withSlashes(folder === undefined ? path : relative(folder, path))
   }
 
-  /** The answer about a file; null where there is none. */
-  async #in<T>(uri: string, answer: (file: WorkspaceFile) => T | undefined): Promise<T | null> {
+  /** Does what no request waits for: an error is told, and does not end the server. */
+  #attempt(work: () => void | Promise<void>): void {
+    const done = (async () => work())()
+    done.catch((error: unknown) => this.#connection.console.error(errorMessage(error)))
+  }
+
+  /** The answer about a file; null where there is none. Meanwhile the editor may take back what it asked. */
+  async #in<T>(
+    uri: string,
+    token: CancellationToken,
+    answer: (file: WorkspaceFile) => T | undefined,
+  ): Promise<T | null> {
     await this.#read.promise
+    await turn()
+    if (token.isCancellationRequested)
+      throw new ResponseError(LSPErrorCodes.RequestCancelled, 'the editor no longer wants to know')
+    this.#settle()
     const file = this.#workspace.file(uri)
     return (file && answer(file)) ?? null
   }
 }
 
-const isFile = (uri: string): boolean => uri.startsWith('file:')
 const isConfiguration = (uri: string): boolean => uri.endsWith(`/${FILE_NAME}`)
-/** LSPErrorCodes.RequestFailed. */
-const RENAME_FAILED = -32_803

@@ -28,7 +28,7 @@ export interface Placed extends Occurrence {
 }
 
 export class Workspace {
-  judging: Judging
+  #judging: Judging
   readonly #options: ReadOptions
   /** By URI. */
   readonly #files = new Map<string, WorkspaceFile>()
@@ -36,8 +36,18 @@ export class Workspace {
   #world: World | undefined
 
   constructor(judging: Judging, options: ReadOptions) {
-    this.judging = judging
+    this.#judging = judging
     this.#options = options
+  }
+
+  get judging(): Judging {
+    return this.#judging
+  }
+
+  /** Other settings, with which every file is judged anew. */
+  set judging(judging: Judging) {
+    this.#judging = judging
+    this.#world = undefined
   }
 
   /** Puts a file in place of the one of its URI. */
@@ -59,7 +69,7 @@ export class Workspace {
 
   /** The file of a name in findings. */
   fileNamed(name: string): WorkspaceFile | undefined {
-    return [...this.files].find((file) => file.name === name)
+    return this.#now.named.get(name)
   }
 
   get files(): Iterable<WorkspaceFile> {
@@ -84,11 +94,15 @@ export class Workspace {
 
   /** What is found in a file beside all others. */
   findingsIn(file: WorkspaceFile): Report {
-    const { judged } = this.#now
-    return this.#judge(
+    const { judged, reports } = this.#now
+    const known = reports.get(file)
+    if (known !== undefined) return known
+    const report = this.#judge(
       file,
       file.documents.filter((each) => judged.has(each)),
     )
+    reports.set(file, report)
+    return report
   }
 
   #judge(file: WorkspaceFile, documents: readonly FileDocument[]): Report {
@@ -131,10 +145,13 @@ export class Workspace {
   }
 
   /** Every occurrence of the same name in all files. */
-  occurrencesOf(symbol: string): Placed[] {
-    return [...this.files].flatMap((file) =>
-      this.occurrencesIn(file).filter((each) => each.symbol === symbol),
+  occurrencesOf(symbol: string): readonly Placed[] {
+    const world = this.#now
+    world.bySymbol ??= Map.groupBy(
+      [...this.files].flatMap((file) => this.occurrencesIn(file)),
+      (each) => each.symbol,
     )
+    return world.bySymbol.get(symbol) ?? []
   }
 
   /** Where an object stands; undefined where it is in no file. */
@@ -152,7 +169,13 @@ export class Workspace {
         documents.map(({ document }) => document.value),
         this.judging,
       )
-      this.#world = { state, judged: new Set(documents), patches }
+      this.#world = {
+        state,
+        judged: new Set(documents),
+        patches,
+        named: new Map([...this.#files.values()].map((file) => [file.name, file])),
+        reports: new Map(),
+      }
     }
     return this.#world
   }
@@ -163,4 +186,9 @@ interface World {
   /** The documents that are no patches. */
   readonly judged: ReadonlySet<FileDocument>
   readonly patches: readonly Located[]
+  readonly named: ReadonlyMap<string, WorkspaceFile>
+  /** What is found in the files that were judged. */
+  readonly reports: Map<WorkspaceFile, Report>
+  /** Every name in all files, where it was asked for. */
+  bySymbol?: ReadonlyMap<string, readonly Placed[]>
 }

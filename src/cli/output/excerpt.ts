@@ -1,4 +1,5 @@
 import { withoutUserInfo } from '../../rule/go-text.ts'
+import { codeUnitsOf } from './columns.ts'
 import { startOf, type Terminal, widthOf } from './terminal.ts'
 import { visible } from './visible.ts'
 
@@ -26,7 +27,7 @@ export function excerpt(
 ): string[] {
   if (source[line - 1] === undefined) return []
   const first = startOfContext(source, line, context)
-  const at = offsetAt(source, line, column)
+  const at = unitAt(source, line, column)
   const from = Math.max(at - SIDE, 0)
   const near = source.slice(first - 1, line).map((each) => windowOf(each, from))
   const { text, start: cut } = near.at(-1) ?? { text: '', start: 0 }
@@ -79,31 +80,15 @@ function windowOf(line: string, from: number): { readonly text: string; readonly
   return { text: line.slice(start, from + 2 * SIDE).toWellFormed(), start }
 }
 
-/** By line of a file, the columns of the characters of two code units: a line may have thousands of findings. */
-const pairs = new WeakMap<readonly string[], Map<number, readonly number[]>>()
+/** By line of a file: a line may have thousands of findings. */
+const units = new WeakMap<readonly string[], Map<number, ReturnType<typeof codeUnitsOf>>>()
 
-/** The code unit at a column, which counts characters from 1. */
-function offsetAt(source: readonly string[], line: number, column: number): number {
-  const known = pairs.get(source) ?? new Map<number, readonly number[]>()
-  pairs.set(source, known)
-  let found = known.get(line)
-  if (found === undefined) {
-    const all = (source[line - 1] ?? '').matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)
-    found = Array.from(all, ({ index }, i) => index - i + 1)
-    known.set(line, found)
-  }
-  return column - 1 + countBelow(found, column)
-}
-
-/** How many of the ascending numbers are below the limit. */
-function countBelow(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((numbers[middle] ?? 0) < limit) low = middle + 1
-    else high = middle
-  }
-  return low
+function unitAt(source: readonly string[], line: number, column: number): number {
+  const known = units.get(source) ?? new Map<number, ReturnType<typeof codeUnitsOf>>()
+  units.set(source, known)
+  const found = known.get(line) ?? codeUnitsOf(source[line - 1] ?? '')
+  known.set(line, found)
+  return found(column)
 }
 
 /** What a line of YAML or JSON begins with: a quoted text, or all before a comment, a `: ` or the end. */

@@ -1,0 +1,43 @@
+import { realpathSync, statSync } from 'node:fs'
+import { isAbsolute, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { errorMessage } from '../../rule/error-message.ts'
+
+/** Most bytes of a file that is read, and characters of one that an editor has open. */
+export const MOST_BYTES = 32 * 2 ** 20
+
+/** The path that a URI names on this machine; undefined where it names none. Editors send any text. */
+export function pathOf(uri: unknown): string | undefined {
+  if (typeof uri !== 'string' || !/^file:/i.test(uri)) return undefined
+  try {
+    return fileURLToPath(uri)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the path is a folder or in it. */
+export const isIn = (folder: string, path: string): boolean => {
+  const inside = relative(folder, path)
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
+}
+
+/**
+ * Why a file of a workspace is not read: it may be a link of a stranger, to a device that never ends or to a secret. Undefined
+ * where it can be read, and where reading it says why not.
+ */
+export function whyNotRead(path: string, folders: readonly string[]): string | undefined {
+  try {
+    const real = realpathSync(path)
+    if (!folders.some((folder) => isIn(realpathSync(folder), real)))
+      return 'not read: a link that leads out of the workspace'
+    const stats = statSync(real)
+    if (stats.isDirectory()) return undefined
+    if (!stats.isFile()) return 'not read: it is not a regular file'
+    return stats.size > MOST_BYTES ? TOO_LARGE : undefined
+  } catch (error) {
+    return `not read: ${errorMessage(error)}`
+  }
+}
+
+export const TOO_LARGE = 'not read: it is larger than 32 MB'
