@@ -1,9 +1,27 @@
-import t from 'tap'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node'
 import { parse } from 'yaml'
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import type { CodeAction, CompletionItem, Hover, Location, WorkspaceEdit } from 'vscode-languageserver'
+import type {
+  CodeAction,
+  CompletionItem,
+  Diagnostic,
+  Hover,
+  Location,
+  PublishDiagnosticsParams,
+  WorkspaceEdit,
+} from 'vscode-languageserver'
+import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { cursorIn, startEditor } from './support/editor.ts'
 import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
+
+const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
 const FILES = {
   'gateway.yaml': GATEWAY,
@@ -244,3 +262,188 @@ for (const [file, marked, defined, uses] of NAMES)
     t.strictSame(short(edits), [defined, ...uses].toSorted())
     t.rejects(editor.ask('rename', file, position, { newName: 'a b' }), /cannot be a name/)
   })
+
+/** The server as an editor starts it, in a folder of its own. */
+async function startProcess(
+  t: Test,
+  folders: (folder: string) => unknown = (folder) => [{ uri: pathToFileURL(folder).href, name: 'test' }],
+) {
+  const folder = t.testdir({})
+  const child = spawn(process.execPath, [MAIN, 'lsp', '--stdio'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, ...COMPILE_CACHE },
+  })
+  t.teardown(() => child.kill())
+  const connection = createMessageConnection(
+    new StreamMessageReader(child.stdout),
+    new StreamMessageWriter(child.stdin),
+  )
+  const shown = new Map<string, readonly Diagnostic[]>()
+  connection.onNotification(
+    'textDocument/publishDiagnostics',
+    ({ uri, diagnostics }: PublishDiagnosticsParams) => {
+      shown.set(uri, diagnostics)
+    },
+  )
+  connection.onRequest('client/registerCapability', () => null)
+  connection.listen()
+  t.teardown(() => connection.dispose())
+  const start = async () => {
+    await connection.sendRequest('initialize', {
+      processId: null,
+      rootUri: null,
+      capabilities: {},
+      workspaceFolders: folders(folder),
+    })
+    await connection.sendNotification('initialized', {})
+  }
+  return { folder, child, connection, shown, start }
+}
+
+const until = async (isSo: () => boolean) => {
+  while (!isSo()) await setTimeout(20)
+}
+
+t.test('no message of an editor ends the server', async (t) => {
+  const { folder, child, connection, start } = await startProcess(t, (folder) => [
+    { uri: 'file://host/folder', name: 'a' },
+    { uri: 'file:///%E0%A4', name: 'b' },
+    { uri: pathToFileURL(folder).href, name: 'c' },
+  ])
+  await start()
+  const document = { languageId: 'yaml', version: 1, text: GROUP }
+  const own = pathToFileURL(join(folder, 'a.yaml')).href
+  const uris = [
+    'file://host/x.yaml',
+    'file:///a%00b.yaml',
+    'file:///a%2Fb.yaml',
+    'file:///%E0%A4.yaml',
+    'file:',
+    'untitled:x',
+    '',
+    '::',
+    'FILE:///x.yaml',
+    own,
+    7,
+    null,
+  ]
+  const positions = [
+    { line: -1, character: -1 },
+    { line: 1e9, character: 1e9 },
+    { line: 0.5, character: Number.MAX_SAFE_INTEGER },
+    { line: '0', character: null },
+    {},
+    null,
+  ]
+  for (const uri of uris) {
+    await connection.sendNotification('textDocument/didOpen', { textDocument: { ...document, uri } })
+    for (const range of [undefined, null, ...positions.map((start) => ({ start, end: start }))])
+      await connection.sendNotification('textDocument/didChange', {
+        textDocument: { uri, version: 2 },
+        contentChanges: [{ range, text: 'a' }],
+      })
+    await connection.sendNotification('textDocument/didSave', { textDocument: { uri } })
+    await connection.sendNotification('workspace/didChangeWatchedFiles', { changes: [{ uri, type: 1 }] })
+    for (const position of positions)
+      for (const method of [
+        'completion',
+        'hover',
+        'definition',
+        'references',
+        'codeAction',
+        'prepareRename',
+        'rename',
+      ])
+        await connection
+          .sendRequest(`textDocument/${method}`, {
+            textDocument: { uri },
+            position,
+            range: { start: position, end: position },
+            context: {},
+            newName: 'b',
+          })
+          .catch(() => undefined)
+    await connection.sendNotification('textDocument/didClose', { textDocument: { uri } })
+  }
+  for (const method of [
+    'textDocument/didOpen',
+    'textDocument/didChange',
+    'textDocument/didClose',
+    'workspace/didChangeWatchedFiles',
+    'initialized',
+    'unknown',
+  ])
+    for (const params of [{}, [], { textDocument: null }, { changes: 7 }])
+      await connection.sendNotification(method, params)
+  await connection.sendNotification('textDocument/didOpen', { textDocument: { ...document, uri: own } })
+  const hover = await connection.sendRequest('textDocument/hover', {
+    textDocument: { uri: own },
+    position: { line: 1, character: 0 },
+  })
+  t.match(hover, { contents: { value: String } })
+  t.equal(child.exitCode, null)
+})
+
+t.test('what is no manifest of the workspace is not read', async (t) => {
+  const { folder, shown, start } = await startProcess(t)
+  const elsewhere = mkdtempSync(join(tmpdir(), 'vmcp-lsp-'))
+  t.teardown(() => rmSync(elsewhere, { recursive: true }))
+  writeFileSync(join(elsewhere, 'secret.yaml'), `${API}\nkind: [secret`)
+  writeFileSync(join(folder, 'good.yaml'), BACKEND.replace('tools', 'nobody'))
+  symlinkSync('/dev/zero', join(folder, 'zero.yaml'))
+  symlinkSync(join(elsewhere, 'secret.yaml'), join(folder, 'out.yaml'))
+  execFileSync('mkfifo', [join(folder, 'pipe.yaml')])
+  writeFileSync(join(folder, 'large.yaml'), '')
+  truncateSync(join(folder, 'large.yaml'), 33 * 2 ** 20)
+  await start()
+  const of = (name: string) => shown.get(pathToFileURL(join(folder, name)).href)
+  await until(() => of('good.yaml') !== undefined && of('large.yaml') !== undefined)
+  t.match(of('zero.yaml'), [{ message: /not read/ }])
+  t.match(of('out.yaml'), [{ message: 'not read: a link that leads out of the workspace' }])
+  t.match(of('pipe.yaml'), [{ message: /not a (?:regular )?file/ }])
+  t.match(of('large.yaml'), [{ message: /larger than 32 MB/ }])
+})
+
+t.test('a line with thousands of references and findings is answered', async (t) => {
+  const { folder, connection, shown, start } = await startProcess(t)
+  const backends = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, i) => [
+      `b${i}`,
+      { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: `c${i}` } },
+    ]),
+  )
+  const gateway = {
+    ...(parse(GATEWAY) as object),
+    spec: {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      outgoingAuth: { source: 'inline', backends },
+    },
+  }
+  writeFileSync(join(folder, 'line.json'), JSON.stringify(gateway))
+  await start()
+  const uri = pathToFileURL(join(folder, 'line.json')).href
+  await until(() => shown.has(uri))
+  const diagnostics = shown.get(uri) ?? []
+  t.equal(diagnostics.length, 1_001)
+  t.match(diagnostics.at(-1), {
+    message: /^\d+ more are not shown: vmcp-admission check line\.json lists all$/,
+  })
+  t.ok(diagnostics.every(({ range }) => range.end.character - range.start.character <= 1_000))
+  // Fifty changes that are sent at once are judged together, and what is asked behind them is answered.
+  await connection.sendNotification('textDocument/didOpen', {
+    textDocument: { uri, languageId: 'json', version: 1, text: JSON.stringify(gateway) },
+  })
+  for (let version = 2; version < 52; version++)
+    await connection.sendNotification('textDocument/didChange', {
+      textDocument: { uri, version },
+      contentChanges: [{ text: JSON.stringify({ ...gateway, metadata: { name: `g${version}` } }) }],
+    })
+  const character = JSON.stringify({ ...gateway, metadata: { name: 'g51' } }).indexOf('c17"')
+  const found = (await connection.sendRequest('textDocument/references', {
+    textDocument: { uri },
+    position: { line: 0, character },
+    context: { includeDeclaration: true },
+  })) as Location[]
+  t.match(found, [{ uri, range: { start: { line: 0, character: character - 1 } } }])
+})

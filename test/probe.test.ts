@@ -925,7 +925,14 @@ const oneTarget = (manifests: readonly object[]): readonly Target[] =>
       resource,
     })),
   ).targets
-const OPTIONS = { timeoutMs: 5_000, bundle: () => undefined, mayAsk: () => Promise.resolve(true) }
+const OPTIONS = {
+  timeoutMs: 5_000,
+  mostRequests: 1_000,
+  deadlineMs: 60_000,
+  isPublicOnly: false,
+  bundle: () => undefined,
+  mayAsk: () => Promise.resolve(true),
+}
 
 t.test('the address that is judged is the one that is asked', async (t) => {
   const provider = await withGood(t, plain)
@@ -1142,4 +1149,122 @@ t.test('docs/probe.md shows what probe prints', async (t) => {
   const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
   const { stdout } = await run(['login.yaml'], environment)
   t.equal(stdout.replaceAll(String(provider.port), '49400'), shown)
+})
+
+/** Resources that name so many issuers of one server, which counts requests and answers none of them. */
+async function silentIssuers(t: Test, count: number) {
+  let asked = 0
+  const server = createServer((socket) => {
+    asked += 1
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const folder = t.testdir({
+    'a.yaml': Array.from(
+      { length: count },
+      (_, i) =>
+        `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPOIDCConfig\nmetadata: { name: a${i} }\nspec: { type: inline, inline: { issuer: 'http://127.0.0.1:${port}/${i}', insecureAllowHTTP: true } }\n`,
+    ).join('---\n'),
+  })
+  const run = async (args: readonly string[], environment: Record<string, string> = {}) => {
+    const { stdout } = await runCli(['probe', '--yes', '--output', 'line', ...args, 'a.yaml'], {
+      cwd: folder,
+      environment,
+    })
+    return stdout
+  }
+  return { run, asked: () => asked }
+}
+
+t.test('a run has a bound in requests and in time, and names what it did not ask', async (t) => {
+  const bounded = await silentIssuers(t, 40)
+  const few = await bounded.run(['--timeout', '1', '--max-requests', '3'])
+  t.equal(bounded.asked(), 3)
+  t.equal(few.match(/is not asked: a run sends 3 requests at most; --max-requests allows more/g)?.length, 37)
+  t.match(few, /, 3 requests sent: /)
+  const slow = await silentIssuers(t, 40)
+  const some = await slow.run(['--timeout', '1', '--deadline', '2'])
+  const left = some.match(/is not asked: a run takes 2 seconds at most; --deadline allows more/g)?.length ?? 0
+  t.equal(slow.asked() + left, 40)
+  t.ok(left >= 16, String(left))
+})
+
+t.test('in CI nothing private is asked, unless a flag allows it', async (t) => {
+  const { run, asked } = await silentIssuers(t, 2)
+  const CI = { CI: 'true' }
+  const refused = /is not asked: it is on this machine or in a private network; --addresses anywhere asks it/g
+  t.equal((await run(['--timeout', '1'], CI)).match(refused)?.length, 2)
+  t.equal((await run(['--timeout', '1', '--addresses', 'public'])).match(refused)?.length, 2)
+  t.equal(asked(), 0)
+  t.notMatch(await run(['--timeout', '1', '--addresses', 'anywhere'], CI), refused)
+  t.equal(asked(), 2)
+})
+
+t.test('a name that is found at a private address is no public one', async (t) => {
+  const { subject, at, connecting, use } = {
+    subject: { kind: 'MCPOIDCConfig', namespace: 'a', name: 'a' },
+    at: ['spec'],
+    connecting: { http: true, allowsPrivate: true, redirects: 'followed' },
+    use: { is: 'endpoint', name: 'a' },
+  } as const
+  const target = { subject, at, connecting, use, url: 'http://idp.corp.test:9/' }
+  const { engine } = await allNamesHere(t)
+  const { findings, notes } = await engine.probe([target], { ...OPTIONS, isPublicOnly: true })
+  t.strictSame(findings, [])
+  t.match(notes, [{ text: /^http:\/\/idp\.corp\.test:9\/ is not asked: it is on this machine/ }])
+})
+
+t.test('no output names the password of a URL', async (t) => {
+  const url = 'https://user:swordfish-7@idp.corp.test/a'
+  const folder = t.testdir({
+    'a.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPOIDCConfig
+metadata: { name: a }
+spec: { type: inline, inline: { issuer: '${url}', jwksUrl: '${url}', introspectionUrl: '${url}' } }
+---
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: b }
+spec: { type: tokenExchange, tokenExchange: { tokenUrl: '${url}', audience: '${url}', subjectTokenType: '${url}' } }
+---
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: VirtualMCPServer
+metadata: { name: c }
+spec:
+  groupRef: { name: g }
+  incomingAuth: { type: oidc, oidcConfigRef: { name: a, audience: '${url}', resourceUrl: '${url}' } }
+  authServerConfig: { issuer: '${url}', authorizationEndpointBaseUrl: '${url}', upstreamProviders: [{ name: o, type: oidc, oidcConfig: { issuerUrl: '${url}', clientId: c, redirectUri: '${url}' } }] }
+---
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPServerEntry
+metadata: { name: d }
+spec: { remoteUrl: '${url}', transport: sse, groupRef: { name: g } }
+`,
+  })
+  const formats = ['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit']
+  const rows = [
+    ['probe', '--list', 'a.yaml'],
+    ...formats.flatMap((format) =>
+      ['probe', 'check'].map((command) => [
+        command,
+        '--advice',
+        '--output',
+        format,
+        ...(command === 'probe' ? ['--yes'] : []),
+        'a.yaml',
+      ]),
+    ),
+    ['plan', 'a.yaml'],
+    ['plan', '--output', 'json', 'a.yaml'],
+    ['plan', '--output', 'mermaid', 'a.yaml'],
+    ['coverage', '--limit', '30', 'a.yaml'],
+    ['coverage', '--limit', '30', '--output', 'json', 'a.yaml'],
+  ]
+  for (const args of rows) {
+    const { stdout, stderr } = await runCli(args, { cwd: folder })
+    t.not(stdout, '', args.join(' '))
+    t.notMatch(stdout + stderr, 'swordfish-7', args.join(' '))
+  }
 })

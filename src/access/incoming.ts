@@ -126,7 +126,7 @@ function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 're
   if (given.size > 1)
     return { audience: null, reason: '`audience` and `oidcConfigRef.audience` contradict each other' }
   if (audience === undefined || audience === '') return { audience: null, reason: 'audience is missing' }
-  return { audience, reason: null }
+  return { audience: withoutUserInfo(audience), reason: null }
 }
 
 /** Null when there is none. */

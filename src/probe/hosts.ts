@@ -1,4 +1,4 @@
-import { isInsideCluster } from '../rule/address.ts'
+import { isInsideCluster, isPrivateAddress } from '../rule/address.ts'
 import { isLoopback, parseUrl } from '../rule/url.ts'
 import type { Connecting } from './target.ts'
 
@@ -18,6 +18,10 @@ export function whyNotAsked(text: string, { http }: Pick<Connecting, 'http'>): s
 
 /** Whether a URL is on this machine: such an address is asked without a question. */
 export const isLocal = (url: URL): boolean => isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+
+/** Whether a URL names this machine or an address of a private network. */
+export const isPrivate = (url: URL): boolean =>
+  isLocal(url) || isPrivateAddress(url.hostname.replace(/^\[(.*)\]$/, '$1'))
 
 /** Whether the name is one that only the cluster resolves. */
 export const isInCluster = (url: URL): boolean => isInsideCluster(url.hostname) && !isLocal(url)

@@ -3,18 +3,24 @@
 import type { Finding } from '../review/finding.ts'
 import { compareFindings } from '../review/finding.ts'
 import { errorMessage } from '../rule/error-message.ts'
+import { withoutUserInfo } from '../rule/go-text.ts'
 import { check } from './checks.ts'
 import { answerFindings, failureFinding, isOfUnknownAuthority } from './connection.ts'
-import { isLocal, whyNotAsked } from './hosts.ts'
+import { isLocal, isPrivate, whyNotAsked } from './hosts.ts'
 import { ask, type Answer, authoritiesOf, type Method, type Reach, type Reply } from './request.ts'
 import type { Connecting, Target } from './target.ts'
 
-export { isLocal, whyNotAsked } from './hosts.ts'
+export { isLocal, isPrivate, whyNotAsked } from './hosts.ts'
 export type { LeftOut, Named, Target } from './target.ts'
 export { targetsOf } from './targets.ts'
 
 export interface ProbeOptions {
   readonly timeoutMs: number
+  /** Most requests of the run, and how long it may take: manifests may name thousands of slow hosts. */
+  readonly mostRequests: number
+  readonly deadlineMs: number
+  /** Whether addresses of this machine and of private networks are refused, also where a resource names them. */
+  readonly isPublicOnly: boolean
   /** The PEM text of a ConfigMap that a bundle names; undefined where it is not known. */
   bundle(target: Target): string | undefined
   /** Whether a host that an answer names, and no resource, may be asked. */
@@ -27,6 +33,9 @@ export interface Probed {
   /** How many requests were sent. */
   readonly sent: number
 }
+
+/** Why an address is not asked where only public ones are. */
+export const IS_PRIVATE = 'it is on this machine or in a private network; --addresses anywhere asks it'
 
 /** Most targets that are asked at a time. */
 const AT_A_TIME = 8
@@ -45,6 +54,7 @@ class Run {
   readonly #targets: readonly Target[]
   readonly #options: ProbeOptions
   readonly #named: ReadonlySet<string>
+  readonly #end: number
   readonly #replies = new Map<string, Promise<Reply>>()
   readonly #allowed = new Map<string, Promise<boolean>>()
   readonly #findings = new Map<Target, Finding[]>()
@@ -53,6 +63,7 @@ class Run {
   constructor(targets: readonly Target[], options: ProbeOptions) {
     this.#targets = targets
     this.#options = options
+    this.#end = performance.now() + options.deadlineMs
     this.#named = new Set(targets.map(({ url }) => new URL(url).host))
   }
 
@@ -64,7 +75,7 @@ class Run {
       this.#add(target, findings)
     } catch (error) {
       // Whatever a server answers, the results of the other targets are kept.
-      this.#note(target, `${target.url} cannot be judged: ${errorMessage(error)}`)
+      this.#note(target, `${withoutUserInfo(target.url)} cannot be judged: ${errorMessage(error)}`)
     }
   }
 
@@ -89,13 +100,23 @@ class Run {
   }
 
   async #ask(target: Target, method: Method, text: string, isSilent = false): Promise<Answer | undefined> {
-    const why = whyNotAsked(text, target.connecting) ?? (await this.#whyNotAllowed(target, new URL(text)))
-    if (why !== undefined) {
-      if (!isSilent) this.#note(target, `${text} is not asked: ${why}`)
+    const refused = (why: string) => {
+      if (!isSilent) this.#note(target, `${withoutUserInfo(text)} is not asked: ${why}`)
       return undefined
     }
+    const why = whyNotAsked(text, target.connecting) ?? (await this.#whyNotAllowed(target, new URL(text)))
+    if (why !== undefined) return refused(why)
     const url = new URL(text)
-    const reply = await this.#reply(target, method, url)
+    const asked = this.#reply(target, method, url)
+    if (typeof asked === 'string') return refused(asked)
+    const reply = await asked
+    if (
+      this.#options.isPublicOnly &&
+      'failed' in reply &&
+      reply.failed === 'private' &&
+      this.#isNamed(target, url)
+    )
+      return refused(IS_PRIVATE)
     if (!isSilent) this.#tell(target, method, url, reply)
     return 'failed' in reply ? undefined : reply
   }
@@ -126,6 +147,7 @@ class Run {
 
   /** Decides once for each host. */
   async #whyNotAllowed(target: Target, url: URL): Promise<string | undefined> {
+    if (this.#options.isPublicOnly && isPrivate(url)) return IS_PRIVATE
     if (this.#isNamed(target, url)) return undefined
     if (isLocal(url)) return 'its host is this machine, and no resource names it'
     const known = this.#allowed.get(url.host) ?? this.#options.mayAsk(url.host)
@@ -133,17 +155,25 @@ class Run {
     return (await known) ? undefined : 'no resource names its host'
   }
 
-  /** One request for all targets that ask the same in the same way. */
-  #reply(target: Target, method: Method, url: URL): Promise<Reply> {
+  /** One request for all targets that ask the same in the same way; why it is not sent where the run has reached a bound. */
+  #reply(target: Target, method: Method, url: URL): Promise<Reply> | string {
     const { bundle } = target.connecting
     const pem = bundle && this.#options.bundle(target)
     const authorities = bundle && pem !== undefined ? authoritiesOf(pem, bundle.isOnly) : undefined
-    const reach = this.#isNamed(target, url) ? 'anywhere' : reachOfOthers(target.connecting)
+    const { isPublicOnly, mostRequests, deadlineMs } = this.#options
+    const ofNamed = isPublicOnly ? 'internet' : 'anywhere'
+    const reach = isPublicOnly || this.#isNamed(target, url) ? ofNamed : reachOfOthers(target.connecting)
     const key = JSON.stringify([method, url.href, pem, bundle?.isOnly, reach])
-    const known =
-      this.#replies.get(key) ?? ask({ method, url, authorities, timeoutMs: this.#options.timeoutMs, reach })
-    this.#replies.set(key, known)
-    return known
+    const known = this.#replies.get(key)
+    if (known !== undefined) return known
+    if (this.#replies.size >= mostRequests)
+      return `a run sends ${mostRequests} requests at most; --max-requests allows more`
+    const left = this.#end - performance.now()
+    if (left <= 0) return `a run takes ${deadlineMs / 1_000} seconds at most; --deadline allows more`
+    const timeoutMs = Math.ceil(Math.min(this.#options.timeoutMs, left))
+    const reply = ask({ method, url, authorities, timeoutMs, reach })
+    this.#replies.set(key, reply)
+    return reply
   }
 }
 

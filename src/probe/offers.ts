@@ -1,4 +1,5 @@
 import type { Finding } from '../review/finding.ts'
+import { withoutUserInfo } from '../rule/go-text.ts'
 import { findingAt, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
@@ -64,7 +65,7 @@ function methodFindings(target: Target, { registers, secretMethod }: Needs, meta
 
 function registrationFindings(target: Target, { registers }: Needs, metadata: Metadata): Finding[] {
   if (registers !== true || metadata.registration_endpoint !== undefined) return []
-  const guess = `${(metadata.issuer ?? '').replace(/\/$/, '')}/register`
+  const guess = withoutUserInfo(`${(metadata.issuer ?? '').replace(/\/$/, '')}/register`)
   const detail = `the server names no registration_endpoint, so the client is registered at ${guess}, or the server does not start; write clientId`
   return [findingAt(target, 'probe-registration-offered', detail)]
 }

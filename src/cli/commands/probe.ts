@@ -1,4 +1,4 @@
-import { type Flag, readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import { choice, type Flag, readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -13,6 +13,7 @@ import { isLeftOut, withoutIgnored } from '../../review/ignored.ts'
 import { judge } from '../../review/judge.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
 import type { Settings } from '../../review/settings.ts'
+import { withoutUserInfo } from '../../rule/go-text.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
@@ -23,13 +24,23 @@ import { addVerdict, counted, EXIT, exitCode, IN_CLUSTER, type Report } from '..
 import { visible } from '../output/visible.ts'
 import { type ConfigMapTexts, configMapTexts, type Source, sourcesIn, sourcesOf } from './probe/sources.ts'
 
-const seconds: Flag<number> = {
-  help: 'wait this long for each answer',
+const seconds = (help: string, fallback: number): Flag<number> => ({
+  help,
   argument: 'SECONDS',
-  fallback: 10,
+  fallback,
   read: (written) => {
     if (!/^[1-9]\d{0,2}$/.test(written))
       throw new Error(`'${written}' is not a number of seconds from 1 to 999`)
+    return Number(written)
+  },
+})
+
+const requests: Flag<number> = {
+  help: 'send at most so many requests; what is not asked is a note',
+  argument: 'NUMBER',
+  fallback: 1_000,
+  read: (written) => {
+    if (!/^[1-9]\d{0,5}$/.test(written)) throw new Error(`'${written}' is not a number from 1 to 999999`)
     return Number(written)
   },
 }
@@ -37,7 +48,14 @@ const seconds: Flag<number> = {
 export const PROBE_FLAGS = {
   yes: toggle('ask other hosts without a question first, as in CI; hosts on this machine are always asked'),
   list: toggle('print the addresses that would be asked, and ask none'),
-  timeout: seconds,
+  timeout: seconds('wait this long for each answer', 10),
+  'max-requests': requests,
+  deadline: seconds('ask no longer than this in all; what is not asked is a note', 300),
+  addresses: choice(
+    'which addresses may be asked: public refuses those of this machine and of private networks; the default is public where CI is true, else anywhere',
+    ['anywhere', 'public'],
+    undefined,
+  ),
   ...CHECK_REPORT_FLAGS,
   ...READING_FLAGS,
   ...CONFIGURATION_FLAG,
@@ -77,17 +95,20 @@ export async function probe(args: readonly string[], environment: Environment): 
   const engine = await import('../../probe/index.ts')
   const { Consent, placeText } = await import('./probe/consent.ts')
   const named = engine.targetsOf(sources)
+  const isPublicOnly = (flags.addresses ?? (environment.CI === 'true' ? 'public' : 'anywhere')) === 'public'
   const targets: Target[] = []
   const leftOut: LeftOut[] = [...named.leftOut]
   for (const target of named.targets) {
-    const why = engine.whyNotAsked(target.url, target.connecting)
+    const why =
+      engine.whyNotAsked(target.url, target.connecting) ??
+      (isPublicOnly && engine.isPrivate(new URL(target.url)) ? engine.IS_PRIVATE : undefined)
     if (why === undefined) targets.push(target)
     else leftOut.push({ ...target, why })
   }
   if (flags.list) {
     const lines = [
-      ...targets.map((target) => `${target.url}  ${placeText(target)}`),
-      ...leftOut.map((each) => `${each.url}  ${placeText(each)}: not asked: ${each.why}`),
+      ...targets.map((target) => `${withoutUserInfo(target.url)}  ${placeText(target)}`),
+      ...leftOut.map((each) => `${withoutUserInfo(each.url)}  ${placeText(each)}: not asked: ${each.why}`),
     ]
     if (lines.length === 0) lines.push('no address is named')
     process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''))
@@ -99,6 +120,9 @@ export async function probe(args: readonly string[], environment: Environment): 
   progress.tell(() => `asking ${counted(targets.length, 'address')}`)
   const probed = await engine.probe(targets, {
     timeoutMs: flags.timeout * 1_000,
+    mostRequests: flags['max-requests'],
+    deadlineMs: flags.deadline * 1_000,
+    isPublicOnly,
     bundle: ({ subject, connecting: { bundle } }) =>
       bundle && read.configMaps(subject.namespace, bundle.name, bundle.key),
     mayAsk: (host) => consent.forHost(host),
@@ -194,7 +218,9 @@ function reportOf(
     addVerdict(report, withoutIgnored(judged, subject, settings, ignores), subject, places)
     const notes = [
       ...probed.notes.filter(({ target }) => isHere(target)).map(({ target, text }) => ({ ...target, text })),
-      ...leftOut.filter(isHere).map((each) => ({ ...each, text: `${each.url} is not asked: ${each.why}` })),
+      ...leftOut
+        .filter(isHere)
+        .map((each) => ({ ...each, text: `${withoutUserInfo(each.url)} is not asked: ${each.why}` })),
     ]
     for (const { at, text } of notes) {
       const message = file === null ? `${subject.kind} ${subject.namespace}/${subject.name}: ${text}` : text
