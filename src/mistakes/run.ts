@@ -1,3 +1,4 @@
+import { withoutUserInfo } from '../rule/go-text.ts'
 import { isObject } from '../rule/resource.ts'
 import { jsonKey, pathText, shownPath, valueAt } from '../rule/path.ts'
 import { mistakesIn, sampled } from './all.ts'
@@ -83,6 +84,6 @@ function changeText({ change }: Mistake, before: unknown, namespace: string): st
 const LONGEST = 60
 
 function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  const text = value === undefined ? 'nothing' : withoutUserInfo(JSON.stringify(value))
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).toWellFormed()}…`
 }
