@@ -45,7 +45,11 @@ export function typingAt(text: TextDocument, position: Position): Typing | undef
   return cursor && { ...cursor, start: word, end }
 }
 
+/** Longest text in characters that is taken apart for a cursor, for each word that is written. */
+const LONGEST_TEXT = 2 ** 20
+
 function cursorIn(text: string, offset: number): Cursor | undefined {
+  if (text.length > LONGEST_TEXT) return undefined
   const documents = parseAllDocuments(text, { strict: false, uniqueKeys: false, logLevel: 'silent' })
   if (!Array.isArray(documents)) return undefined
   const document = documents.findLast(({ range }) => range[0] <= offset)
