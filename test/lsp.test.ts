@@ -440,10 +440,10 @@ t.test('a line with thousands of references and findings is answered', async (t)
       contentChanges: [{ text: JSON.stringify({ ...gateway, metadata: { name: `g${version}` } }) }],
     })
   const character = JSON.stringify({ ...gateway, metadata: { name: 'g51' } }).indexOf('c17"')
-  const found = (await connection.sendRequest('textDocument/references', {
+  const found = await connection.sendRequest<Location[]>('textDocument/references', {
     textDocument: { uri },
     position: { line: 0, character },
     context: { includeDeclaration: true },
-  })) as Location[]
+  })
   t.match(found, [{ uri, range: { start: { line: 0, character: character - 1 } } }])
 })

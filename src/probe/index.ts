@@ -105,18 +105,26 @@ class Run {
       return undefined
     }
     const why = whyNotAsked(text, target.connecting) ?? (await this.#whyNotAllowed(target, new URL(text)))
-    if (why !== undefined) return refused(why)
+    if (why !== undefined) {
+      refused(why)
+      return
+    }
     const url = new URL(text)
     const asked = this.#reply(target, method, url)
-    if (typeof asked === 'string') return refused(asked)
+    if (typeof asked === 'string') {
+      refused(asked)
+      return
+    }
     const reply = await asked
     if (
       this.#options.isPublicOnly &&
       'failed' in reply &&
       reply.failed === 'private' &&
       this.#isNamed(target, url)
-    )
-      return refused(IS_PRIVATE)
+    ) {
+      refused(IS_PRIVATE)
+      return
+    }
     if (!isSilent) this.#tell(target, method, url, reply)
     return 'failed' in reply ? undefined : reply
   }
