@@ -196,7 +196,7 @@ t.test('README shows what check prints', async (t) => {
 
 /** What would download the package of whoever claims its name first: every way of npm and its like but `npx --no-install`. */
 const FETCHES =
-  /\b(?:npx|npm (?:exec|x)|bunx|(?:pnpm|yarn) (?:dlx|exec)|(?:npm|pnpm|yarn|bun) (?:i|add|install))(?: +(?!--no-install\b)-\S+)* +(?:-- +)?(?:kubectl-)?vmcp[-_]admission(?![\w-]*[./])/g
+  /\b(?:npx|npm (?:exec|x)|(?:pnpm|yarn) (?:dlx|exec)|(?:npm|pnpm|yarn) (?:i|add|install))(?: +(?!--no-install\b)-\S+)* +(?:-- +)?(?:kubectl-)?vmcp[-_]admission(?![\w-]*[./])/g
 
 t.test('no text lets npm download a package of somebody else', async (t) => {
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

@@ -33,11 +33,11 @@ import { waitFor } from './wait-for.ts'
 
 /** Commands that are run elsewhere, or cannot be run in a test, and why. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
-  [/^(npx --no-install )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/, 'test/docs.test.ts'],
   [
-    /^npm (ci|test|run check)|^npx tap|^export [A-Z_]+=\$\(test/,
-    '.ci/run, or as the README has it by hand',
+    /^(npx --no-install )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/,
+    'test/docs.test.ts',
   ],
+  [/^npm (ci|test|run check)|^npx tap|^export [A-Z_]+=\$\(test/, '.ci/run, or as the README has it by hand'],
   [
     /^npm (run pack|install --(global|save-dev) (\.|CLONE|git\+))/,
     'test/package.test.ts, with its own paths',

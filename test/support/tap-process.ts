@@ -4,7 +4,7 @@ import { COMPILE_CACHE } from './compile-cache.ts'
 
 enableCompileCache(COMPILE_CACHE.NODE_COMPILE_CACHE)
 
-// For its coverage, which is off here, tap loads hooks into the programs that tests start: a third of their time.
+// For its coverage tap loads hooks into the programs that tests start: a third of their time. The test files alone are counted.
 const { listeners } = Reflect.get(globalThis, Symbol.for('process-on-spawn@*:singletonId')) as {
   readonly listeners: unknown[]
 }
