@@ -8,7 +8,7 @@ import { compiledPattern } from '../../src/cel/evaluate/patterns.ts'
 import { withinBudget } from '../../src/rule/budget.ts'
 import { certificateBlocks } from '../../src/rule/pem.ts'
 import { fits } from '../../src/cli/commands/access/flags.ts'
-import { withEdit } from '../../src/cli/fix/text-edits.ts'
+import { withEdits } from '../../src/cli/fix/text-edits.ts'
 import { excluding } from '../../src/cli/input/files.ts'
 import { quoteTemplates } from '../../src/cli/input/fill.ts'
 import { ignoreComments } from '../../src/cli/input/ignore-comments.ts'
@@ -70,7 +70,7 @@ const READ: Readonly<Record<string, () => unknown>> = {
     return rangeAt(text, { line: 1, column: 1 }).end.character
   },
   'an edit before blanks': () =>
-    withEdit(`a: b${full(' ')}c\n`, { op: 'set', at: ['a'], value: 'x', line: 1, column: 4 })?.length,
+    withEdits(`a: b${full(' ')}c\n`, [{ op: 'set', at: ['a'], value: 'x', line: 1, column: 4 }]).text.length,
   'a path of brackets': () => problemWithPath(full('[')) === undefined,
   'a selector of commas': () => {
     try {
