@@ -260,7 +260,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
       }),
       awsSts({
         roleMappings: [
-          { roleArn: 'arn:aws:iam::123456789012:role/admin', matcher: 'claims.a.matches("^[abxy0-9]+$")' },
+          { roleArn: 'arn:aws:iam::123456789012:role/admin', matcher: 'claims.a.matches("^[a-z0-9]+$")' },
         ],
       }),
       'spec.awsSts.roleMappings[0].matcher: is not decided within its budget; what it lets through is not known: write it with fewer parts (decided-within-budget)',
