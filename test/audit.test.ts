@@ -380,6 +380,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
     advice: 0,
     ignored: 0,
     notes: 0,
+    notJudged: 0,
     unread: 0,
   }
   const place = { file: null, line: 0, column: 0 }
@@ -412,6 +413,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
         findings: [],
         ignored: [],
         notes: [],
+        notJudged: [],
         unread: [{ ...place, message: `MCPGroup: 403 ${FORBIDDEN}` }],
         counts: { ...counts, unread: 1 },
       }),
@@ -425,6 +427,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
         findings: [],
         ignored: [],
         notes: [{ ...place, message: note }],
+        notJudged: [],
         unread: [],
         counts: { ...counts, notes: 1 },
       }),

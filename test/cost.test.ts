@@ -257,6 +257,8 @@ const OUTLIVES: Readonly<Record<string, string>> = {
   'cel/reason/solver.ts NO_CLAUSE': 'stays empty',
   'cli/input/reading.ts values': 'stays empty',
   'cli/input/yaml-scalars.ts words': 'the words of YAML',
+  'cli/lsp/lines.ts lines': 'the lines of open files that were asked for',
+  'cli/output/excerpt.ts units': 'the lines of files that are shown',
   'cluster/list-watch.ts turns': 'one entry an API server, while it is in use',
   'kinds/mcp-external-auth-config/matcher-verdicts.ts verdicts': '8 MiB',
   'kinds/mcp-external-auth-config/proofs.ts NOTHING': 'stays empty',
