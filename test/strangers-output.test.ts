@@ -188,7 +188,7 @@ const isUsage = ([command = '', argument = '']: readonly string[]): boolean =>
 /** Lines that the command writes itself: annotations, and the heads of a diff. */
 const isOurs = (line: string, args: readonly string[]) =>
   (args.includes('github') && /^::(?:error|warning|notice) (?:[a-z]+=[^:,]*,?)+::/.test(line)) ||
-  (args[0] === 'fix' && /^(?:--- a|\+\+\+ b)\//.test(line))
+  (args[0] === 'fix' && /^(?:--- "?a|\+\+\+ "?b)\//.test(line))
 
 t.test('no output of a command is a command of a CI or of a terminal', async (t) => {
   const waiting = [...RUNS]
