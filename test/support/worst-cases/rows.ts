@@ -149,6 +149,16 @@ export const ROWS: readonly Row[] = [
       ),
   },
   {
+    title: 'N matchers of actors of 100 tests each',
+    size: 300,
+    at: (size) =>
+      actorMatchers(
+        ...Array.from({ length: size }, (_, i) =>
+          repeated(100, (j) => `claims.a${i}x${j} == "${j}"`, ' || '),
+        ),
+      ),
+  },
+  {
     title: 'N upstream providers, every clientId changed',
     size: 10_000,
     at: (size) => updated(providers(size, 'p', 'old'), providers(size, 'p', 'new')),

@@ -1,9 +1,8 @@
 import { invalid } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { matcherVerdict } from '../../mcp-external-auth-config/matcher-verdicts.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
+import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'
-import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const actorMatcherCompiles = defineRule({
@@ -21,11 +20,8 @@ export const actorMatcherCompiles = defineRule({
     threads: ['stacklok/toolhive#6364'],
   },
   sources: ['decision 3', 'decision 15'],
-  *check(server, { path }) {
-    for (const { value, place } of delegationPolicies(server, path)) {
-      const text = value.actorMatcher
-      if (!text) continue
-      const verdict = matcherVerdict(text)
+  *check(server, context) {
+    for (const { text, verdict, place } of actorMatchers(server, context)) {
       const error = verdict.ok ? verdict.refusedBy : verdict
       if (error !== undefined)
         yield invalid(place().actorMatcher, text, `${error.line}:${error.column}: ${error.message}`)

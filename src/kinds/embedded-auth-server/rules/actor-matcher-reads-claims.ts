@@ -3,10 +3,10 @@ import type { Budget } from '../../../rule/budget.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { acceptsNoClaims, constantOfAllReleases } from '../../mcp-external-auth-config/proofs.ts'
 import { misfitText } from '../../mcp-external-auth-config/claim-shapes.ts'
-import { matcherVerdict, readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'
+import { readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
+import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'
-import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 /** Most matchers of one server of which a proof is sought. */
@@ -26,12 +26,11 @@ export const actorMatcherReadsClaims = defineRule({
     threads: ['stacklok/toolhive#6364'],
   },
   sources: ['decision 3', 'decision 15'],
-  *check(server, { path, budget }) {
+  *check(server, context) {
+    const { budget } = context
     let proofs = MOST_PROOFS
-    for (const { value, place } of delegationPolicies(server, path)) {
-      const text = value.actorMatcher
-      const verdict = text ? matcherVerdict(text) : undefined
-      if (!text || !verdict?.ok || !MATCHER_TYPES.has(verdict.type)) continue
+    for (const { text, verdict, place } of actorMatchers(server, context)) {
+      if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) continue
       const { misfit, mayBeOpen } = verdict
       const decide = <T>(question: (matcher: string, budget: Budget) => T) =>
         budget.decide(place().actorMatcher, () => question(text, budget))
