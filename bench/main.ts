@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { access } from './access.ts'
+import { attackers } from './attackers.ts'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
 import { memory } from './memory.ts'
@@ -12,6 +13,7 @@ import { mixedReviews } from './reviews.ts'
 import { saturation } from './saturation.ts'
 import { cleanUp, startServer } from './servers.ts'
 import { starts } from './start.ts'
+import { stored } from './stored.ts'
 
 /**
  * Measures what users feel and prints it as Markdown: npm run bench -- [SECTION ...] [--requests COUNT]
@@ -29,6 +31,8 @@ const { values, positionals } = parseArgs({
 const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   rare: rareCalls,
   saturation,
+  attackers,
+  stored,
   memory: () => memory(Number(values.requests), values['node-options']),
   start: starts,
   cli: check,
