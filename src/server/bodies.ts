@@ -1,18 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * An update carries the old and the new object. etcd stores at most 1.5 MiB an object, JSON can be twice as long as
- * what is stored: 2 × 2 × 1.5 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
+ * An update carries the old and the new object. An API server takes requests of up to 3 MiB, and etcd stores half of that by
+ * default: 2 × 3 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
  */
 const BODY_LIMIT = 7 * 1024 * 1024
 /**
- * Bytes of the bodies that are judged at a time. Parsed JSON takes up to 21 times its text (a list of empty objects),
- * so this bounds it at about 170 MB.
+ * Bytes of the bodies that are judged at a time. Of a large one the keys and values are bounded (json.ts), which take 25 MB;
+ * a small one takes up to 21 times its text when it is parsed (a list of empty objects), so that 1 MiB of these takes 22 MB.
  */
 const JUDGED_AT_ONCE = 8 * 1024 * 1024
 /** Bytes of these that only small bodies use: an ordinary review does not wait for large ones. */
 const KEPT_FOR_SMALL = JUDGED_AT_ONCE - BODY_LIMIT
-const SMALL = 64 * 1024
+/** Bytes up to which a body is small; a larger one is judged in a lane of its own (turns.ts). */
+export const SMALL = 64 * 1024
 /** Milliseconds for a body to arrive and to be read: API servers send at once, and wait 10 s by default. */
 const LONGEST = 10_000
 /** Milliseconds after which a body that has not arrived makes room for another one of the same client. */
@@ -151,11 +152,11 @@ export class Bodies {
     })
   }
 
-  /** The text of a body, once. */
-  textOf(held: Held): string {
-    const [whole] = held.parts
+  /** The bytes of a body, once. */
+  bytesOf(held: Held): Buffer {
+    const [whole = NOTHING] = held.parts
     held.parts = []
-    return whole === undefined ? '' : whole.toString('utf8')
+    return whole
   }
 
   /** Its review is answered, or it came to nothing. */
@@ -234,6 +235,8 @@ export class Bodies {
     }
   }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 const tooLong = () => new RefusedBody(413, `the body is over ${BODY_LIMIT} bytes`)
 

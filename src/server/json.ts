@@ -1,5 +1,3 @@
-const DEEPEST = 1_000
-
 /** A body that is no JSON that the API server could have sent; the message is for the caller. */
 export class BodyError extends Error {}
 
@@ -10,43 +8,59 @@ export interface Body {
   readonly nulls: number
 }
 
+const DEEPEST = 1_000
 /**
- * Characters from which on a look at the text is taken and not at the value: a walk over an object with 800,000 keys
- * takes as long as parsing them. Below the walk is shorter.
+ * Bytes of one object: an API server takes no longer request (`MaxRequestBodyBytes` of k8s.io/apiserver/pkg/server, 3 MiB),
+ * and etcd stores half of that by default.
+ */
+const LONGEST_OBJECT = 3 * 1024 * 1024
+/**
+ * Keys and values of one object, and of a body, which has two of them in an update. An object of 1.4 MB with 15,000
+ * upstream providers has 165,000. In parsing the most expensive one is a key that no other object has, about half a
+ * microsecond, so that an object is parsed in 50 ms; in memory each takes up to 70 bytes.
+ */
+const MOST_OF_ONE = 175_000
+const MOST_VALUES = 2 * MOST_OF_ONE
+/**
+ * Bytes from which on they are looked at before they are parsed. Below, a walk over the value is shorter, and no bound is
+ * passed.
  */
 export const LARGE = 256 * 1024
 
 /**
- * Keys and values of a body. Parsed, each takes up to 70 bytes: 7 MB of empty objects would take 150 MB. Of what fits
- * into etcd twice nothing that a person wrote has a tenth of this.
+ * Parses a body; throws BodyError when it is no JSON, nested over 1,000 levels, or holds a number out of range. One with an
+ * object that no API server could store is refused before it is parsed.
  */
-const MOST_VALUES = 1_500_000
-
-/**
- * Parses a body; throws BodyError when it is no JSON, nested over 1,000 levels, or holds a number out of range. One that
- * has too many values is refused before it is parsed.
- */
-export function parseBody(text: string): Body {
-  if (text.length >= LARGE && hasTooManyValues(text))
-    throw new BodyError(`the body has over ${MOST_VALUES} keys and values`)
+export function parseBody(bytes: Buffer): Body {
+  const seen = bytes.length < LARGE ? undefined : look(bytes)
+  if (seen !== undefined) refuseLargest(seen)
+  const text = bytes.toString('utf8')
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     throw new BodyError('the body is not JSON')
   }
-  return { value, text, nulls: text.length < LARGE ? inspect(value, 0) : inspectText(text) }
+  if (seen?.problem !== undefined) throw new BodyError(seen.problem)
+  return { value, text, nulls: seen?.nulls ?? inspect(value, 0) }
+}
+
+function refuseLargest({ values, largest, longest }: Look): void {
+  if (longest > LONGEST_OBJECT)
+    throw new BodyError(`the object has over ${LONGEST_OBJECT} bytes, more than an API server takes`)
+  if (largest > MOST_OF_ONE) throw new BodyError(`the object has over ${MOST_OF_ONE} keys and values`)
+  if (values > MOST_VALUES) throw new BodyError(`the body has over ${MOST_VALUES} keys and values`)
 }
 
 /** Walks the whole value once and counts its nulls. */
 function inspect(value: unknown, depth: number): number {
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw outOfRange()
+    if (!Number.isFinite(value)) throw new BodyError(OUT_OF_RANGE)
     return 0
   }
   if (typeof value !== 'object') return 0
   if (value === null) return 1
-  if (depth >= DEEPEST) throw tooDeep()
+  if (depth >= DEEPEST) throw new BodyError(TOO_DEEP)
   let nulls = 0
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) nulls += inspect(value[i], depth + 1)
   else {
@@ -58,18 +72,19 @@ function inspect(value: unknown, depth: number): number {
   return nulls
 }
 
-const outOfRange = () => new BodyError('a number is out of the range of a 64-bit float')
-const tooDeep = () => new BodyError(`the body is nested over ${DEEPEST} levels deep`)
+const OUT_OF_RANGE = 'a number is out of the range of a 64-bit float'
+const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
-/** Counts what opens or separates values outside strings, in a text that may not be JSON. */
-function hasTooManyValues(text: string): boolean {
-  let values = 0
-  for (let i = 0; i < text.length && values <= MOST_VALUES; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfString(text, i)
-    else if (code === COMMA || code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) values++
-  }
-  return values > MOST_VALUES
+/** What the bytes of a body show, which may not be JSON. */
+interface Look {
+  /** Keys and values: what opens or separates them outside of strings. */
+  readonly values: number
+  /** Most values, and most bytes, of a member of an object in the root, such as `request.object`. */
+  readonly largest: number
+  readonly longest: number
+  readonly nulls: number
+  /** Why it cannot be judged, if it is JSON. */
+  readonly problem: string | undefined
 }
 
 const QUOTE = 0x22
@@ -88,47 +103,71 @@ const MINUS = 0x2d
 const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
+/** The depth at which the members of `request` stand. */
+const MEMBERS = 2
 
-/** As `inspect`, from a text that is JSON. */
-function inspectText(text: string): number {
-  let nulls = 0
+/**
+ * Looks at each byte once, about two milliseconds a megabyte, and ends where there are too many values. Bytes above 0x7f stand
+ * in strings alone.
+ */
+function look(bytes: Buffer): Look {
+  let values = 0
   let depth = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfString(text, i)
-    else if (code === MINUS || isDigit(code)) i = endOfNumber(text, i)
+  let nulls = 0
+  let problem: string | undefined
+  /** Where the member at hand begins, and the values before it. */
+  let [begun, before] = [0, 0]
+  let [largest, longest] = [0, 0]
+  for (let i = 0; i < bytes.length && values <= MOST_VALUES; i++) {
+    const code = bytes[i] ?? 0
+    if (code === QUOTE) i = endOfString(bytes, i)
+    else if (code === COMMA || code === COLON) values++
     else if (code === OPEN_OBJECT || code === OPEN_LIST) {
-      if (++depth > DEEPEST) throw tooDeep()
+      values++
+      if (++depth > DEEPEST) problem ??= TOO_DEEP
     } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--
     // Of the words of JSON only null has an n.
     else if (code === N) nulls++
+    else if (code === MINUS || isDigit(code)) {
+      const end = endOfNumber(bytes, i)
+      if (mayBeTooLarge(bytes, i, end) && !Number.isFinite(Number(bytes.toString('latin1', i, end))))
+        problem ??= OUT_OF_RANGE
+      i = end - 1
+    } else continue
+    if (depth > MEMBERS || (depth === MEMBERS && code !== COMMA)) continue
+    largest = Math.max(largest, values - before)
+    longest = Math.max(longest, i - begun)
+    begun = i
+    before = values
   }
-  return nulls
+  return { values, largest, longest, nulls, problem }
 }
 
-/** The place of the closing quote, or one behind the end of the text. */
-function endOfString(text: string, start: number): number {
+/** The place of the closing quote, or one behind the end of the bytes. */
+function endOfString(bytes: Buffer, start: number): number {
   let end = start + 1
-  for (let code = text.charCodeAt(end); code !== QUOTE && end < text.length; code = text.charCodeAt(end))
+  for (let code = bytes[end]; code !== QUOTE && end < bytes.length; code = bytes[end])
     end += code === BACKSLASH ? 2 : 1
   return end
 }
 
+/** The place behind the last character of the number. */
+function endOfNumber(bytes: Buffer, start: number): number {
+  let end = start + 1
+  for (let code = bytes[end] ?? 0; isDigit(code) || isOfNumber(code); code = bytes[end] ?? 0) end++
+  return end
+}
+
+const isOfNumber = (code: number): boolean =>
+  code === POINT || code === PLUS || code === MINUS || code === SMALL_E || code === LARGE_E
+
 /** Digits of the largest number that can be written without an exponent. */
 const MOST_DIGITS = 309
 
-/** The place of the last character of the number. */
-function endOfNumber(text: string, start: number): number {
-  let end = start + 1
-  let hasExponent = false
-  for (; ; end++) {
-    const code = text.charCodeAt(end)
-    if (code === SMALL_E || code === LARGE_E) hasExponent = true
-    else if (!isDigit(code) && code !== POINT && code !== PLUS && code !== MINUS) break
-  }
-  const mayBeTooLarge = hasExponent || end - start >= MOST_DIGITS
-  if (mayBeTooLarge && !Number.isFinite(Number(text.slice(start, end)))) throw outOfRange()
-  return end - 1
+function mayBeTooLarge(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start >= MOST_DIGITS) return true
+  for (let i = start; i < end; i++) if (bytes[i] === SMALL_E || bytes[i] === LARGE_E) return true
+  return false
 }
 
 function isDigit(code: number): boolean {
