@@ -6,6 +6,7 @@ import { type Cluster, compareNames, nameKey, type ObjectName } from '../rule/cl
 import type { Memo } from '../rule/memo.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
+import { Digests, hashOf, isAmong, referenceHashes } from './digests.ts'
 import { ANYTHING, shape } from './shape.ts'
 import { factsOf, storedBytes } from './size.ts'
 
@@ -40,9 +41,19 @@ interface Stored {
   /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
   readonly bytes: number
-  /** Whether the object was too large, so that only the facts of `factsOf` are kept of it. */
-  readonly isPartial: boolean
+  /** Of one that was too large, so that only the facts of `factsOf` are kept of it; undefined of one that is kept whole. */
+  readonly part: Part | undefined
 }
+
+interface Part {
+  /** The objects that it refers to: `referenceHashes`. */
+  readonly refers: Float64Array
+  /** Estimated bytes of the whole object. */
+  readonly wholeBytes: number
+}
+
+/** The objects that are kept in part, each with what rules read of it while there is room. */
+type PartDigests = Digests<Stored>
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
@@ -53,10 +64,10 @@ interface Referrers {
 interface Namespace {
   /** By kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** By `kind/name` of the target, whether or not the target exists. */
+  /** By `kind/name` of the target, whether or not the target exists; without those of the objects in `partial`. */
   readonly referrers: Map<string, Referrers>
   /** The objects of which only facts are kept. */
-  readonly partial: Set<ObjectName>
+  readonly partial: Set<Stored>
   /** Counts the changes. */
   changes: number
   /** Estimated bytes of the objects. */
@@ -73,6 +84,7 @@ export class ClusterState {
   readonly #budget: Budget
   /** By namespace, the kinds of which objects are left out, and the count of `#leftOut` when that was last seen. */
   readonly #lacking = new Map<string, Map<string, number>>()
+  readonly #digests: PartDigests = new Digests()
   #bytes = 0
   #partial = 0
   #leftOut = 0
@@ -107,12 +119,43 @@ export class ClusterState {
 
   /** Whether an object is kept, and not only facts of it. */
   isWhole(kind: string, namespace: string, name: string): boolean {
-    return this.#find(kind, namespace, name)?.isPartial === false
+    const stored = this.#find(kind, namespace, name)
+    return stored !== undefined && stored.part === undefined
   }
 
-  /** The objects of a namespace of which only facts are kept. */
-  partialIn(namespace: string): Iterable<ObjectName> {
-    return this.#namespaces.get(namespace)?.partial ?? []
+  /** Whether only facts are kept of some objects of the namespace. */
+  hasPartialIn(namespace: string): boolean {
+    return (this.#namespaces.get(namespace)?.partial.size ?? 0) > 0
+  }
+
+  /** Whether rules see the object whole, although only facts are kept of it: its digest is there. */
+  hasDigest(kind: string, namespace: string, name: string): boolean {
+    const stored = this.#find(kind, namespace, name)
+    return stored !== undefined && this.#digests.has(stored)
+  }
+
+  /** Estimated bytes of an object of which only facts are kept; 0 of any other. */
+  partialBytes(kind: string, namespace: string, name: string): number {
+    return this.#find(kind, namespace, name)?.part?.wholeBytes ?? 0
+  }
+
+  /** The objects of which only facts are kept, in one namespace or in all. */
+  *partial(within?: string): Iterable<ObjectName & { readonly namespace: string }> {
+    for (const [namespace, { partial }] of this.#namespaces) {
+      if (within === undefined || within === namespace)
+        for (const { name } of partial) yield { ...name, namespace }
+    }
+  }
+
+  /**
+   * Keeps what rules read of an object of which only facts are kept, until it changes or the room is needed. Answers with
+   * whether it is kept: not when it is of another version, nor when there is no room.
+   */
+  keepDigest({ kind, name }: ObjectName, namespace: string, resource: Resource): boolean {
+    const stored = this.#find(kind, namespace, name)
+    if (stored?.part === undefined || stored.version !== versionOf(resource)) return false
+    const most = this.#budget.all - this.#bytes
+    return this.#digests.keep(stored, resource, storedBytes(name, resource), most)
   }
 
   /** Whether objects of the namespace are left out because the state is full. */
@@ -138,9 +181,9 @@ export class ClusterState {
     return this.#namespaces.has(namespace)
   }
 
-  /** Estimated bytes of the kept objects; of how many only facts are kept; how often an object was left out. */
+  /** Estimated bytes of the kept objects and digests; of how many only facts are kept; how often an object was left out. */
   get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
-    return { bytes: this.#bytes, partial: this.#partial, leftOut: this.#leftOut }
+    return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
   }
 
   /** Whether any object is left out now. */
@@ -209,16 +252,25 @@ export class ClusterState {
     return this.#namespaces.get(namespace)?.changes ?? -1
   }
 
-  /** The objects as rules in one namespace see them. After a change the caller makes a new one. */
-  in(namespace: string): Cluster {
-    return new NamespaceObjects(namespace, this.#namespaces, this.#extent, this.#lacking.get(namespace))
+  /**
+   * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` is told the objects
+   * that a rule asked for and of which only facts are known.
+   */
+  in(namespace: string, onPartial?: (name: ObjectName) => void): Cluster {
+    return new NamespaceObjects(namespace, {
+      all: this.#namespaces,
+      extent: this.#extent,
+      lacking: this.#lacking.get(namespace),
+      digests: this.#digests,
+      onPartial,
+    })
   }
 
   #find(kind: string, namespace: string, name: string): Stored | undefined {
     return this.#namespaces.get(namespace)?.objects.get(kind)?.get(name)
   }
 
-  #store(namespace: string, given: Omit<Stored, 'bytes' | 'isPartial'>): readonly Displaced[] {
+  #store(namespace: string, given: Omit<Stored, 'bytes' | 'part'>): readonly Displaced[] {
     const { kind, name } = given.name
     const before = this.#find(kind, namespace, name)
     const there: Namespace = this.#namespaces.get(namespace) ?? {
@@ -229,10 +281,12 @@ export class ClusterState {
       bytes: 0,
     }
     if (before !== undefined) this.#drop(there, before)
-    const isPartial = storedBytes(name, given.resource) > this.#budget.object
+    const wholeBytes = storedBytes(name, given.resource)
+    const isPartial = wholeBytes > this.#budget.object
     const facts = isPartial ? factsOf(given.resource, this.#budget.object) : undefined
+    const part = isPartial ? { refers: referenceHashes(kind, given.resource), wholeBytes } : undefined
     const { object, resource } = facts === undefined ? given : { object: facts, resource: facts }
-    const bytes = storedBytes(name, resource)
+    const bytes = storedBytes(name, resource) + (part?.refers.byteLength ?? 0)
     const { fits, displaced } = this.#makeRoom(namespace, bytes)
     if (!fits) {
       this.#leaveOut(kind, namespace)
@@ -240,7 +294,7 @@ export class ClusterState {
       return displaced
     }
     this.#namespaces.set(namespace, there)
-    this.#keep(there, { ...given, object, resource, bytes, isPartial })
+    this.#keep(there, { ...given, object, resource, bytes, part })
     return displaced
   }
 
@@ -249,12 +303,14 @@ export class ClusterState {
     const names = there.objects.get(kind) ?? new Map<string, Stored>()
     there.objects.set(kind, names)
     names.set(name, stored)
-    link(there, stored)
     there.changes += 1
     there.bytes += stored.bytes
     this.#bytes += stored.bytes
-    if (!stored.isPartial) return
-    there.partial.add(stored.name)
+    if (stored.part === undefined) {
+      link(there, stored)
+      return
+    }
+    there.partial.add(stored)
     this.#partial += 1
   }
 
@@ -263,16 +319,18 @@ export class ClusterState {
     const names = there.objects.get(kind)
     names?.delete(name)
     if (names?.size === 0) there.objects.delete(kind)
-    unlink(there, stored)
+    if (stored.part === undefined) unlink(there, stored)
     there.changes += 1
     there.bytes -= stored.bytes
     this.#bytes -= stored.bytes
-    if (there.partial.delete(stored.name)) this.#partial -= 1
+    if (there.partial.delete(stored)) this.#partial -= 1
+    this.#digests.drop(stored)
   }
 
   /** Leaves out objects of the largest namespace, until there is room or the one that comes is of the largest. */
   #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
     const displaced: Displaced[] = []
+    this.#digests.shrink(Math.max(0, this.#budget.all - this.#bytes - bytes))
     while (this.#bytes + bytes > this.#budget.all) {
       let largest = { from: namespace, size: (this.#namespaces.get(namespace)?.bytes ?? 0) + bytes }
       for (const [from, { bytes: size }] of this.#namespaces) {
@@ -329,49 +387,63 @@ const EMPTY: Namespace = {
   bytes: 0,
 }
 
+interface Around {
+  readonly all: ReadonlyMap<string, Namespace>
+  readonly extent: Extent
+  readonly lacking: ReadonlyMap<string, unknown> | undefined
+  readonly digests: PartDigests
+  readonly onPartial: ((name: ObjectName) => void) | undefined
+}
+
 /** The objects as rules in one namespace see them. */
 class NamespaceObjects implements Cluster {
   readonly memo: Memo = new Map()
   readonly #namespace: string
-  readonly #all: ReadonlyMap<string, Namespace>
   readonly #own: Namespace
-  readonly #extent: Extent
-  readonly #lacking: ReadonlyMap<string, unknown> | undefined
+  readonly #around: Around
 
-  constructor(
-    namespace: string,
-    all: ReadonlyMap<string, Namespace>,
-    extent: Extent,
-    lacking: ReadonlyMap<string, unknown> | undefined,
-  ) {
+  constructor(namespace: string, around: Around) {
     this.#namespace = namespace
-    this.#all = all
-    this.#own = all.get(namespace) ?? EMPTY
-    this.#extent = extent
-    this.#lacking = lacking
+    this.#own = around.all.get(namespace) ?? EMPTY
+    this.#around = around
   }
 
   get group(): string {
-    return this.#extent.group
+    return this.#around.extent.group
   }
 
   get where(): string {
-    return this.#extent.where?.(this.#namespace) ?? `in namespace '${this.#namespace}'`
+    return this.#around.extent.where?.(this.#namespace) ?? `in namespace '${this.#namespace}'`
   }
 
   get(kind: string, name: string): Resource | undefined {
-    return this.#own.objects.get(kind)?.get(name)?.resource
+    const stored = this.#own.objects.get(kind)?.get(name)
+    if (stored?.part === undefined) return stored?.resource
+    const digest = this.#around.digests.get(stored)
+    if (digest === undefined) this.#around.onPartial?.(stored.name)
+    return digest ?? stored.resource
   }
 
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[] {
     const found = this.#own.referrers.get(nameKey({ kind, name }))
-    if (found === undefined) return []
-    found.sorted ??= [...found.names.values()].sort(compareNames)
-    return among === undefined ? found.sorted : found.sorted.filter((by) => among.includes(by.kind))
+    const whole = found === undefined ? [] : (found.sorted ??= [...found.names.values()].sort(compareNames))
+    const partial = this.#partialReferrers({ kind, name })
+    const all = partial.length === 0 ? whole : [...whole, ...partial].sort(compareNames)
+    return among === undefined ? all : all.filter((by) => among.includes(by.kind))
+  }
+
+  #partialReferrers(target: ObjectName): ObjectName[] {
+    if (this.#own.partial.size === 0) return []
+    const hash = hashOf(target)
+    const found: ObjectName[] = []
+    for (const { name, part } of this.#own.partial)
+      if (part !== undefined && isAmong(part.refers, hash)) found.push(name)
+    return found
   }
 
   knows(kind: string): boolean {
-    return this.#extent.knows(kind, this.#namespace) && this.#lacking?.has(kind) !== true
+    const { extent, lacking } = this.#around
+    return extent.knows(kind, this.#namespace) && lacking?.has(kind) !== true
   }
 
   names(kind: string): Iterable<string> {
@@ -380,7 +452,7 @@ class NamespaceObjects implements Cluster {
 
   elsewhere(kind: string, name: string): readonly string[] {
     const found: string[] = []
-    for (const [namespace, { objects }] of this.#all) {
+    for (const [namespace, { objects }] of this.#around.all) {
       if (namespace !== this.#namespace && objects.get(kind)?.has(name)) found.push(namespace)
     }
     return found.sort()
