@@ -15,6 +15,7 @@ import {
   type Sink,
 } from '../src/cluster/index.ts'
 import { lines } from '../src/cluster/lines.ts'
+import { list } from '../src/cluster/list-watch.ts'
 import { ServerClock } from '../src/cluster/server-clock.ts'
 import { pauseAfter, type Times } from '../src/cluster/times.ts'
 import { KINDS } from '../src/kinds/index.ts'
@@ -154,7 +155,7 @@ t.test('a list comes page by page', async (t) => {
     ],
   })
   await followed.informers.synced
-  t.strictSame(followed.sink.calls, ['replace', 'add 2', 'add 1', 'add 0', 'commit'])
+  t.strictSame(followed.sink.calls, ['replace', 'add 1', 'add 1', 'add 1', 'add 0', 'commit'])
   t.strictSame(
     queries(followed, false).map((query) => Object.fromEntries(query)),
     [{ limit: '500' }, { limit: '500', continue: 'x&y=' }, { limit: '500', continue: 'z' }],
@@ -169,12 +170,29 @@ t.test('a list comes page by page', async (t) => {
   t.equal(followed.server.asked[0]?.headers.authorization, 'Bearer hush')
 })
 
-t.test('a long page comes in slices', async (t) => {
+t.test('between two resources that took long to deliver the event loop has its turn', async (t) => {
   const groups = Array.from({ length: 45 }, (_, i) => group(`many-${i}`, String(i)))
-  const followed = await follow(t, { lists: [page(groups)] })
-  await followed.informers.synced
-  t.strictSame(followed.sink.calls, ['replace', 'add 20', 'add 20', 'add 5', 'commit'])
-  t.equal(followed.sink.shown.size, 45)
+  let clock = 0
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns += 1
+    if (!isDone) setImmediate(count)
+  }
+  const read = {
+    textUpTo: () => Promise.resolve(JSON.stringify({ metadata: { resourceVersion: '1' }, items: groups })),
+  }
+  t.intercept(performance, 'now', { value: () => clock })
+  const delivered: number[] = []
+  const deliver = (resources: readonly unknown[]) => {
+    if (delivered.length === 0) setImmediate(count)
+    delivered.push(turns)
+    clock += 5 * resources.length
+  }
+  await list(read as never, '/groups', new AbortController().signal, deliver)
+  isDone = true
+  t.equal(delivered.length, 45)
+  t.ok(new Set(delivered).size >= 22, `two in a turn: ${delivered.join()}`)
 })
 
 t.test('a list that expires in the middle starts over', async (t) => {
@@ -203,7 +221,16 @@ t.test('events change what is shown, and the next watch goes on from the last on
     ],
   })
   await until('d', shows(followed, 'a', 'c', 'd'))
-  t.strictSame(followed.sink.calls, ['replace', 'add 2', 'commit', 'put c', 'put a', 'remove b', 'put d'])
+  t.strictSame(followed.sink.calls, [
+    'replace',
+    'add 1',
+    'add 1',
+    'commit',
+    'put c',
+    'put a',
+    'remove b',
+    'put d',
+  ])
   t.strictSame(Object.fromEntries(followed.sink.shown), { a: 'changed', c: 'Zürich 🌍', d: '' })
   await until('the third watch', () => queries(followed, true).length > 2)
   t.strictSame(

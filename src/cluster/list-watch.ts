@@ -15,13 +15,12 @@ export type WatchEvent =
 
 const PAGE = 500
 /**
- * Bytes of a page: what is parsed may take twenty times as much. A single object is not larger in etcd, but for the
- * settings of its operator.
+ * Bytes of a page, unless one object has more: what is parsed takes up to twenty times as much memory, and the event loop
+ * waits for it, ten milliseconds as a rule. A single object has 1.5 MiB at most in etcd, but for the settings of its operator.
  */
-const LONGEST_PAGE = 2 * 1024 * 1024
+const LONGEST_PAGE = 1024 * 1024
 const LONGEST_OBJECT = 16 * 1024 * 1024
-/** Resources that are delivered at once, and milliseconds after which other work of the event loop has its turn. */
-const SLICE = 20
+/** Milliseconds of delivery after which other work of the event loop has its turn. */
 const STRETCH = 10
 
 /**
@@ -69,21 +68,21 @@ function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   return done
 }
 
-/** Delivers in slices, at least one, and yields to the event loop in between. */
+/** Delivers one resource after the other, at least one where there is none, and yields to the event loop in between. */
 async function deliverSlowly(
   resources: readonly unknown[],
   signal: AbortSignal,
   deliver: (resources: readonly unknown[]) => void,
 ): Promise<void> {
-  deliver(resources.slice(0, SLICE))
-  let begun = performance.now()
-  for (let from = SLICE; from < resources.length; from += SLICE) {
+  if (resources.length === 0) deliver([])
+  let begun = -Infinity
+  for (const resource of resources) {
     if (performance.now() - begun >= STRETCH) {
       await setImmediate()
       signal.throwIfAborted()
       begun = performance.now()
     }
-    deliver(resources.slice(from, from + SLICE))
+    deliver([resource])
   }
 }
 
