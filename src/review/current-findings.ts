@@ -1,11 +1,12 @@
 import type { Kind } from '../kinds/kind.ts'
 import { KINDS } from '../kinds/index.ts'
-import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
+import { type Cluster, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, metadataOf, type Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import { judgeSubmission, storedSubmission } from './index.ts'
 import type { Release } from '../release/release.ts'
 import type { Settings } from './settings.ts'
+import { shape } from './shape.ts'
 import type { ClusterState } from './cluster-state.ts'
 
 /** A finding in a stored object: its id, without the place in the object. */
@@ -44,6 +45,8 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
+  /** The objects of which only facts are kept, and whose version was not judged yet. */
+  readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
   /** The namespaces of the round that are not checked yet. */
   #round: string[] = []
   #check: Check | undefined
@@ -80,20 +83,57 @@ export class CurrentFindings {
       this.#keep(other.namespace, other, [])
       this.#enqueue(other.namespace)
     }
-    const self = { kind: kind.kind, name }
-    // Facts cannot be judged: a large object is judged whole now, without the other objects.
-    if (!this.#state.isWhole(kind.kind, namespace, name))
-      this.#keep(
-        namespace,
-        self,
-        this.has(kind.kind, namespace, name) ? this.#findingsIn(self, namespace, object) : [],
-      )
+    const self = { kind: kind.kind, name, namespace }
+    const isKept = this.has(kind.kind, namespace, name)
+    if (!isKept) this.#keep(namespace, self, [])
+    // Facts cannot be judged.
+    if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
+    else this.#unread.delete(objectKey(self))
     this.#enqueue(namespace)
+  }
+
+  /**
+   * Stores an object that was just read, as `put` does. Where the state keeps only facts of it, or left it out, answers with
+   * the object as rules read it, and whether the state shows it so to the rules from now on.
+   */
+  putRead(
+    kind: Kind,
+    object: unknown,
+  ): { readonly resource: Resource; readonly isShown: boolean } | undefined {
+    this.put(kind, object)
+    const { name, namespace } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return undefined
+    if (this.#state.isWhole(kind.kind, namespace, name)) return undefined
+    const { resource = {} } = shape(kind, withReadMetadata(object, this.#state.group))
+    return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
+  }
+
+  /** An object that is to be read because it must be judged and only facts of it are kept; each once a version. */
+  nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
+    const [next] = this.#unread.values()
+    if (next !== undefined) this.#unread.delete(objectKey(next))
+    return next
+  }
+
+  /** What `nextUnread` answered could not be read. */
+  readAgain(next: ObjectName & { readonly namespace: string }): void {
+    if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
+  }
+
+  /** Judges an object of which the state keeps only facts, without the other objects; ignores any other. */
+  judgeWhole({ kind }: Kind, object: unknown): void {
+    const { name, namespace } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return
+    if (!this.has(kind, namespace, name) || this.#state.isWhole(kind, namespace, name)) return
+    const self = { kind, name }
+    this.#unread.delete(objectKey({ ...self, namespace }))
+    this.#keep(namespace, self, this.#findingsIn(self, namespace, object))
   }
 
   remove(kind: Kind, namespace: string, name: string): void {
     if (!this.has(kind.kind, namespace, name)) return
     this.#removals += 1
+    this.#unread.delete(objectKey({ kind: kind.kind, namespace, name }))
     this.#state.remove(kind.kind, namespace, name)
     this.#keep(namespace, { kind: kind.kind, name }, [])
     this.#enqueue(namespace)
@@ -104,9 +144,14 @@ export class CurrentFindings {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether the state has an object whole, and not only facts of it. */
-  isWhole(kind: string, namespace: string, name: string): boolean {
-    return this.#state.isWhole(kind, namespace, name)
+  /** Whether rules see the object as it was read, although the state keeps only facts of it. */
+  hasDigest(kind: string, namespace: string, name: string): boolean {
+    return this.#state.hasDigest(kind, namespace, name)
+  }
+
+  /** Estimated bytes of an object of which the state keeps only facts; 0 of any other. */
+  partialBytes(kind: string, namespace: string, name: string): number {
+    return this.#state.partialBytes(kind, namespace, name)
   }
 
   /** Whether the state has any object of the namespace. */
@@ -121,6 +166,7 @@ export class CurrentFindings {
 
   /** Makes a namespace due, or all: what is known of its objects, or of the installed release, has changed. */
   recheck(namespace: string | undefined): void {
+    for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
   }
 

@@ -1,5 +1,7 @@
+import { setImmediate, setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Replacement, Sink } from '../cluster/index.ts'
+import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
@@ -10,6 +12,13 @@ const DELAY = 1_000
 /** Milliseconds for which a round checks objects at a stretch, and from one stretch to the next: a fifth of one core. */
 const STRETCH = 10
 const PAUSE = 40
+/** How many times as long as an object that was read took to judge it pauses: a fifth of one core as well. */
+const REST = 4
+/** Milliseconds until an object that could not be read is tried again. */
+const RETRY = 10_000
+
+/** Reads an object from the API server; undefined when it is not there. */
+type Read = (kind: Kind, namespace: string, name: string, signal: AbortSignal) => Promise<object | undefined>
 
 /**
  * The cache of the cluster: informers put objects in, and what changes is checked again in the background, so that the
@@ -19,12 +28,21 @@ export class ClusterCache implements Sink {
   readonly #state: ClusterState
   readonly #findings: CurrentFindings
   readonly #logger: Pick<Logger, 'warn' | 'info'>
+  readonly #read: Read
   #wasFull = false
+  #isReading = false
 
-  constructor(state: ClusterState, findings: CurrentFindings, logger: Pick<Logger, 'warn' | 'info'>) {
+  /** `read` is for objects of which the cache keeps only facts, and which are judged all the same. */
+  constructor(
+    state: ClusterState,
+    findings: CurrentFindings,
+    logger: Pick<Logger, 'warn' | 'info'>,
+    read: Read = () => Promise.resolve(undefined),
+  ) {
     this.#state = state
     this.#findings = findings
     this.#logger = logger
+    this.#read = read
   }
 
   put(kind: Kind, resource: unknown): void {
@@ -99,12 +117,35 @@ export class ClusterCache implements Sink {
       timer = undefined
       if (isLeft) after(PAUSE, goOn)
       else if (this.#findings.waiting > 0) after(DELAY, begin)
+      void this.#judgeLarge(signal)
     }
     this.#findings.onChange(() => {
       if (timer === undefined) after(DELAY, begin)
     })
     if (this.#findings.waiting > 0) after(DELAY, begin)
     signal.addEventListener('abort', () => clearTimeout(timer))
+  }
+
+  /** Reads and judges what the cache does not keep whole, one object after the other, each once a version. */
+  async #judgeLarge(signal: AbortSignal): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    for (let next = this.#findings.nextUnread(); next !== undefined; next = this.#findings.nextUnread()) {
+      const kind = kindNamed.get(next.kind)
+      if (kind === undefined) continue
+      try {
+        const found = await this.#read(kind, next.namespace, next.name, signal)
+        await setImmediate()
+        const begun = performance.now()
+        if (found !== undefined) this.#findings.judgeWhole(kind, found)
+        await pause(REST * (performance.now() - begun), undefined, { signal, ref: false })
+      } catch {
+        this.#findings.readAgain(next)
+        await pause(RETRY, undefined, { signal, ref: false }).catch(() => undefined)
+      }
+      if (signal.aborted) return
+    }
+    this.#isReading = false
   }
 }
 

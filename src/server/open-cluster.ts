@@ -75,7 +75,7 @@ export function openClusterCache(
   const release = () => installed?.current()
   // In a trial period (--mode warn) the current findings are still errors.
   const findings = new CurrentFindings(state, () => ({ ...settings(), mode: 'enforce' }), release)
-  const cache = new ClusterCache(state, findings, logger)
+  const cache = new ClusterCache(state, findings, logger, (...of) => connection.read(...of))
   measureClock(registry, () => connection.clockOffset())
   const informers = connection.startInformers(cache, {
     logger,
