@@ -26,6 +26,7 @@ import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
 import { judgeSubmission, mutate } from '../src/review/index.ts'
+import type { Verdict } from '../src/review/judge.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
@@ -33,6 +34,8 @@ import { overlay } from '../src/review/overlay.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import type { Other } from '../src/rule/rule.ts'
+import { MOST_ROUNDS } from '../src/server/app.ts'
+import { judgeBeside } from '../src/server/uncached.ts'
 import { submissionOf } from './support/review.ts'
 
 /** A resource as it is stored. */
@@ -208,6 +211,61 @@ t.test('an overlaid object answers like a stored one', async () => {
     { numRuns: 300 },
   )
 })
+
+t.test(
+  'an object that is kept in part, and read when a rule asks for it, counts as one that is kept whole',
+  async (t) => {
+    const crowd = fc.array(stored, { minLength: 20, maxLength: 40, size: 'max' })
+    let [most, reads] = [0, 0]
+    fc.assert(
+      fc.property(crowd, stored, fc.constantFrom(0, 900), (puts, object, largest) => {
+        const { namespace, name: own } = object.metadata
+        const there = after(puts.map((put) => ({ put })))
+        const whole = newWorld()
+        const part = new ClusterState(
+          { group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' },
+          { all: Infinity, object: largest },
+        )
+        for (const each of there) for (const state of [whole, part]) state.put(kindOf(each), each)
+        const isOwn = (each: Stored) => each.kind === object.kind && each.metadata.name === own
+        const old = there.find((each) => each.metadata.namespace === namespace && isOwn(each))
+        const submission = submissionOf(object.kind, object, {
+          namespace,
+          name: own,
+          ...(old !== undefined && { operation: 'UPDATE', oldObject: old }),
+        })
+        const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
+        const texts = ({ errors, warnings }: Verdict) => [...errors, ...warnings].map(findingText)
+        let judged = judgeBeside(submission, { ...engine, state: part })
+        for (let round = 1; judged.lacking.length > 0; round++) {
+          for (const { kind, name } of judged.lacking) {
+            const found = there.find(
+              (each) =>
+                each.kind === kind && each.metadata.name === name && each.metadata.namespace === namespace,
+            )
+            assert.ok(found)
+            assert.ok(part.keepDigest({ kind, name }, namespace, found))
+            reads += 1
+          }
+          most = Math.max(most, round)
+          judged = judgeBeside(submission, { ...engine, state: part })
+        }
+        assert.deepEqual(
+          texts(judged.verdict),
+          texts(judgeSubmission(submission, { ...engine, state: whole })),
+        )
+        for (const each of NAMESPACES) {
+          const referrers = (state: ClusterState) =>
+            answers(state.in(each)).filter((text) => text.includes(' from '))
+          assert.deepEqual(referrers(part), referrers(whole))
+        }
+      }),
+      { numRuns: 500 },
+    )
+    t.ok(reads > 300, `${reads} reads`)
+    t.ok(most <= MOST_ROUNDS, `${most} rounds of reads`)
+  },
+)
 
 const standingTexts = (current: CurrentFindings) => {
   current.startRound()

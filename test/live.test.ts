@@ -349,7 +349,7 @@ t.test('reads are bounded for a namespace and second', async (t) => {
 const manyProviders = Array.from({ length: 300 }, (_, i) => `provider-${i}`)
 const small: Budget = { all: Infinity, object: 4_096 }
 
-t.test('what is too large to keep is read for each review that it may concern', async (t) => {
+t.test('what is too large to keep is read for a review that it may concern', async (t) => {
   const large = gateway('gateway', { authServerConfig: authServer(...manyProviders) })
   const config = injectConfig('jira', 'github')
   const stored = [large, backend('jira', 'jira'), group(), oidcConfig('corporate')]
@@ -378,6 +378,79 @@ t.test('what is too large to keep is read for each review that it may concern', 
     (await silent.send(group(), { operation: 'UPDATE', oldObject: resource(group()) })).warnings,
     undefined,
   )
+})
+
+t.test(
+  'what is too large to keep is read once a version, and by no review that does not depend on it',
+  async (t) => {
+    const large = (version: string) => {
+      const { kind, metadata, spec } = gateway('gateway', { authServerConfig: authServer(...manyProviders) })
+      return { kind, spec, metadata: { ...metadata, resourceVersion: version } }
+    }
+    const elsewhere = { groupRef: { name: 'others' } }
+    const own = [backend('jira', 'jira'), injectConfig('jira', 'github')]
+    const server = serverWith({ stored: [large('1'), ...own, group(), group('others')], budget: small })
+    const readsOf = async (object: Other, request: Record<string, unknown> = {}) => {
+      const before = server.reads.length
+      const { warnings = [] } = await server.send(object, request)
+      const read = server.reads.slice(before).filter((id) => id === 'VirtualMCPServer/gateway')
+      return [read.length, warnings.some((text) => text.includes('others-known'))]
+    }
+    const other = backend('wiki')
+    t.strictSame(
+      await readsOf({ ...other, spec: { ...(other.spec as object), ...elsewhere } }),
+      [0, false],
+      'another group',
+    )
+    t.strictSame(await readsOf(headerConfig('unused')), [0, false], 'nobody refers to it')
+    const dryRun = { dryRun: true }
+    const both = await Promise.all([readsOf(backend('wiki'), dryRun), readsOf(backend('docs'), dryRun)])
+    t.equal(
+      server.reads.filter((id) => id === 'VirtualMCPServer/gateway').length,
+      1,
+      'two at once read it once',
+    )
+    t.notOk(both.some(([, isDoubted]) => isDoubted))
+    t.strictSame(await readsOf(backend('docs'), dryRun), [0, false], 'the same version')
+    server.there.set('VirtualMCPServer/gateway', resource(large('2')))
+    server.hear(large('2'))
+    t.strictSame(await readsOf(backend('docs'), dryRun), [1, false], 'the next version')
+    t.strictSame(await readsOf(backend('docs'), dryRun), [0, false])
+
+    const denied = serverWith({ stored: [serverConfig('auth', ...manyProviders)], budget: small })
+    for (let i = 0; i < 3; i++) t.equal((await denied.send(backend('build', 'auth'))).allowed, false)
+    t.ok(denied.reads.length >= 3, 'a denial depends on what was read for it, however often')
+    denied.there.set('MCPExternalAuthConfig/auth', resource(serverConfig('auth', 'okta')))
+    t.equal(
+      (await denied.send(backend('build', 'auth'))).allowed,
+      true,
+      'it has changed, and no watch has said so',
+    )
+  },
+)
+
+t.test('large objects are read up to so many bytes in a second for one namespace', async (t) => {
+  let clock = 10_000
+  t.intercept(performance, 'now', { value: () => clock })
+  const backends = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`backend-${i}`, 'key']))
+  const stored = Array.from({ length: 10 }, (_, i) =>
+    gateway(`gateway-${i}`, { outgoingAuth: inline(backends) }),
+  )
+  // Without room for digests.
+  const server = serverWith({ stored: [...stored, group()], budget: { all: 1_000_000, object: 4_096 } })
+  const send = () => server.send(backend('jira'), {}, '?timeout=30s')
+  const large = () => server.reads.filter((id) => id.startsWith('VirtualMCPServer')).length
+  const doubt = ({ warnings = [] }: Answer['response']) =>
+    warnings.some((text) => text.includes('others-known'))
+  t.ok(doubt(await send()), 'the verdict says that some were not read')
+  const first = large()
+  t.ok(first > 0 && first < 10, `${first} reads`)
+  t.equal(server.outcomes.filter((outcome) => outcome === 'limited').length, 10 - first)
+  await send()
+  t.equal(large(), first, 'no more in this second')
+  clock += 1_000
+  await send()
+  t.equal(large(), 2 * first, 'in the next one')
 })
 
 t.test(

@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
-import { backend, gateway, group, headerConfig, inline } from '../src/kinds/between/examples.ts'
+import { authServer, backend, gateway, group, headerConfig, inline } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
@@ -23,7 +23,12 @@ import { parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { ClusterCache } from '../src/server/cluster-cache.ts'
 import { chartMemory, containerEnvironment } from './support/container.ts'
-import { type Answer as FakeAnswer, fakeApiServer, page } from './support/fake-api-server.ts'
+import {
+  type Answer as FakeAnswer,
+  fakeApiServer,
+  json as answerJson,
+  page,
+} from './support/fake-api-server.ts'
 import { memoryLimit } from './support/memory-limit.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
@@ -102,16 +107,53 @@ t.test('few large bodies are judged at a time, and small ones beside them', asyn
   bodies.end(third)
   await Promise.all(turns)
   t.strictSame(order, ['4', '5'])
-  t.equal(bodies.textOf(second).length, 5 * MB)
+  t.equal(bodies.bytesOf(second).length, 5 * MB)
   for (const held of [second, small]) bodies.end(held)
   t.equal(bodies.bytes, 0)
 })
 
-t.test('lists in lists are refused before they are parsed, when there are too many', async (t) => {
+t.test('what no API server can store is refused before it is parsed', async (t) => {
+  const review = (object: string, oldObject = 'null') =>
+    Buffer.from(`{"request":{"uid":"x","object":${object},"oldObject":${oldObject},"y":[1,"\\"]"]}}`)
   const deep = '['.repeat(900) + ']'.repeat(900)
-  const body = (count: number) => `{"a":[${Array<string>(count).fill(deep).join()}]}`
-  t.throws(() => parseBody(body(3_850)), { message: /^the body has over 1500000 keys and values/ })
-  t.doesNotThrow(() => parseBody(body(600)))
+  const lists = (count: number) => `[${Array<string>(count).fill(deep).join()}]`
+  const keys = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join()}}`
+  const text = (bytes: number) => `{"x":"${'x'.repeat(bytes)}"}`
+  const [bytes, values] = [
+    /^the object has over 3145728 bytes/,
+    /^the object has over 175000 keys and values/,
+  ]
+  const rows: readonly (readonly [title: string, body: Buffer, refusal: RegExp | undefined])[] = [
+    ['lists in lists', review(lists(200)), values],
+    ['half as many', review(lists(150)), undefined],
+    ['160,000 keys', review(keys(160_000)), /^the body has over 350000|^the object has over 175000/],
+    ['80,000 keys before and after', review(keys(80_000), keys(80_000)), undefined],
+    ['more before', review('{}', keys(90_000)), values],
+    ['640,000 keys in many objects', Buffer.from(`{"a":${keys(640_000)}}`), /^the body has over 350000/],
+    ['a text of 3 MB', review(text(3_100_000)), undefined],
+    ['a text of 3 MiB', review(text(3_200_000)), bytes],
+    ['as long before and after', review(text(3_100_000), text(3_100_000)), undefined],
+    ['the last member', Buffer.from(`{"request":{"object":${text(3_200_000)}}}`), bytes],
+  ]
+  for (const [title, body, refusal] of rows) {
+    if (refusal === undefined) t.doesNotThrow(() => parseBody(body), title)
+    else t.throws(() => parseBody(body), { message: refusal }, title)
+  }
+})
+
+t.test('an update of 15,000 upstream providers is judged', async (t) => {
+  const gatewayOf = (client: string) => {
+    const upstreamProviders = Array.from({ length: 15_000 }, (_, i) => ({
+      name: `p${i}`,
+      type: 'oidc',
+      oidcConfig: { issuerUrl: `https://i${i}.example.com`, clientId: `${client}${i}` },
+    }))
+    const server = { ...authServer('a'), upstreamProviders }
+    const { kind, spec } = gateway('', { authServerConfig: server as never })
+    return resourceOf(kind, spec)
+  }
+  const review = reviewOf(gatewayOf('a'), { operation: 'UPDATE', oldObject: gatewayOf('b') })
+  t.doesNotThrow(() => parseBody(Buffer.from(JSON.stringify(review))))
 })
 
 t.test('who has no client certificate is refused before any of the body is read', async (t) => {
@@ -204,24 +246,71 @@ t.test(
   },
 )
 
+t.test('a large object is judged in the background, once it was read, each version', (t) => {
+  const { state, current } = viewOf({ all: Infinity, object: 4_096 })
+  const backends = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`backend-${i}`, 'key']))
+  const large = gateway('large', { outgoingAuth: inline(backends), incomingAuth: { type: 'oidc' } as never })
+  const kind = kindNamed.get('VirtualMCPServer')
+  if (kind === undefined) throw new Error('VirtualMCPServer')
+  const whole = {
+    ...resourceOf(large.kind, large.spec),
+    metadata: { ...large.metadata, namespace: 'crowded' },
+  }
+  const name = { kind: 'VirtualMCPServer', namespace: 'crowded', name: 'large' }
+  put(current, large, 'crowded')
+  t.equal(state.sizes.partial, 1)
+  t.equal(current.count, 0, 'it is not judged where it comes')
+  t.strictSame([current.nextUnread(), current.nextUnread()], [name, undefined])
+  current.readAgain(name)
+  t.strictSame(current.nextUnread(), name, 'again where it could not be read')
+  current.judgeWhole(kind, whole)
+  const { count } = current
+  t.ok(count > 0)
+  put(current, large, 'crowded')
+  t.equal(current.nextUnread(), undefined, 'the same version')
+  put(current, large, 'crowded', '2')
+  t.strictSame(
+    [current.count, current.nextUnread()],
+    [count, name],
+    'another one: what was found stands until then',
+  )
+  current.recheck('other')
+  t.equal(current.nextUnread(), undefined)
+  current.recheck(undefined)
+  t.strictSame(current.nextUnread(), name, 'the settings have changed')
+  put(current, gateway('large'), 'crowded', '3')
+  t.equal(current.nextUnread(), undefined, 'it is small now')
+  put(current, large, 'crowded', '4')
+  current.remove(kind, 'crowded', 'large')
+  current.judgeWhole(kind, whole)
+  t.strictSame([current.nextUnread(), current.count], [undefined, 0], 'it is gone')
+  t.end()
+})
+
 /** Megabytes of the chart. */
 const LIMIT = chartMemory()
 
-/** Gateways of 685 KB, each with thousands of backends of its own. */
+/** Gateways of 685 KB, each with thousands of backends of its own, and without an audience. */
 const stored = (count: number) =>
   Array.from({ length: count }, (_, i) => {
     const configs = Array.from({ length: 7_500 }, (_, j) => [`backend-${i}-${j}`, `config-${i}-${j}`])
     const { kind, spec } = gateway('', {
       outgoingAuth: inline(Object.fromEntries(configs) as Record<string, string>),
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' } },
     })
     return resourceOf(kind, spec, { name: `gateway-${i}`, resourceVersion: String(i + 1) })
   })
 
-/** Lists in pages, as many at a time as are asked for. */
+/** Lists in pages, as many at a time as are asked for, and answers with one that is asked for by its name `…-NUMBER`. */
 const pages =
   (items: readonly object[]): FakeAnswer =>
   (response) => {
-    const { searchParams } = new URL(response.req.url ?? '', 'http://fake')
+    const { pathname, searchParams } = new URL(response.req.url ?? '', 'http://fake')
+    const [, number] = /-(\d+)$/.exec(pathname) ?? []
+    if (number !== undefined) {
+      answerJson(200, items[Number(number)])(response)
+      return
+    }
     const from = Number(searchParams.get('continue') ?? 0)
     const to = from + Number(searchParams.get('limit'))
     page(items.slice(from, to), { next: to < items.length ? String(to) : '' })(response)
@@ -231,7 +320,7 @@ t.test(
   'under the limit of the chart it serves, whatever is stored or sent',
   { skip: process.platform !== 'linux' },
   async (t) => {
-    const gateways = stored(45)
+    const gateways = stored(50)
     t.ok(JSON.stringify(gateways[0]).length > 685_000)
     const api = await fakeApiServer(t, 'virtualmcpservers', { lists: [pages(gateways)] })
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
@@ -286,11 +375,23 @@ t.test(
       if (limit === undefined) t.ok(peak() < LIMIT, measured)
       else t.notOk(limit.killed(), `${measured}, not killed`)
     }
+    /** Whether each probe is answered, from the start to the end. */
+    let [isAlive, isOver] = [true, false]
+    const probing = (async () => {
+      while (!isOver) {
+        isAlive &&= await fetch(`${server.probeUrl}/livez`, { signal: AbortSignal.timeout(10_000) }).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+        await setTimeout(100)
+      }
+    })()
     const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
     while (!(await isReady())) await setTimeout(50)
-    const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
-    t.match(metrics, /^vmcp_admission_cluster_cache_partial_objects 45$/m)
-    await isServed('45 gateways of 685 KB')
+    const readMetrics = async () => (await fetch(`${server.probeUrl}/metrics`)).text()
+    const metrics = await readMetrics()
+    t.match(metrics, /^vmcp_admission_cluster_cache_partial_objects 50$/m)
+    await isServed('50 gateways of 685 KB')
 
     const filled = (spec: object) => Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPServer', spec))))
     const fillings = [
@@ -311,6 +412,18 @@ t.test(
     await Promise.all(half.map((sent) => once(sent, 'socket')))
     await isServed('300 half bodies of 2 MB')
     for (const sent of half) sent.destroy()
+
+    const named = async () => {
+      const found = await readMetrics()
+      return gateways.filter((_, i) =>
+        found.includes(`kind="VirtualMCPServer",namespace="default",name="gateway-${i}"`),
+      )
+    }
+    while ((await named()).length < gateways.length) await setTimeout(200)
+    await isServed('the current findings name each of them')
+    isOver = true
+    await probing
+    t.ok(isAlive, '/livez answers throughout')
     t.equal(await server.stop(), 0)
   },
 )

@@ -24,7 +24,7 @@ import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { createBatches } from '../src/server/batches.ts'
+import { type Step, Turns } from '../src/server/turns.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
@@ -284,7 +284,8 @@ function notReviews(): [title: string, payload: string, status: number, error: R
     ['-1e400 deep inside', text.replace('"dryRun":false', '"x":{"y":[0,[-1e400]]}'), 400, /out of the range/],
     ['over 7 MiB', JSON.stringify({ filling: 'x'.repeat(7 * 1024 * 1024) }), 413, /7340032 bytes/],
     ['nested over 1,000', text.replace('"dryRun":false', `"x":${nested(1001)}`), 400, /1000 levels/],
-    ['nested 100,000', nested(100_000), 400, /1000 levels/],
+    ['nested 100,000', nested(100_000), 400, /keys and values/],
+    ['nested 80,000', nested(80_000), 400, /1000 levels/],
   ]
 }
 
@@ -305,27 +306,96 @@ t.test(
   },
 )
 
-t.test(
-  'reviews of one turn of the event loop take each step as a batch, while their bodies are small',
-  async (t) => {
-    const joinBatch = createBatches()
-    const steps: string[] = []
-    const take = async (name: string, characters: number) => {
-      const batch = joinBatch(characters)
-      for (const step of [1, 2]) {
-        await batch
-        steps.push(`${name}${step}`)
-      }
+/** Reviews that take the same steps at a clock of their own; `costs` are the milliseconds of each step. */
+function taking() {
+  let clock = 0
+  const turns = new Turns(() => clock)
+  const order: string[] = []
+  const take = async (name: string, bytes: number, costs: Partial<Record<Step, number>>, flow = name) => {
+    const review = { bytes, flow: '' }
+    for (const step of ['parse', 'judge', 'answer', 'record'] as const) {
+      await turns.take(review, step, () => {
+        clock += costs[step] ?? 0
+        review.flow = flow
+        order.push(`${name} ${step}`)
+      })
     }
-    await Promise.all([take('a', 4e5), take('b', 4e5), take('c', 4e5), take('d', 7e6)])
-    t.strictSame(steps, ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1', 'd2'])
-    const nextTurn = (name: string) => new Promise((resolve) => setImmediate(() => resolve(take(name, 1))))
-    await Promise.all([take('e', 1), nextTurn('f')])
-    t.strictSame(steps.splice(0).slice(-4), ['e1', 'e2', 'f1', 'f2'], 'one alone waits for no other turn')
-    await Promise.all([take('g', 1), take('h', 1), nextTurn('i')])
-    t.strictSame(steps, ['g1', 'h1', 'i1', 'g2', 'h2', 'i2'], 'several wait for one turn more')
-  },
-)
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const judged = () => order.filter((each) => each.endsWith('judge')).map((each) => each.split(' ')[0])
+  const passes = (milliseconds: number) => (clock += milliseconds)
+  return { take, order, turn, judged, passes }
+}
+
+t.test('small reviews take each step together, for five milliseconds at a stretch', async (t) => {
+  const { take, order } = taking()
+  await Promise.all([take('a', 1, { judge: 2 }), take('b', 2, { judge: 2 }), take('c', 3, { judge: 2 })])
+  const steps = (step: string) => ['a', 'b', 'c'].map((name) => `${name} ${step}`)
+  t.strictSame(order, ['parse', 'judge', 'answer', 'record'].flatMap(steps))
+  const long = taking()
+  await Promise.all([long.take('a', 1, { judge: 9 }), long.take('b', 2, { judge: 9 })])
+  const [first, second] = [long.order.indexOf('a answer'), long.order.indexOf('b judge')]
+  t.ok(first < second, `what took long is answered before the next is judged: ${long.order.join()}`)
+})
+
+t.test('between two reviews that are expensive one that has cost nothing has its turn', async (t) => {
+  const { take, turn, judged } = taking()
+  const attackers = Array.from({ length: 4 }, async (_, i) => {
+    for (let j = 0; j < 10; j++) await take(`attacker${i}.${j}`, 20_000, { judge: 20 }, 'attacker')
+  })
+  for (let i = 0; i < 6; i++) {
+    await turn()
+    const before = judged().length
+    await take('neighbour', 1_000, { judge: 0.1 })
+    const between = judged().slice(before).indexOf('neighbour')
+    t.ok(between <= 2, `${between} judgements before its own`)
+  }
+  const before = judged().length
+  await take('large-neighbour', 60_000, { judge: 0.1 }, 'neighbour')
+  t.ok(judged().slice(before).indexOf('large-neighbour') <= 2, 'and not by its size')
+  await Promise.all(attackers)
+})
+
+t.test('a flow that was expensive has its turns again in the next window', async (t) => {
+  const { take, judged, passes } = taking()
+  await take('a', 1_000, { judge: 500 })
+  const both = () => Promise.all([take('a', 1_000, { judge: 1 }), take('b', 2_000, { judge: 1 })])
+  await both()
+  t.strictSame(judged(), ['a', 'b', 'a'])
+  passes(10_000)
+  await both()
+  t.strictSame(judged().slice(3), ['a', 'b'], 'then the smallest is first')
+})
+
+t.test('large reviews take one step between two turns of small ones, then rest as long', async (t) => {
+  const { take, turn, order, passes } = taking()
+  const large = Promise.all(
+    ['x', 'y'].map((name) => take(name, 1_000_000, { parse: 40, judge: 60 }, 'attacker')),
+  )
+  const largeSteps = () => order.filter((each) => /^[xy]/.test(each))
+  await turn()
+  t.strictSame(largeSteps(), ['x parse'])
+  for (let i = 0; i < 5; i++) {
+    await take(`small${i}`, 1_000, { judge: 1 })
+    await turn()
+  }
+  t.strictSame(largeSteps(), ['x parse'], 'while it rests only small ones have their turn')
+  for (const [pause, steps] of [
+    [40, ['x parse', 'x judge']],
+    [60, ['x parse', 'x judge', 'x answer']],
+  ] as const) {
+    passes(pause)
+    await take('small', 1_000, {})
+    await turn()
+    t.strictSame(largeSteps().slice(0, steps.length), steps, 'what is begun is finished first')
+  }
+  for (let i = 0; i < 20; i++) {
+    passes(100)
+    await take('small', 1_000, {})
+  }
+  await large
+  t.equal(largeSteps().length, 8)
+})
 
 t.test('what comes at once is answered each for itself', async (t) => {
   const large = JSON.stringify(reviewOf(valid, { filling: 'x'.repeat(600_000) }))
@@ -360,7 +430,7 @@ const HARD_JSON = [
 t.test('a look at the text of a large body shows what a look at its value would', async (t) => {
   const seen = (text: string) => {
     try {
-      const { value, nulls } = parseBody(text)
+      const { value, nulls } = parseBody(Buffer.from(text))
       return { value, nulls }
     } catch (error) {
       return (error as Error).message
@@ -498,7 +568,7 @@ const backends = (value: object) =>
   })
 const many = (count: number, item: (i: number) => unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, item(i)])) as object
-const ownKeys = (service: string) => ({ ...mappings(200_000, (i) => ({ [`k${i}`]: 1 })), service })
+const ownKeys = (service: string) => ({ ...mappings(50_000, (i) => ({ [`k${i}`]: 1 })), service })
 
 /** Bodies that take time where one thing is done for all that is in them; answered each within seconds. */
 const HEAVY: readonly (readonly [
@@ -508,13 +578,13 @@ const HEAVY: readonly (readonly [
   old?: () => unknown,
 ])[] = [
   [
-    'a value of seven million escapes',
-    () => resourceOf('MCPExternalAuthConfig', awsSts({ region: '\x7f'.repeat(7e6) })),
+    'a value of three million escapes',
+    () => resourceOf('MCPExternalAuthConfig', awsSts({ region: '\x7f'.repeat(3e6) })),
     false,
   ],
   [
     '990 values of thousands',
-    () => mappings(990, () => ({ roleArn: '\x7f'.repeat(6_800), claim: 'a' })),
+    () => mappings(990, () => ({ roleArn: '\x7f'.repeat(3_000), claim: 'a' })),
     false,
   ],
   [
@@ -522,8 +592,8 @@ const HEAVY: readonly (readonly [
     () => backends({ ['\x7f'.repeat(1e6)]: { type: 'discovered', x: Array(500).fill('${A}') } }),
     true,
   ],
-  ['a key of five million characters', () => backends({ ['k'.repeat(5e6)]: { type: 'x' } }), false],
-  ['200,000 keys without a value', () => backends(many(200_000, () => null)), true],
+  ['a key of three million characters', () => backends({ ['k'.repeat(3e6)]: { type: 'x' } }), false],
+  ['80,000 keys without a value', () => backends(many(80_000, () => null)), true],
   [
     '5,000 new matchers',
     () => mappings(5_000, (i) => ({ roleArn: role, matcher: `"${i}" in claims.groups` })),
@@ -534,7 +604,7 @@ const HEAVY: readonly (readonly [
     () => mappings(52, (i) => ({ roleArn: role, matcher: `[${Array(4_950).fill('1').join()},${i}] == []` })),
     true,
   ],
-  ['200,000 stored errors and one more change', () => ownKeys('a'), true, () => ownKeys('b')],
+  ['50,000 stored errors and one more change', () => ownKeys('a'), true, () => ownKeys('b')],
 ]
 
 t.test('over TLS, one request after the other: whatever came before, the next one is served', async (t) => {
@@ -584,15 +654,15 @@ t.test(
       'Forbidden: over 1000 violations of the schema; the object is not judged further until they are fewer (object-judged-whole)',
     ]
     const rows: [string, unknown, string[]][] = [
-      ['a million nulls', mappings(1_000_000, () => null), notJudged('spec.awsSts.roleMappings[1000]')],
+      ['170,000 nulls', mappings(170_000, () => null), notJudged('spec.awsSts.roleMappings[1000]')],
       [
-        '100,000 empty mappings',
-        mappings(100_000, () => ({})),
+        '80,000 empty mappings',
+        mappings(80_000, () => ({})),
         notJudged('spec.awsSts.roleMappings[1000].roleArn'),
       ],
       [
-        '50,000 bad matchers',
-        mappings(50_000, (i) => ({ roleArn: role, matcher: `${i}(` })),
+        '20,000 bad matchers',
+        mappings(20_000, (i) => ({ roleArn: role, matcher: `${i}(` })),
         more('spec.awsSts.roleMappings[1000].matcher', 'role-mapping-matcher-compiles'),
       ],
     ]

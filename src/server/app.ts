@@ -2,11 +2,13 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/serving-pair.ts'
-import { judgeSubmission, mutate, type Situation, type Submission } from '../review/index.ts'
-import type { Verdict } from '../review/judge.ts'
-import { jsonPatch } from '../review/patch.ts'
+import { mutate, type Situation, type Submission } from '../review/index.ts'
+import type { Confirmed, Verdict } from '../review/judge.ts'
+import { jsonPatch, type PatchOperation } from '../review/patch.ts'
 import { probeAnnotation } from '../arming/webhook-configurations.ts'
+import { nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
 import {
   decodeReview,
   encodeBusy,
@@ -15,15 +17,15 @@ import {
   encodeVerdict,
   type Review,
 } from './admission-review.ts'
-import { createBatches } from './batches.ts'
 import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { dependsOn, type Live, mergeReads, MOST_READS, type Read, UNCONFIRMED } from './live.ts'
+import { dependsOn, type Live, mergeReads, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
-import { uncachedBeside, withDoubt } from './uncached.ts'
+import { type Step, Turns } from './turns.ts'
+import { type Judged, judgingByCache, withDoubt } from './uncached.ts'
 
 /** What the server is made of. */
 export interface Parts {
@@ -111,9 +113,9 @@ export function buildWebhook(
     if (request.body !== undefined) parts.bodies.end(request.body as Held)
     answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate')
   })
-  const joinBatch = createBatches()
-  app.post('/validate', answering(parts, joinBatch, validateReview))
-  app.post('/mutate', answering(parts, joinBatch, mutateReview))
+  const turns = new Turns()
+  app.post('/validate', answering(parts, turns, validateReview))
+  app.post('/mutate', answering(parts, turns, mutateReview))
   return app
 }
 
@@ -122,42 +124,47 @@ interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
 }
-type Responding = (parts: Parts, review: Review, request: FastifyRequest) => Answer | Promise<Answer>
+/** Takes a step of the review when it is its turn. */
+type Take = <T>(step: Step, work: () => T) => Promise<T>
+type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
-/** Parses, judges, answers and records a review, each step for all reviews of its batch before the next one. */
-function answering(parts: Parts, joinBatch: ReturnType<typeof createBatches>, respond: Responding) {
+/** Parses, judges, answers and records a review, each step when it is its turn. */
+function answering(parts: Parts, turns: Turns, respond: Responding) {
   const { bodies } = parts
-  const answer = async (
-    text: string,
-    arrived: number,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> => {
-    const batch = joinBatch(text.length)
-    await batch
-    const body = parseBody(text)
-    await batch
-    const review = decodeReview(body)
-    if (typeof review === 'string') throw new BodyError(review)
-    const responded = respond(parts, review, request)
-    const { json, record } = responded instanceof Promise ? await responded : responded
-    await batch
-    leaving(parts, reply).type('application/json').send(json)
-    const seconds = (performance.now() - arrived) / 1_000
-    await batch
-    record?.(seconds)
+  const answer = async (held: Held, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { client, arrived } = held
+    const turn = { bytes: held.bytes, flow: client }
+    const take: Take = (step, work) => turns.take(turn, step, work)
+    const review = await take('parse', () => {
+      const decoded = decodeReview(parseBody(bodies.bytesOf(held)))
+      if (typeof decoded === 'string') throw new BodyError(decoded)
+      turn.flow = flowOf(parts, client, decoded)
+      return decoded
+    })
+    const answered = await respond(parts, review, request.url, take)
+    const { record, seconds } = await take('answer', () => {
+      const { json, record } = answered()
+      leaving(parts, reply).type('application/json').send(json)
+      return { record, seconds: (performance.now() - arrived) / 1_000 }
+    })
+    if (record !== undefined) await take('record', () => record(seconds))
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const held = request.body as Held | undefined
-    if (held === undefined) return answer('', performance.now(), request, reply)
+    if (held === undefined) throw new BodyError('the body is not JSON')
     try {
       const turn = bodies.turn(held)
       if (turn !== undefined) await turn
-      await answer(bodies.textOf(held), held.arrived, request, reply)
+      await answer(held, request, reply)
     } finally {
       bodies.end(held)
     }
   }
+}
+
+/** Reviews of one client and namespace wait for each other; a client can name a new namespace in each, so these are one. */
+function flowOf({ engine }: Parts, client: string, { submission: { namespace } }: Review): string {
+  return engine.state?.hasNamespace(namespace) === false ? client : `${client}/${namespace}`
 }
 
 function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
@@ -165,21 +172,58 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
 }
 
 /** Judges at once, unless the verdict depends on other objects: these are read first, and it is judged once more. */
-function validateReview(parts: Parts, review: Review, request: FastifyRequest): Answer | Promise<Answer> {
+async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
-  const nonce = probeIn(submission, parts.engine.group)
-  if (nonce !== undefined) return { json: encodeProbe(review, nonce) }
-  const verdict = judgeSubmission(submission, parts.engine)
-  if (parts.live === undefined) return answerVerdict(parts, review, verdict)
-  const uncached = uncachedBeside(submission, parts.engine)
-  const names = [...dependsOn(verdict), ...uncached]
-  const doubted = (sure: Verdict, read: Read) =>
-    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, uncached))
-  if (names.length === 0) return doubted(verdict, UNCONFIRMED)
-  if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, doubted)
-  return confirmed(parts, parts.live, review, names, readBudgetMs(request.url)).then(({ sure, read }) =>
-    doubted(sure, read),
-  )
+  const { live, engine } = parts
+  const nonce = probeIn(submission, engine.group)
+  if (nonce !== undefined) return () => ({ json: encodeProbe(review, nonce) })
+  const judged = await inTurns(take, judgingByCache(submission, engine))
+  if (live === undefined) return () => answerVerdict(parts, review, judged.verdict)
+  const names = neededBy(judged)
+  const isFull = live.waiting >= parts.mostInFlight
+  if (names.length > 0 && isFull && deniesByCacheAlone(review, judged)) return () => shed(parts, review)
+  const sure =
+    names.length === 0
+      ? { ...judged, read: UNCONFIRMED }
+      : isFull
+        ? await judgedWith(UNCONFIRMED, submission, engine, take)
+        : await confirmed(submission, { live, engine, take }, names, readBudgetMs(url))
+  // What the first judgement lacked and could not be read, the second one lacked too.
+  const { verdict, read, lacking } = sure
+  return () => answerVerdict(parts, review, withDoubt(verdict, { submission, engine, read }, lacking))
+}
+
+const neededBy = ({ verdict, lacking }: Judged): ObjectName[] => [
+  ...new Map([...dependsOn(verdict), ...lacking].map((name) => [nameKey(name), name])).values(),
+]
+
+/** Whether only objects that may have changed would deny it. A deletion fails open. */
+function deniesByCacheAlone({ submission }: Review, { verdict: { errors } }: Judged): boolean {
+  const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
+  return areOpen && submission.operation !== 'DELETE'
+}
+
+/** Takes a turn for each step of a judgement. */
+async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const step = await take('judge', () => steps.next())
+    if (step.done === true) return step.value
+  }
+}
+
+/** Judged with what was read. */
+interface Sure extends Judged {
+  readonly read: Confirmed
+}
+
+async function judgedWith(
+  read: Confirmed,
+  submission: Submission,
+  engine: Situation,
+  take: Take,
+): Promise<Sure> {
+  const judged = await inTurns(take, judgingByCache(submission, { ...engine, confirmed: read }))
+  return { ...judged, read }
 }
 
 /** What a probe carries; undefined for any other review. */
@@ -191,19 +235,6 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   return typeof nonce === 'string' ? nonce : undefined
 }
 
-/** Without room to read: judged by the cache alone, and shed where only that would deny. A deletion fails open. */
-function unconfirmed(
-  parts: Parts,
-  review: Review,
-  { errors }: Verdict,
-  answer: (verdict: Verdict, read: Read) => Answer,
-): Answer {
-  const { submission } = review
-  const isOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
-  if (isOpen && submission.operation !== 'DELETE') return shed(parts, review)
-  return answer(judgeSubmission(submission, { ...parts.engine, confirmed: UNCONFIRMED }), UNCONFIRMED)
-}
-
 /** A clear answer where the API server would otherwise wait in vain: the client may try again. */
 function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
@@ -211,28 +242,39 @@ function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer 
   return { json: encodeBusy(review) }
 }
 
+/** How often objects are read for one review: a gateway leads to a group, its backends, and their configurations. */
+export const MOST_ROUNDS = 4
+
+interface Confirming {
+  readonly live: Live
+  readonly engine: Situation
+  readonly take: Take
+}
+
 async function confirmed(
-  { engine }: Parts,
-  live: Live,
-  { submission }: Review,
-  names: ReturnType<typeof dependsOn>,
+  submission: Submission,
+  { live, engine, take }: Confirming,
+  names: readonly ObjectName[],
   milliseconds: number,
-): Promise<{ readonly sure: Verdict; readonly read: Read }> {
+): Promise<Sure> {
   const { namespace, operation } = submission
   const end = performance.now() + milliseconds
   const left = () => Math.max(0, Math.floor(end - performance.now()))
-  let read = await live.confirm(namespace, names, milliseconds)
-  let sure = judgeSubmission(submission, { ...engine, confirmed: read })
-  if (read.hasUncached) {
-    // What was not known before may depend on further objects.
-    const more = dependsOn(sure).filter((name) => !read.has(name))
-    if (more.length > 0) {
-      read = mergeReads(read, await live.confirm(namespace, more.slice(0, MOST_READS), left()))
-      sure = judgeSubmission(submission, { ...engine, confirmed: read })
-    }
+  let read = await live.confirm(namespace, names, left())
+  let sure = await judgedWith(read, submission, engine, take)
+  // What was not known, or only in part, may lead to further objects.
+  for (let round = 1, asked = names; round < MOST_ROUNDS; round++) {
+    const confirmed = read
+    const more = neededBy(sure).filter((name) => !confirmed.has(name))
+    if (more.length === 0 || !asked.every((name) => confirmed.has(name))) break
+    read = mergeReads(read, await live.confirm(namespace, more, left()))
+    sure = await judgedWith(read, submission, engine, take)
+    asked = more
   }
-  if (operation !== 'DELETE' || sure.errors.length === 0) return { sure, read }
-  return (await mayBlock(submission, live, left())) ? { sure, read } : { sure: { ...sure, errors: [] }, read }
+  if (operation !== 'DELETE' || sure.verdict.errors.length === 0) return sure
+  return (await mayBlock(submission, live, left()))
+    ? sure
+    : { ...sure, verdict: { ...sure.verdict, errors: [] } }
 }
 
 function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict): Answer {
@@ -255,9 +297,15 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
   return { json, record }
 }
 
-function mutateReview({ engine, logger, metrics }: Parts, review: Review): Answer {
-  if (probeIn(review.submission, engine.group) !== undefined) return { json: encodePatch(review, []) }
-  const patch = jsonPatch(mutate(review.submission, engine))
+async function mutateReview(parts: Parts, review: Review, _url: string, take: Take): Promise<() => Answer> {
+  const { engine } = parts
+  const { submission } = review
+  if (probeIn(submission, engine.group) !== undefined) return () => ({ json: encodePatch(review, []) })
+  const patch = await take('judge', () => jsonPatch(mutate(submission, engine)))
+  return () => answerPatch(parts, review, patch)
+}
+
+function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly PatchOperation[]): Answer {
   const json = encodePatch(review, patch)
   const outcome = patch.length > 0 ? 'patched' : 'admitted'
   const record = (seconds: number) => {

@@ -5,18 +5,20 @@ import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
-import { shape } from '../review/shape.ts'
 import { overlay } from '../review/overlay.ts'
 import { answering, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { ReadLimits } from './read-limits.ts'
 
 /** How many objects are read from the API server for one review. */
-export const MOST_READS = 20
+const MOST_READS = 20
 /** How often an object is read for one review that changes meanwhile. */
 const MOST_ATTEMPTS = 3
 /** How long, in milliseconds, an object that was not there is believed not to be there. */
 const MISS_HOLDS = 1_000
+
+/** Large objects of which it remembers when they were read. */
+const MOST_REMEMBERED = 1_000
 
 /** What the reads of a review came to, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
@@ -30,6 +32,8 @@ export class Live {
   readonly #count: (outcome: ReadOutcome) => void
   /** When an object was found not to be there. */
   readonly #misses = new Map<string, number>()
+  /** When a large object was last read. */
+  readonly #largeReads = new Map<string, number>()
   readonly #limits = new ReadLimits()
   #waiting = 0
 
@@ -45,7 +49,7 @@ export class Live {
   }
 
   /** Puts what it reads into the cache. Never throws: what cannot be read in time is not confirmed. */
-  async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Read> {
+  async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
     const confirmed = new Set<string>()
     const reading: Reading = { facts: new Map(), uncached: new Map() }
     const signal = AbortSignal.timeout(milliseconds)
@@ -68,7 +72,6 @@ export class Live {
           seen,
         )
       },
-      hasUncached: reading.uncached.size > 0,
     }
   }
 
@@ -95,11 +98,24 @@ export class Live {
     const known = kindNamed.get(kind)
     // Namespaces of which nothing is known share one bound: a caller can name a new one in each review.
     const bounded = this.#findings.hasNamespace(namespace) ? namespace : ''
-    if (!this.#limits.allows(bounded, known === undefined)) {
+    const bytes = this.#findings.partialBytes(kind, namespace, name)
+    if (!this.#limits.allows(bounded, known === undefined, bytes)) {
       this.#count('limited')
       return false
     }
+    const asked = performance.now()
     try {
+      if (known !== undefined && bytes > 0)
+        return await this.#limits.alone(signal, async () => {
+          const isFresh = (this.#largeReads.get(key) ?? -Infinity) >= asked
+          // Another review has read it since this one asked.
+          if (isFresh && this.#findings.hasDigest(kind, namespace, name)) return true
+          if (this.#largeReads.size >= MOST_REMEMBERED) this.#largeReads.clear()
+          const begun = performance.now()
+          const isRead = await this.#isKnown(known, namespace, name, reading, signal)
+          if (isRead) this.#largeReads.set(key, begun)
+          return isRead
+        })
       return await this.#limits.inTurn(signal, async () => {
         if (known !== undefined) return this.#isKnown(known, namespace, name, reading, signal)
         const isSecret = kind === 'Secret'
@@ -134,11 +150,12 @@ export class Live {
       if (this.#findings.stamp(kind.kind, namespace, name) !== before) continue
       this.#heard(found, objectKey({ kind: kind.kind, namespace, name }))
       if (found === undefined) this.#findings.remove(kind, namespace, name)
-      else this.#findings.put(kind, found)
-      if (found !== undefined && !this.#findings.isWhole(kind.kind, namespace, name)) {
-        const resource = shape(kind, found).resource
-        if (resource !== undefined)
-          uncached.set(nameKey({ kind: kind.kind, name }), { name: { kind: kind.kind, name }, resource })
+      else {
+        const read = this.#findings.putRead(kind, found)
+        if (read?.isShown === false) {
+          const self = { kind: kind.kind, name }
+          uncached.set(nameKey(self), { name: self, resource: read.resource })
+        }
       }
       return true
     }
@@ -166,23 +183,17 @@ export class Live {
 interface Reading {
   /** The facts about Secrets and ConfigMaps, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** What rules read of objects that the cache left out or keeps in part. */
+  /** What rules read of objects that the cache left out, or keeps in part without room for a digest. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
-/** What has just been read, and whether the cache left some of it out. */
-export interface Read extends Confirmed {
-  readonly hasUncached: boolean
-}
-
 /** Nothing has been read. */
-export const UNCONFIRMED: Read = { has: () => false, with: (cluster) => cluster, hasUncached: false }
+export const UNCONFIRMED: Confirmed = { has: () => false, with: (cluster) => cluster }
 
 /** The objects that either of two readings has confirmed. */
-export const mergeReads = (one: Read, other: Read): Read => ({
+export const mergeReads = (one: Confirmed, other: Confirmed): Confirmed => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),
-  hasUncached: one.hasUncached || other.hasUncached,
 })
 
 /** The objects that a verdict depends on, those of errors first, each once. */

@@ -1,8 +1,14 @@
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 
 /** Objects, and of these Secrets, that are read in a second for one namespace. */
 const MOST_READS = 200
 const MOST_SECRETS = 20
+/**
+ * Bytes of large objects, as the cache estimates them, that are read in a second for one namespace: six of 700 KB, which take
+ * a seventh of a core. One is always read.
+ */
+const MOST_BYTES = 16 * 1024 * 1024
 const WINDOW = 1_000
 /** Reads that are on their way at a time: an answer takes up to 1.5 MiB, and several times that to parse. */
 const MOST_AT_ONCE = 40
@@ -14,13 +20,15 @@ export class ReadLimits {
   #begun = -Infinity
   #running = 0
   readonly #waiting = new Set<() => void>()
+  /** The last one of the large reads, which come one after the other. */
+  #large: Promise<unknown> = Promise.resolve()
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Counts one more read for a namespace; false when there were too many in this second. */
-  allows(namespace: string, isSecret: boolean): boolean {
+  /** Counts one more read for a namespace; false when there were too many in this second. `bytes`: of a large object. */
+  allows(namespace: string, isSecret: boolean, bytes = 0): boolean {
     const now = this.#now()
     if (now - this.#begun >= WINDOW) {
       this.#counts.clear()
@@ -29,8 +37,23 @@ export class ReadLimits {
     const key = `${isSecret ? 'Secret' : ''}/${namespace}`
     const count = this.#counts.get(key) ?? 0
     if (count >= (isSecret ? MOST_SECRETS : MOST_READS)) return false
+    const read = bytes === 0 ? 0 : (this.#counts.get(`bytes/${namespace}`) ?? 0)
+    if (read > 0 && read + bytes > MOST_BYTES) return false
     this.#counts.set(key, count + 1)
+    if (bytes > 0) this.#counts.set(`bytes/${namespace}`, read + bytes)
     return true
+  }
+
+  /** Reads a large object when no other is read: the event loop waits for the parsing of one at a time. */
+  async alone<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+    const before = this.#large
+    const mine = before.then(async () => {
+      signal.throwIfAborted()
+      await setImmediate()
+      return read()
+    })
+    this.#large = mine.catch(() => undefined)
+    return mine
   }
 
   /** Reads when others are done; throws the reason of a signal that aborts before. */
