@@ -35,7 +35,7 @@ import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { MOST_ROUNDS } from '../src/server/app.ts'
-import { judgeBeside } from '../src/server/uncached.ts'
+import { judgingByCache } from '../src/server/uncached.ts'
 import { submissionOf } from './support/review.ts'
 
 /** A resource as it is stored. */
@@ -236,7 +236,7 @@ t.test(
         })
         const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
         const texts = ({ errors, warnings }: Verdict) => [...errors, ...warnings].map(findingText)
-        let judged = judgeBeside(submission, { ...engine, state: part })
+        let judged = judgingByCache(submission, { ...engine, state: part })
         for (let round = 1; judged.lacking.length > 0; round++) {
           for (const { kind, name } of judged.lacking) {
             const found = there.find(
@@ -248,7 +248,7 @@ t.test(
             reads += 1
           }
           most = Math.max(most, round)
-          judged = judgeBeside(submission, { ...engine, state: part })
+          judged = judgingByCache(submission, { ...engine, state: part })
         }
         assert.deepEqual(
           texts(judged.verdict),

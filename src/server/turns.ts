@@ -25,7 +25,7 @@ interface Waiting {
 
 /**
  * Decides which review has its turn: each step is synchronous, and the event loop takes in what has arrived between two turns
- * (decision 29).
+ * (decision 30).
  *
  * - Small reviews take each step together, so that the code and data of a step stay in the processor's caches: at 16
  *   connections this is a fifth more reviews a second. A step goes on for STRETCH milliseconds, with one review at least.
