@@ -379,7 +379,7 @@ t.test(
     let [isAlive, isOver] = [true, false]
     const probing = (async () => {
       while (!isOver) {
-        isAlive &&= await fetch(`${server.probeUrl}/livez`, { signal: AbortSignal.timeout(10_000) }).then(
+        isAlive &&= await fetch(`${server.probeUrl}/livez`, { signal: AbortSignal.timeout(30_000) }).then(
           ({ ok }) => ok,
           () => false,
         )
