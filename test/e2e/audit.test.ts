@@ -162,6 +162,7 @@ await withApiServer(root, async (t, api) => {
           ],
           ignored: [],
           notes: [],
+          notJudged: [],
           unread: [],
           counts: {
             files: 0,
@@ -172,6 +173,7 @@ await withApiServer(root, async (t, api) => {
             advice: 0,
             ignored: 0,
             notes: 0,
+            notJudged: 0,
             unread: 0,
           },
         },

@@ -37,7 +37,10 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
     /^(npx --no-install )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/,
     'test/docs.test.ts',
   ],
-  [/^npm (ci|test|run check)|^npx tap|^export [A-Z_]+=\$\(test/, '.ci/run, or as the README has it by hand'],
+  [
+    /^npm (ci|test|run (check|search))|^npx tap|^export [A-Z_]+=\$\(test/,
+    '.ci/run, or as the README has it by hand',
+  ],
   [
     /^npm (run pack|install --(global|save-dev) (\.|CLONE|git\+))/,
     'test/package.test.ts, with its own paths',
@@ -58,6 +61,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
     'needs what is published, or an installed flux',
   ],
   [/^git worktree add/, 'writes outside of the folder'],
+  [/^git show origin\/main:/, 'needs a remote; test/strangers.test.ts runs the flags'],
   [/^mkdir -p \/etc\/kubernetes/, 'test/e2e/static-policies.test.ts, in a folder of its own'],
 ]
 
