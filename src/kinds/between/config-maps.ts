@@ -51,6 +51,10 @@ function isBundle(text: string): boolean {
 export const getConfigMap = (cluster: Cluster, name: string) =>
   cluster.get('ConfigMap', name) as ConfigMapFacts | undefined
 
+/** Whether ConfigMaps may be looked at, or one is known. */
+export const seesConfigMaps = (cluster: Cluster): boolean =>
+  cluster.knows('ConfigMap') || cluster.names('ConfigMap')[Symbol.iterator]().next().done !== true
+
 /** A reference to a key of a ConfigMap. */
 export interface ConfigMapReference {
   readonly name: string
@@ -74,11 +78,17 @@ export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): Co
 /** `at` is the path of the value: a stack, unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: ConfigMapReference[]): void {
   if (typeof value !== 'object' || value === null) return
-  const entries: [string | number, unknown][] = Array.isArray(value)
-    ? [...value.entries()]
-    : Object.entries(value)
-  for (const [step, inner] of entries) {
-    const holder = at.at(-1)
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      at.push(i)
+      collect(value[i], at, found)
+      at.pop()
+    }
+    return
+  }
+  const holder = at.at(-1)
+  for (const step of Object.keys(value)) {
+    const inner = (value as Readonly<Record<string, unknown>>)[step]
     at.push(step)
     if (step === 'configMapRef' && holder === 'caBundleRef') add(inner, at, CA_KEY, found)
     else if (step === 'configMap' && holder === 'authzConfig') add(inner, at, POLICIES_KEY, found)

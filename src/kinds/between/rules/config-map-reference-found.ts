@@ -9,7 +9,7 @@ import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
-import { configMapReferencesOf, getConfigMap } from '../config-maps.ts'
+import { configMapReferencesOf, getConfigMap, seesConfigMaps } from '../config-maps.ts'
 import { nearEnds } from '../ends.ts'
 
 const BUNDLE = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
@@ -43,6 +43,7 @@ export const configMapReferenceFound = defineRule({
   },
   sources: ['decision 3', 'decision 22'],
   *check(resource, { cluster }) {
+    if (!seesConfigMaps(cluster)) return
     let hints = MOST_HINTS
     for (const { at, name, key, isBundle } of configMapReferencesOf(resource)) {
       const found = getConfigMap(cluster, name)
