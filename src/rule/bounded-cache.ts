@@ -39,7 +39,8 @@ export class BoundedCache<T> implements CacheSize {
 
   /** Keeps a value of about so many bytes, unless it alone is over the bound. */
   set(key: string, value: T, bytes: number): void {
-    const size = ENTRY + 2 * key.length + bytes
+    // A text with any character beyond Latin-1 takes two bytes for each.
+    const size = ENTRY + key.length * (/[^\x00-\xff]/.test(key) ? 2 : 1) + bytes
     if (size > this.most) return
     if (this.#bytes + size > this.most) {
       this.#entries.clear()

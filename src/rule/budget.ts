@@ -44,16 +44,16 @@ export class Budget {
   }
 
   /** The result, or undefined where the budget does not suffice; the first such place is kept. */
-  decide<T>(place: Path<unknown>, run: () => T): T | undefined {
+  decide<T>(place: () => Path<unknown>, run: () => T): T | undefined {
     if (this.left === 0) {
-      this.leaveUndecided(place)
+      this.leaveUndecided(place())
       return undefined
     }
     try {
       return run()
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error
-      this.leaveUndecided(place)
+      this.leaveUndecided(place())
       return undefined
     }
   }

@@ -41,7 +41,7 @@ const LONGEST_PHRASE = 200
 /** The same matchers come again in updates, dry runs and other objects. */
 const verdicts = new BoundedCache<MatcherVerdict>('matcher verdicts', 8 * 2 ** 20)
 /** Bytes of a verdict without its phrases. */
-const VERDICT = 300
+const VERDICT = 100
 
 /** The verdict on a CEL expression over `claims`; any string may go in. */
 export function matcherVerdict(text: string): MatcherVerdict {

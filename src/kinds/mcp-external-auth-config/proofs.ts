@@ -44,13 +44,57 @@ function inBoth<T>(matcher: string, of: (program: Program) => T | undefined): T 
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
+/** What a question came to, and the units that it took. */
+interface Answer<T> {
+  readonly value: T
+  readonly spent: number
+}
+
+interface Question<T> {
+  readonly answers: BoundedCache<Answer<T>>
+  /** Most units that it may take. */
+  readonly units: number
+}
+
+/** The answer to a question. One that is kept spends what it took to find, so that all decide alike. Throws OutOfBudget. */
+function answered<T>(
+  { answers, units }: Question<T>,
+  key: string,
+  budget: Budget,
+  find: (budget: Budget) => T,
+): T {
+  const before = answers.get(key)
+  if (before !== undefined && before.spent <= Math.min(units, budget.left)) {
+    budget.spend(before.spent)
+    return before.value
+  }
+  const own = budget.part(units)
+  const value = find(own)
+  answers.set(key, { value, spent: own.spent }, 0)
+  return value
+}
+
+const CONSTANT: Question<boolean | undefined> = {
+  answers: new BoundedCache('constants of matchers', 2 ** 20),
+  units: MATCHER_UNITS,
+}
+const OPEN: Question<boolean> = {
+  answers: new BoundedCache('matchers without claims', 4 * 2 ** 20),
+  units: MATCHER_UNITS,
+}
+
 /** The value of a matcher that is true for all claims, or never, with every release. Throws OutOfBudget. */
 export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
-  inBoth(matcher, (program) => provedConstant(program, budget.part(MATCHER_UNITS)))
+  answered(CONSTANT, matcher, budget, (own) => inBoth(matcher, (program) => provedConstant(program, own)))
 
 /** Whether a matcher is true for a caller without any claim. Throws OutOfBudget. */
 export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
-  inBoth(matcher, (program) => isTrueWithoutClaims(program, budget.part(MATCHER_UNITS))) === true
+  answered(
+    OPEN,
+    matcher,
+    budget,
+    (own) => inBoth(matcher, (program) => isTrueWithoutClaims(program, own)) === true,
+  )
 
 /** A mapping with one condition. */
 export interface Conditional {
@@ -72,13 +116,14 @@ export interface Proved {
   readonly taken: ReadonlyMap<number, Taken>
   /** The index of the first mapping for which the budget did not suffice. */
   readonly undecided: number | undefined
-  /** Units that the proof asked for. */
-  readonly spent: number
 }
 
 /** Most characters of mappings of which proofs are sought. */
 const LONGEST_LIST = 64 * 1024
-const known = new BoundedCache<Proved>('proofs of role mappings', 2 ** 20)
+const TAKEN: Question<Proved> = {
+  answers: new BoundedCache('proofs of role mappings', 2 ** 20),
+  units: LIST_UNITS,
+}
 
 /**
  * The mappings, in the order tried, whose callers earlier ones take; proved for every release, and for tokens in which
@@ -88,18 +133,10 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
   if (mappings.length > MOST_MAPPINGS) return NOTHING
   const key = JSON.stringify([roleClaim, mappings])
   if (key.length > LONGEST_LIST) return NOTHING
-  const own = budget.part(LIST_UNITS)
-  const before = known.get(key)
-  if (before !== undefined && before.spent <= own.left) {
-    own.spend(before.spent)
-    return before
-  }
-  const proved = proveTaken(mappings, roleClaim, own)
-  known.set(key, proved, 0)
-  return proved
+  return answered(TAKEN, key, budget, (own) => proveTaken(mappings, roleClaim, own))
 }
 
-const NOTHING: Proved = { taken: new Map(), undecided: undefined, spent: 0 }
+const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
 function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
   const taken = new Map<number, Taken>()
@@ -137,7 +174,7 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget:
   } catch (error) {
     if (!(error instanceof OutOfBudget)) throw error
   }
-  return { taken, undecided: asked, spent: budget.spent }
+  return { taken, undecided: asked }
 }
 
 /** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */

@@ -42,11 +42,21 @@ interface Facts {
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit, a slip, or perhaps true without claims. */
+  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit or a slip. */
   readonly notable: readonly CompiledMatcher[]
+  /** And those that are perhaps true without claims. */
+  readonly perhapsOpen: readonly Matcher[]
 }
 
-const NO_FACTS: Facts = { both: [], neither: [], repeats: false, tooLong: [], fit: true, notable: [] }
+const NO_FACTS: Facts = {
+  both: [],
+  neither: [],
+  repeats: false,
+  tooLong: [],
+  fit: true,
+  notable: [],
+  perhapsOpen: [],
+}
 
 /** Facts about the role mappings of the judged object; an empty matcher is left to the schema. */
 export const factsAbout = oncePerReview((mappings: RoleMappings | undefined): Facts => {
@@ -74,7 +84,7 @@ function read(mappings: RoleMappings): Facts {
     else conditions.add(condition)
   }
   const fit = distinctBytes(short.map(({ text }) => text)) <= MOST_MATCHER_TEXT
-  return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }
+  return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short) : NOTHING_COMPILED) }
 }
 
 /** The errors of one version of cel-go in matchers that the other one compiles: `line:column: message`, by index. */
@@ -93,25 +103,24 @@ export function* refusedOnlyBy(
 /** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */
 const MOST_BAD = 1_001
 
-function compile(matchers: readonly Matcher[]): CompiledMatcher[] {
+function compile(matchers: readonly Matcher[]): Compiled {
   const notable: CompiledMatcher[] = []
+  const perhapsOpen: Matcher[] = []
   let bad = 0
   for (const { index, text } of matchers) {
     const verdict = matcherVerdict(text)
     if (!verdict.ok || verdict.type !== 'bool' || isNotable(verdict)) notable.push({ index, text, verdict })
+    if (verdict.ok && verdict.mayBeOpen) perhapsOpen.push({ index, text })
     if (!verdict.ok && ++bad === MOST_BAD) break
   }
-  return notable
+  return { notable, perhapsOpen }
 }
 
-const isNotable = ({
-  constant,
-  mayBeOpen,
-  refusedBy,
-  misfit,
-  slip,
-}: MatcherVerdict & { readonly ok: true }): boolean =>
-  [constant, mayBeOpen, refusedBy, misfit, slip].some((each) => each !== undefined)
+type Compiled = Pick<Facts, 'notable' | 'perhapsOpen'>
+const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
+
+const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherVerdict & { readonly ok: true }): boolean =>
+  [constant, refusedBy, misfit, slip].some((each) => each !== undefined)
 
 /** Characters of matchers that are compiled in one step: two milliseconds. */
 const STEP = 8 * 1024

@@ -33,7 +33,10 @@ export const actorMatcherReadsClaims = defineRule({
       if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) continue
       const { misfit, mayBeOpen } = verdict
       const decide = <T>(question: (matcher: string, budget: Budget) => T) =>
-        budget.decide(place().actorMatcher, () => question(text, budget))
+        budget.decide(
+          () => place().actorMatcher,
+          () => question(text, budget),
+        )
       const constant =
         verdict.constant ?? (readsClaims(text) && proofs-- > 0 ? decide(constantOfAllReleases) : undefined)
       if (constant !== undefined)

@@ -28,15 +28,14 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     if (awsSts === undefined) return
     const { fallbackRoleArn } = awsSts
     const isFallbackKnown = fallbackRoleArn !== undefined || isAbsent(awsSts, 'fallbackRoleArn')
-    for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
+    for (const { index, text } of factsAbout(awsSts.roleMappings, context).perhapsOpen) {
       const roleArn = awsSts.roleMappings?.[index]?.roleArn
       const mayBeFallback = roleArn === undefined || !isFallbackKnown || roleArn === fallbackRoleArn
-      const matcher = awsSts.roleMappings?.[index]?.matcher
-      if (!verdict.ok || !verdict.mayBeOpen || mayBeFallback || matcher === undefined) continue
-      const place = context.path.spec.awsSts.roleMappings.at(index).matcher
-      if (!context.budget.decide(place, () => acceptsNoClaims(matcher, context.budget))) continue
+      if (mayBeFallback) continue
+      const place = () => context.path.spec.awsSts.roleMappings.at(index).matcher
+      if (!context.budget.decide(place, () => acceptsNoClaims(text, context.budget))) continue
       yield advice(
-        place,
+        place(),
         'is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
       )
     }
