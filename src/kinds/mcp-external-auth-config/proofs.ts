@@ -5,6 +5,7 @@ import type { Literal } from '../../cel/reason/solver.ts'
 import { isText } from '../../cel/reason/texts.ts'
 import { solve } from '../../cel/reason/model.ts'
 import { World } from '../../cel/reason/world.ts'
+import type { CelGoVersion } from '../../cel/index.ts'
 import { BoundedCache } from '../../rule/bounded-cache.ts'
 import { type Budget, OutOfBudget } from '../../rule/budget.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
@@ -35,12 +36,21 @@ export function hasInClaim(
   return world.or(inList, other)
 }
 
+/** Characters of a matcher that are compiled for a unit. */
+const COMPILED_PER_UNIT = 8
+
+/** The program of a matcher, or why there is none. Throws OutOfBudget. */
+function compiled(matcher: string, celGo: CelGoVersion, budget: Budget): Program | string {
+  budget.spend(matcher.length / COMPILED_PER_UNIT)
+  return programOf(matcher, celGo)
+}
+
 /** What both versions of cel-go have in common for a matcher; undefined where they differ, or one refuses it. */
-function inBoth<T>(matcher: string, of: (program: Program) => T | undefined): T | undefined {
-  const newer = programOf(matcher, '0.33')
+function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
+  const newer = compiled(matcher, '0.33', budget)
   const found = typeof newer === 'string' ? undefined : of(newer)
   if (found === undefined) return undefined
-  const older = programOf(matcher, '0.32')
+  const older = compiled(matcher, '0.32', budget)
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
@@ -85,7 +95,9 @@ const OPEN: Question<boolean> = {
 
 /** The value of a matcher that is true for all claims, or never, with every release. Throws OutOfBudget. */
 export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
-  answered(CONSTANT, matcher, budget, (own) => inBoth(matcher, (program) => provedConstant(program, own)))
+  answered(CONSTANT, matcher, budget, (own) =>
+    inBoth(matcher, own, (program) => provedConstant(program, own)),
+  )
 
 /** Whether a matcher is true for a caller without any claim. Throws OutOfBudget. */
 export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
@@ -93,7 +105,7 @@ export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
     OPEN,
     matcher,
     budget,
-    (own) => inBoth(matcher, (program) => isTrueWithoutClaims(program, own)) === true,
+    (own) => inBoth(matcher, own, (program) => isTrueWithoutClaims(program, own)) === true,
   )
 
 /** A mapping with one condition. */
@@ -197,6 +209,6 @@ function conditionOf(
   selection: RoleSelection,
 ): Literal {
   if (claim !== undefined) return hasInClaim(world, roleClaim, claim, selection)
-  const program = matcher === undefined ? '' : programOf(matcher, selection.celGo)
+  const program = matcher === undefined ? '' : compiled(matcher, selection.celGo, world.budget)
   return typeof program === 'string' ? world.false : read(world, program.expr, program).yes
 }

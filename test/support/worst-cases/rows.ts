@@ -149,6 +149,17 @@ export const ROWS: readonly Row[] = [
       ),
   },
   {
+    title: 'N matchers of 50 choices each that a caller without claims may pass',
+    size: 100,
+    at: (size) =>
+      roleMappings(
+        ...Array.from(
+          { length: size },
+          (_, i) => `!has(claims.z${i}) || ${repeated(50, (j) => `${choices(3, j)} != ${i}`, ' || ')}`,
+        ),
+      ),
+  },
+  {
     title: 'N matchers of actors of 100 tests each',
     size: 300,
     at: (size) =>
