@@ -246,7 +246,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary:
       'Whatever rules prove or evaluate about an object is decided within the budget of one judgement.',
     why: 'Whether a matcher is always true, never true, or hidden by earlier mappings is not known for the place that is named, and perhaps for later ones. All other checks were made.',
-    sources: ['decision 21'],
+    sources: ['decision 29'],
     ...example(
       awsSts({
         roleMappings: [
