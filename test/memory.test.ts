@@ -13,6 +13,7 @@ import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { authServer, backend, gateway, group, headerConfig, inline } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
+import { judgeSubmission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { type Budget, ClusterState } from '../src/review/cluster-state.ts'
@@ -30,8 +31,9 @@ import {
   page,
 } from './support/fake-api-server.ts'
 import { memoryLimit } from './support/memory-limit.ts'
-import { resourceOf, reviewOf } from './support/review.ts'
+import { resourceOf, reviewOf, submissionOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
+import { ROWS } from './support/worst-cases/rows.ts'
 
 const MB = 2 ** 20
 const json = { 'content-type': 'application/json' }
@@ -424,6 +426,53 @@ t.test(
     isOver = true
     await probing
     t.ok(isAlive, '/livez answers throughout')
+    t.equal(await server.stop(), 0)
+  },
+)
+
+t.test(
+  'under that limit it becomes ready beside the worst matchers, and names them',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const worst = ROWS.flatMap(({ at, size }) => {
+      const { object, oldObject } = at(size)
+      const isSmall = JSON.stringify(object).length < 200_000
+      return object.kind === 'MCPExternalAuthConfig' && oldObject === undefined && isSmall ? [object] : []
+    })
+    const configs = Array.from({ length: 50 }, (_, i) => ({
+      ...worst[i % worst.length],
+      metadata: { name: `worst-${i}`, namespace: 'default', resourceVersion: String(i + 1) },
+    }))
+    const expected = configs.filter((object) => {
+      const submission = submissionOf('MCPExternalAuthConfig', object)
+      const { warnings } = judgeSubmission(submission, {
+        group: DEFAULT_API_GROUP,
+        settings: DEFAULT_SETTINGS,
+      })
+      return warnings.some(({ id }) => id === 'decided-within-budget')
+    })
+    t.ok(expected.length > 20, `${expected.length} are not decided`)
+    const api = await fakeApiServer(t, 'mcpexternalauthconfigs', { lists: [page(configs)] })
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
+    const limit = memoryLimit(LIMIT)
+    t.teardown(() => limit?.remove())
+    const begin = () => startServer(['--kubeconfig', api.kubeconfig], folder, containerEnvironment())
+    const server = await (limit === undefined ? begin() : limit.enter(begin))
+    t.teardown(async () => {
+      await server.stop('SIGKILL')
+      await rm(folder, { recursive: true })
+    })
+    const asked = async (path: string) => fetch(`${server.probeUrl}${path}`)
+    while (!(await asked('/readyz')).ok) await setTimeout(50)
+    const undecided = async () => {
+      const metrics = await (await asked('/metrics')).text()
+      return new Set(metrics.match(/name="worst-\d+",id="decided-within-budget"/g))
+    }
+    for (let named = 0; named < expected.length; named = (await undecided()).size) {
+      await setTimeout(200)
+      if (!(await asked('/livez')).ok) t.fail('not alive')
+    }
+    if (limit !== undefined) t.notOk(limit.killed())
     t.equal(await server.stop(), 0)
   },
 )
