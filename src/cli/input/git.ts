@@ -6,6 +6,7 @@ import { isWithin, normalized } from './kustomize.ts'
 import { type Batch, readListed, together } from './listed.ts'
 import { type Allowance, LINK_TO_OTHER_KIND, MANIFEST, newAllowance, take } from './regular-file.ts'
 import { errorMessage } from '../../rule/error-message.ts'
+import { withoutEnd } from '../../rule/text-end.ts'
 import { type BlobName, blobsOf, commitOf, filesOf, openRepository, type Repository } from './repository.ts'
 import { type Documents, documentsIn } from './texts.ts'
 
@@ -135,7 +136,7 @@ function brokenLink(
   leadsTo: string,
   files: ReadonlyMap<string, BlobName>,
 ): SourceFile | undefined {
-  const folder = `${leadsTo.replace(/\/+$/, '')}/`
+  const folder = `${withoutEnd(leadsTo, '/')}/`
   const isFolder = leadsTo === '.' || [...files.keys()].some((path) => path.startsWith(folder))
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }

@@ -85,6 +85,9 @@ function topAbove(folder: string): string | undefined {
   return above === folder ? undefined : topAbove(above)
 }
 
+/** What a file `.git` begins with. */
+const GITDIR = 'gitdir: '
+
 /**
  * The repository of which this one is a submodule. Whoever wrote its `.gitmodules` chose the address of this one, and so
  * its branches: they are not the base of what is judged.
@@ -92,7 +95,8 @@ function topAbove(folder: string): string | undefined {
 function superproject(top: string): string | undefined {
   const file = join(top, '.git')
   if (!lstatSync(file).isFile()) return undefined
-  const [, written = ''] = /^gitdir: (.*?)\s*$/.exec(readFileSync(file, 'utf8')) ?? []
+  const text = readFileSync(file, 'utf8')
+  const written = text.startsWith(GITDIR) ? text.slice(GITDIR.length).trimEnd() : ''
   const folder = resolve(top, written)
   const owner = topAbove(dirname(top))
   if (owner === undefined || !folder.split(sep).includes('modules')) return undefined

@@ -3,23 +3,20 @@
  * markup, and is no command to the CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
 
-const [CONTROL, MARKS] = [
-  '\\u0000-\\u001f',
-  '\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069',
-]
 /** Control characters, line ends and marks of text direction. */
-const UNSEEN = new RegExp(`[${CONTROL}${MARKS}]`, 'g')
-const MARK = new RegExp(`[${MARKS}]`, 'g')
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+/** Those of them that JSON does not escape. */
+const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
  * What a CI takes for the start of a command wherever it stands in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
  * `##teamcity[…]`, `travis_fold:`. The search of .NET does not see characters that are not displayed, such as U+00AD.
  */
-const COMMAND = /#(?=\p{DI}*#[\p{L}\p{DI}]*\[)|_(?=fold:)/giu
+const COMMAND = /#\p{DI}*#[\p{L}\p{DI}]*\[|_fold:/giu
 /** At the start of a line, after blanks: `::…::` (GitHub). */
-const COLONS = /^([\s\p{DI}]*):(?=\p{DI}*:)/u
+const COLONS = /^([\s\p{DI}]*):(\p{DI}*:)/u
 /** At the start of a line: groups of Buildkite, which hide what follows. */
-const GROUP = /^([-+~^])(?=\1\1 )/
+const GROUP = /^(?:---|\+\+\+|~~~|\^\^\^) /
 
 const hex = (character: string): string => {
   const code = character.charCodeAt(0).toString(16)
@@ -28,14 +25,17 @@ const hex = (character: string): string => {
 const jsonEscape = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
+/** Escapes the first character of what is found. */
+const first =
+  (escape: (character: string) => string) =>
+  (found: string): string =>
+    escape(found.charAt(0)) + found.slice(1)
+
 const inert = (line: string): string =>
-  line
-    .replace(UNSEEN, hex)
-    .replace(COMMAND, hex)
-    .replace(COLONS, (_, blanks: string) => `${blanks}\\x3a`)
+  line.replace(UNSEEN, hex).replace(COMMAND, first(hex)).replace(COLONS, '$1\\x3a$2')
 
 /** A line of a terminal or a log. */
-export const visible = (line: string): string => inert(line).replace(GROUP, hex)
+export const visible = (line: string): string => inert(line).replace(GROUP, first(hex))
 
 /** A text of several lines, each of them as `visible`. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
@@ -58,7 +58,7 @@ export const visiblePatch = (patch: string): string =>
 
 /** JSON of several lines. What a log would act upon stands there as an escape, so that the value is the same. */
 export const json = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
-  `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, jsonEscape)}\n`
+  `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, first(jsonEscape))}\n`
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
@@ -69,7 +69,7 @@ export const xml = (text: string): string =>
     .replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
 
 /** A message of SARIF, in which `[text](address)` is a link. */
-export const sarifMessage = (text: string): string => text.replace(/\[(?=[^[\]]*\]\()/g, '\\[')
+export const sarifMessage = (text: string): string => text.replace(/\[([^[\]]*\]\()/g, '\\[$1')
 
 /** A message in a workflow command of GitHub, of one or several lines. */
 export const commandMessage = (lines: readonly string[]): string =>
