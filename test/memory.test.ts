@@ -26,6 +26,7 @@ import { ClusterCache } from '../src/server/cluster-cache.ts'
 import { chartMemory, containerEnvironment } from './support/container.ts'
 import {
   type Answer as FakeAnswer,
+  events,
   fakeApiServer,
   json as answerJson,
   page,
@@ -431,7 +432,7 @@ t.test(
 )
 
 t.test(
-  'under that limit it becomes ready beside the worst matchers, and names them',
+  'under that limit it becomes ready beside the worst matchers, and names them, listed or watched',
   { skip: process.platform !== 'linux' },
   async (t) => {
     const worst = ROWS.flatMap(({ at, size }) => {
@@ -452,7 +453,11 @@ t.test(
       return warnings.some(({ id }) => id === 'decided-within-budget')
     })
     t.ok(expected.length > 20, `${expected.length} are not decided`)
-    const api = await fakeApiServer(t, 'mcpexternalauthconfigs', { lists: [page(configs)] })
+    const added = configs.slice(25).map((object) => ({ type: 'ADDED', object }))
+    const api = await fakeApiServer(t, 'mcpexternalauthconfigs', {
+      lists: [page(configs.slice(0, 25))],
+      watches: [events(added, 600_000)],
+    })
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
     const limit = memoryLimit(LIMIT)
     t.teardown(() => limit?.remove())

@@ -118,7 +118,7 @@ export const events =
     response.write(
       sent.map((each) => (typeof each === 'string' ? each : `${JSON.stringify(each)}\n`)).join(''),
     )
-    setTimeout(() => response.end(), end)
+    setTimeout(() => response.end(), end).unref()
   }
 
 /** A watch in which nothing happens. */
