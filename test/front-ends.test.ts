@@ -621,13 +621,14 @@ const WRITTEN_ROWS: readonly WrittenRow[] = [
   },
 ]
 
+const { library: LIBRARY } = LACKING
 const AS_BY_DEFAULT = 'it shows what the server writes by default'
 const WRITES_LACKING: Readonly<Record<string, Readonly<Partial<Record<keyof Settings, string>>>>> = {
   'fix --add-defaults': { defaults: AS_BY_DEFAULT, 'service-account-audience': AS_BY_DEFAULT },
   library: {
     defaults: AS_BY_DEFAULT,
     'service-account-audience': AS_BY_DEFAULT,
-    file: LACKING.library?.file ?? '',
+    file: LIBRARY?.file ?? '',
   },
   playground: {
     defaults: AS_BY_DEFAULT,
