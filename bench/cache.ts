@@ -13,8 +13,8 @@ import {
   oidcConfig,
 } from '../src/kinds/between/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
-import { judgeSubmission, type Situation, type Submission } from '../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import type { Judge, Submission } from '../src/engine/index.ts'
+import { judgeOf } from '../test/support/review.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
@@ -94,7 +94,7 @@ function compacted(): NodeJS.MemoryUsage {
 
 const CROWDED = 7
 const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+const current = new CurrentFindings(state, () => judgeOf())
 const before = compacted()
 const start = performance.now()
 let count = 0
@@ -131,14 +131,14 @@ process.stdout.write(
   ].join('\n'),
 )
 
-const alone: Situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
-const beside: Situation = { ...alone, state }
+const alone = judgeOf()
+const beside = judgeOf({ state })
 
 /** Microseconds of CPU time of one review. */
-function time(submission: Submission, engine: Situation): number {
+function time(submission: Submission, judge: Judge): number {
   const rounds = 200
   const begun = process.cpuUsage()
-  for (let i = 0; i < rounds; i++) judgeSubmission(submission, engine)
+  for (let i = 0; i < rounds; i++) judge.admit(submission)
   return process.cpuUsage(begun).user / rounds
 }
 

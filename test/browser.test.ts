@@ -7,7 +7,9 @@ import { resourceOf } from './support/review.ts'
 
 /** The engine and what it says of access, as a page of ours would import them. */
 const ENTRY = `
-  export { judgeSubmission, submissionOf } from './src/review/index.ts'
+  export { ALL_DEFAULTS, createJudge } from './src/engine/index.ts'
+  export { kindNamed } from './src/kinds/index.ts'
+  export { DEFAULT_SETTINGS } from './src/review/settings.ts'
   export { configMapFacts } from './src/kinds/between/config-maps.ts'
   export { decideRole } from './src/access/role/decide.ts'
   export { planOf } from './src/access/effective-authentication.ts'
@@ -39,12 +41,12 @@ t.test('the engine runs where there is no Node', async (t) => {
     },
     { name: 'Bad_Name', labels: { a: 'x'.repeat(64) } },
   )
-  const given = { namespace: 'default', group: DEFAULT_API_GROUP, object }
   const judged = `
-    const submission = engine.submissionOf({ kind: 'MCPExternalAuthConfig', name: 'a' }, ${JSON.stringify(given)})
-    const settings = { mode: 'enforce', severities: [] }
-    const situation = { group: '${DEFAULT_API_GROUP}', settings, phase: 'before deployment' }
-    const { errors, warnings } = engine.judgeSubmission(submission, situation)
+    const { DEFAULT_SETTINGS: settings, ALL_DEFAULTS: defaults } = engine
+    const world = { group: '${DEFAULT_API_GROUP}', settings, release: 'specification', state: 'no cluster', defaults }
+    const kind = engine.kindNamed.get('MCPExternalAuthConfig')
+    const file = { kind, namespace: 'default', name: 'a', object: ${JSON.stringify(object)}, stored: 'nothing', ignores: [] }
+    const { errors, warnings } = engine.createJudge(world).file(file)
     const facts = engine.configMapFacts({ binaryData: { a: btoa('x'), b: '%' } })
     JSON.stringify({ ids: [...errors, ...warnings].map(({ id }) => id), contents: facts.contents })
   `

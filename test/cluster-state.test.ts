@@ -25,18 +25,15 @@ import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
-import { judgeSubmission, mutate } from '../src/review/index.ts'
 import type { Verdict } from '../src/review/judge.ts'
 import { jsonPatch } from '../src/review/patch.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { overlay } from '../src/review/overlay.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { MOST_ROUNDS } from '../src/server/app.ts'
-import { judgingByCache } from '../src/server/uncached.ts'
-import { submissionOf } from './support/review.ts'
+import { judgeOf, submissionOf } from './support/review.ts'
 
 /** A resource as it is stored. */
 interface Stored {
@@ -124,7 +121,7 @@ function after(all: readonly Step[]): Stored[] {
 
 function follow(all: readonly Step[]): { state: ClusterState; current: CurrentFindings } {
   const state = newWorld()
-  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => judgeOf())
   for (const step of all) {
     if ('put' in step) current.put(kindOf(step.put), step.put)
     else if ('work' in step) {
@@ -179,7 +176,7 @@ t.test('of an object the state keeps spec, status and the metadata that rules re
   const state = newWorld()
   const place = { name: 'a', namespace: 'x', resourceVersion: '7' }
   const kept = { apiVersion: 'v1beta1', kind: 'MCPExternalAuthConfig', spec: { type: 'awsSts' }, status: {} }
-  new CurrentFindings(state, () => DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
+  new CurrentFindings(state, () => judgeOf()).put(kindNamed.get(kept.kind) ?? mcpGroup, {
     ...kept,
     metadata: {
       ...place,
@@ -234,11 +231,18 @@ t.test(
           name: own,
           ...(old !== undefined && { operation: 'UPDATE', oldObject: old }),
         })
-        const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
         const texts = ({ errors, warnings }: Verdict) => [...errors, ...warnings].map(findingText)
-        let judged = atOnce(judgingByCache(submission, { ...engine, state: part }))
-        for (let round = 1; judged.lacking.length > 0; round++) {
-          for (const { kind, name } of judged.lacking) {
+        const judge = judgeOf({ state: part })
+        const lacking = () =>
+          judge
+            .admit(submission)
+            .unconfirmed.filter(
+              ({ kind, name }) =>
+                part.partialBytes(kind, namespace, name) > 0 && !part.hasDigest(kind, namespace, name),
+            )
+        let names = lacking()
+        for (let round = 1; names.length > 0; round++) {
+          for (const { kind, name } of names) {
             const found = there.find(
               (each) =>
                 each.kind === kind && each.metadata.name === name && each.metadata.namespace === namespace,
@@ -248,12 +252,9 @@ t.test(
             reads += 1
           }
           most = Math.max(most, round)
-          judged = atOnce(judgingByCache(submission, { ...engine, state: part }))
+          names = lacking()
         }
-        assert.deepEqual(
-          texts(judged.verdict),
-          texts(judgeSubmission(submission, { ...engine, state: whole })),
-        )
+        assert.deepEqual(texts(judge.admit(submission)), texts(judgeOf({ state: whole }).admit(submission)))
         for (const each of NAMESPACES) {
           const referrers = (state: ClusterState) =>
             answers(state.in(each)).filter((text) => text.includes(' from '))
@@ -303,7 +304,7 @@ t.test('objects that may not be read are not reported as missing', async () => {
     group: DEFAULT_API_GROUP,
     knows: (kind) => kind !== 'MCPGroup' || readable,
   })
-  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => judgeOf())
   for (const namespace of NAMESPACES) {
     const metadata = { name: 'jira', namespace, resourceVersion: '1' }
     current.put(mcpServer, { ...backend('jira'), metadata })
@@ -327,17 +328,12 @@ t.test('defaults that depend on other objects: twice is once, and no finding com
     fc.property(steps, stored, (all, object) => {
       const { state } = follow(all)
       const { namespace, name: own } = object.metadata
-      const engine = {
-        group: DEFAULT_API_GROUP,
-        settings: DEFAULT_SETTINGS,
-        state,
-        serviceAccountAudience: 'x',
-      }
+      const judge = judgeOf({ state, defaults: { serviceAccountAudience: 'x' } })
       const submission = (value: object) => submissionOf(object.kind, value, { namespace, name: own })
-      const changes = mutate(submission(object), engine)
+      const changes = judge.complete(submission(object))
       const defaulted = withChanges(object, changes)
       if (changes.some(({ at }) => at.includes('subjectProviderName'))) written += 1
-      assert.deepEqual(mutate(submission(defaulted), engine), [])
+      assert.deepEqual(judge.complete(submission(defaulted)), [])
       const around = { cluster: state.in(namespace), self: { kind: object.kind, name: own } }
       const texts = (value: object) =>
         atOnce(findingsIn(kindOf(object), value, around))
@@ -362,13 +358,13 @@ t.test('an error stored without defaults is the same one when they are written',
     const state = newWorld()
     const old = { kind, spec, metadata }
     for (const other of [...others, old]) state.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
-    const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state }
+    const judge = judgeOf({ state })
     const update = (object: object) =>
       submissionOf(kind, object, { operation: 'UPDATE', namespace: 'x', name: metadata.name, oldObject: old })
     const changed = { ...old, spec: { ...(spec as object), replicas: 2 } }
-    const changes = mutate(update(changed), engine)
+    const changes = judge.complete(update(changed))
     assert.ok(changes.some(({ at }) => at.includes('upstreamProviders')))
-    const { errors, warnings } = judgeSubmission(update(withChanges(changed, changes)), engine)
+    const { errors, warnings } = judge.admit(update(withChanges(changed, changes)))
     assert.deepEqual(errors.map(findingText), [])
     assert.equal(warnings.filter(({ prefix }) => prefix === 'stored before: ').length, 1)
   }
@@ -411,11 +407,8 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
           metadata: { name: 'a', namespace: 'x', annotations },
           spec: { type, tokenExchange: { tokenUrl: 'https://a.example.com', subjectProviderName } },
         }
-        const changes = mutate(submissionOf(object.kind, object, { group, namespace: 'x', name: 'a' }), {
-          group,
-          settings: DEFAULT_SETTINGS,
-          state,
-        })
+        const submission = submissionOf(object.kind, object, { group, namespace: 'x', name: 'a' })
+        const changes = judgeOf({ group, state }).complete(submission)
         const patched = JSON.parse(JSON.stringify(object)) as typeof object
         assert.deepEqual(applyPatch(patched, jsonPatch(changes)).filter(Boolean), [])
         const record = `${group}/subject-provider-written`

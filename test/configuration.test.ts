@@ -8,9 +8,10 @@ import { readFlags, UsageError } from '../src/configuration/flags.ts'
 import { ConfigurationSchema } from '../src/configuration/file-schema.ts'
 import { readConfiguration } from '../src/configuration/read-file.ts'
 import { ignoreComment } from '../src/cli/input/ignore-comments.ts'
-import { judgeSubmission, submissionOf } from '../src/review/index.ts'
+import { submissionOf } from '../src/engine/index.ts'
+import { judgeOf } from './support/review.ts'
 import { ignoreAnnotation } from '../src/review/ignored.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
+import { type Settings } from '../src/review/settings.ts'
 import { errorMessage } from '../src/rule/error-message.ts'
 import { ConfigurationFile } from '../src/server/configuration-file.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
@@ -571,8 +572,7 @@ t.test('at the webhook', (t) => {
       { namespace: 'shop', group: GROUP, object: entry(annotation, 'smoke') },
     )
     const severities = [{ id: 'schema-enum', severity: 'error' } as const, ...(settings.severities ?? [])]
-    const situation = { group: GROUP, settings: { ...DEFAULT_SETTINGS, ...settings, severities } }
-    const verdict = judgeSubmission(submission, situation)
+    const verdict = judgeOf({ group: GROUP, settings: { ...settings, severities } }).admit(submission)
     t.same([...verdict.errors, ...verdict.warnings].map(({ id }) => id).toSorted(), found.toSorted(), title)
     t.same(verdict.ignored.map(({ finding }) => finding.id).toSorted(), ignored, title)
   }

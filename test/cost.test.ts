@@ -19,13 +19,12 @@ import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
 import { Budget } from '../src/rule/budget.ts'
 import { JUDGEMENT } from '../src/review/check.ts'
-import { judgeSubmission, type Submission } from '../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import type { Submission } from '../src/engine/index.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import { pathText } from '../src/rule/path.ts'
 import type { Other } from '../src/rule/rule.ts'
-import { resourceOf, submissionOf } from './support/review.ts'
+import { judgeOf, resourceOf, submissionOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
 
 interface Filled {
@@ -54,7 +53,7 @@ const listing = gateway('listing', { outgoingAuth: inline({ 'workload-0': 'share
 /** What so many workloads share, and the few beside them. */
 function filled(count: number, ...gateways: readonly Other[]): Filled {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => judgeOf())
   const workloads = Array.from({ length: count }, (_, i) => workload(i))
   const others = [group(), headerConfig('shared'), oidcConfig('corporate'), ...gateways]
   for (const each of [...workloads, ...others]) current.put(kindOf(each), stored(each))
@@ -70,11 +69,10 @@ const submission = (operation: Submission['operation'], after: Other, before?: O
     oldObject: before && stored(before),
   })
 
-const engine = ({ state }: Filled) => ({ group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state })
 const review =
   (...submitted: Parameters<typeof submission>) =>
-  (view: Filled) =>
-    judgeSubmission(submission(...submitted), engine(view))
+  ({ state }: Filled) =>
+    judgeOf({ state }).admit(submission(...submitted))
 const put =
   (object: Other) =>
   ({ current }: Filled) =>
@@ -169,7 +167,7 @@ t.test('each object of a namespace is checked at the same cost', async (t) => {
 t.test('VirtualMCPServers that share a token exchange are checked at the same cost each', async (t) => {
   const costOf = (count: number) => {
     const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-    const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+    const current = new CurrentFindings(state, () => judgeOf())
     const gateways = Array.from({ length: count }, (_, i) =>
       gateway(`gateway-${i}`, {
         groupRef: { name: `tools-${i}` },
@@ -230,11 +228,7 @@ t.test('what the budget does not suffice for is said once, and hides nothing', a
     type: 'awsSts',
     awsSts: { region: 'nowhere', roleMappings, sessionNameClaim: 'emial' },
   })
-  const judged = () =>
-    judgeSubmission(submissionOf('MCPExternalAuthConfig', object), {
-      group: DEFAULT_API_GROUP,
-      settings: DEFAULT_SETTINGS,
-    })
+  const judged = () => judgeOf().admit(submissionOf('MCPExternalAuthConfig', object))
   const { errors, warnings, spent } = judged()
   t.strictSame(
     errors.map(({ id }) => id),

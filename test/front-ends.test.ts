@@ -13,7 +13,7 @@ import { judge } from '../src/library/index.ts'
 import { judgeText } from '../src/pages/playground/judged.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import type { Situation } from '../src/review/index.ts'
+import { createJudge, type World } from '../src/engine/index.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { ConfigurationFile } from '../src/server/configuration-file.ts'
@@ -247,7 +247,7 @@ const pair = (async () => {
 })()
 
 /** What the server judges with, by its own flags and configuration file. */
-async function serverSituation(given: Given): Promise<Situation> {
+async function serverWorld(given: Given): Promise<World & { readonly state: ClusterState }> {
   const { release = '', ...settings } = given.settings
   const flags = flagsOf({ ...given, settings })
   const path = join(given.folder, CONFIGURATION)
@@ -263,9 +263,11 @@ async function serverSituation(given: Given): Promise<Situation> {
     group,
     settings: chosen.settings,
     state: new ClusterState({ group, knows: () => true }),
-    release: await readRelease({ release, crds: '' }, group),
-    defaults: values.defaults,
-    serviceAccountAudience: values['service-account-audience'],
+    release: (await readRelease({ release, crds: '' }, group)) ?? 'specification',
+    defaults: {
+      written: values.defaults,
+      serviceAccountAudience: values['service-account-audience'],
+    },
   }
 }
 
@@ -277,14 +279,15 @@ interface Response {
 }
 
 async function ask(path: string, given: Given, others: readonly object[] = []): Promise<Response> {
-  const engine = await serverSituation(given)
+  const world = await serverWorld(given)
+  const judge = createJudge(world)
   for (const other of others as { kind: string }[]) {
     const kind = kindNamed.get(other.kind)
-    if (kind !== undefined) engine.state?.put(kind, other, 'default')
+    if (kind !== undefined) world.state.put(kind, other, 'default')
   }
   const app = buildWebhook(
     {
-      engine,
+      judge: () => judge,
       logger: pino({ enabled: false }),
       metrics: createMetrics(),
       mostInFlight: 10,
@@ -334,13 +337,9 @@ const FRONT_ENDS = {
   },
   'current findings': async (given) => {
     if (given.settings.mode !== undefined) throw new UsageError('no mode')
-    const { group, settings, release } = await serverSituation(given)
-    const state = new ClusterState({ group, knows: () => true })
-    const findings = new CurrentFindings(
-      state,
-      () => settings,
-      () => release,
-    )
+    const world = await serverWorld(given)
+    const judge = createJudge(world)
+    const findings = new CurrentFindings(world.state, () => judge)
     const kind = kindNamed.get(KIND)
     if (kind !== undefined) findings.put(kind, given.object)
     findings.startRound()

@@ -29,7 +29,7 @@ import { Bodies } from '../src/server/bodies.ts'
 import { Live, type ReadOutcome } from '../src/server/live.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { readBudgetMs } from '../src/server/read-budget.ts'
-import { resourceOf, reviewOf } from './support/review.ts'
+import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 t.teardown(() => rm(folder, { recursive: true }))
@@ -92,7 +92,8 @@ function serverWith(given: Given) {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows }, given.budget)
   const outcomes: ReadOutcome[] = []
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
-  const current = new CurrentFindings(state, () => settings)
+  const judge = judgeOf({ settings, state })
+  const current = new CurrentFindings(state, () => judge)
   const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
     if (kind !== undefined) current.put(kind, resource(other))
@@ -111,7 +112,7 @@ function serverWith(given: Given) {
   })
   const app = buildWebhook(
     {
-      engine: { group: DEFAULT_API_GROUP, settings, state },
+      judge: () => judge,
       logger: pino({ base: null }, stream),
       metrics: createMetrics(),
       live: new Live(connection, current, (outcome) => outcomes.push(outcome)),

@@ -13,8 +13,6 @@ import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { authServer, backend, gateway, group, headerConfig, inline } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
-import { judgeSubmission } from '../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { type Budget, ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
@@ -32,7 +30,7 @@ import {
   page,
 } from './support/fake-api-server.ts'
 import { memoryLimit } from './support/memory-limit.ts'
-import { resourceOf, reviewOf, submissionOf } from './support/review.ts'
+import { judgeOf, resourceOf, reviewOf, submissionOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 import { ROWS } from './support/worst-cases/rows.ts'
 
@@ -166,7 +164,7 @@ t.test('who has no client certificate is refused before any of the body is read'
   const bodies = new Bodies(32 * MB)
   const app = buildWebhook(
     {
-      engine: { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS },
+      judge: () => judgeOf(),
       logger: pino({ level: 'silent' }),
       metrics: createMetrics(),
       mostInFlight: 1,
@@ -197,7 +195,7 @@ const put = (current: CurrentFindings, { kind, metadata, spec }: Other, namespac
 }
 const viewOf = (budget: Budget) => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
-  return { state, current: new CurrentFindings(state, () => DEFAULT_SETTINGS) }
+  return { state, current: new CurrentFindings(state, () => judgeOf()) }
 }
 
 t.test(
@@ -446,10 +444,7 @@ t.test(
     }))
     const expected = configs.filter((object) => {
       const submission = submissionOf('MCPExternalAuthConfig', object)
-      const { warnings } = judgeSubmission(submission, {
-        group: DEFAULT_API_GROUP,
-        settings: DEFAULT_SETTINGS,
-      })
+      const { warnings } = judgeOf().admit(submission)
       return warnings.some(({ id }) => id === 'decided-within-budget')
     })
     t.ok(expected.length > 20, `${expected.length} are not decided`)

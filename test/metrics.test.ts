@@ -4,16 +4,15 @@ import type { InformerStatus } from '../src/cluster/index.ts'
 import { backend } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import { measureClock, measureCluster } from '../src/server/cluster-metrics.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { resourceOf } from './support/review.ts'
+import { judgeOf, resourceOf } from './support/review.ts'
 
 t.test('a thousand current findings have a series of their own, the others are counted', async (t) => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
-  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => judgeOf())
   const registry = new Registry()
   const age = { value: 1 }
   const status: InformerStatus = {
@@ -64,7 +63,7 @@ t.test('counters and nothing else end in _total, and a probe has no sample befor
   metrics.arming(() => ({ ...arming, proved }))
   measureClock(metrics.registry, () => undefined)
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
-  const findings = new CurrentFindings(state, () => DEFAULT_SETTINGS)
+  const findings = new CurrentFindings(state, () => judgeOf())
   measureCluster(metrics.registry, { statuses: () => [] }, { findings, state })
   const own = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('vmcp_'))
   t.ok(own.length > 25)

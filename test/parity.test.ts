@@ -8,11 +8,10 @@ import { IN_CLUSTER, type Report } from '../src/cli/output/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/review/finding.ts'
-import { judgeSubmission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { pathText } from '../src/rule/path.ts'
 import type { ClusterState } from '../src/review/cluster-state.ts'
-import { submissionOf } from './support/review.ts'
+import { judgeOf, submissionOf } from './support/review.ts'
 import { stateOf } from './support/cluster-state.ts'
 
 interface Found {
@@ -32,8 +31,7 @@ const UNRESOLVED = 'unresolved-placeholder'
 function byWebhook(object: unknown, state: ClusterState): Found[] {
   const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
   const submission = submissionOf(kind, object, { name: metadata?.name ?? '' })
-  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state }
-  const { errors, warnings } = judgeSubmission(submission, engine)
+  const { errors, warnings } = judgeOf({ state }).admit(submission)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,
     id: finding.id,
@@ -56,7 +54,8 @@ function byCli(text: string, strict: boolean, state: ClusterState): { findings: 
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, settings: DEFAULT_SETTINGS }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
-    else judgeDocument('a', document, judging, { state, placeOf: () => IN_CLUSTER }, report)
+    else
+      judgeDocument('a', document, judging, { judge: judgeOf({ state }), placeOf: () => IN_CLUSTER }, report)
   }
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))

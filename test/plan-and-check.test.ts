@@ -4,9 +4,7 @@ import type { Outgoing } from '../src/access/outgoing.ts'
 import { type Plan, plansOf } from '../src/access/effective-authentication.ts'
 import { stateOf } from '../src/review/given-objects.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
-import { judgeSubmission } from '../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
-import { resourceOf, submissionOf } from './support/review.ts'
+import { fileOf, judgeOf, resourceOf } from './support/review.ts'
 
 type Json = Record<string, unknown>
 
@@ -183,13 +181,7 @@ t.test('what `plan` knows to fail is a finding of `check`', async (t) => {
       const state = stateOf(objects, READING)
       const found = new Set(
         objects.flatMap((object) => {
-          const { kind, metadata } = object as { kind: string; metadata: { name: string } }
-          const { errors, warnings } = judgeSubmission(submissionOf(kind, object, { name: metadata.name }), {
-            group: DEFAULT_API_GROUP,
-            settings: DEFAULT_SETTINGS,
-            phase: 'before deployment',
-            state,
-          })
+          const { errors, warnings } = judgeOf({ state }).file(fileOf(object))
           return [...errors, ...warnings].map(({ id }) => id)
         }),
       )

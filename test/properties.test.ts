@@ -12,10 +12,8 @@ import { defaultsFor, withChanges, type WrittenDefaults } from '../src/review/de
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
-import { judgeSubmission, mutate, type Situation } from '../src/review/index.ts'
 import type { Verdict } from '../src/review/judge.ts'
 import { jsonPatch } from '../src/review/patch.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { shape } from '../src/review/shape.ts'
 import { emptyCluster } from '../src/rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
@@ -23,9 +21,9 @@ import { isObject } from '../src/rule/resource.ts'
 import type { Rule } from '../src/rule/rule.ts'
 import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
-import { submissionOf } from './support/review.ts'
+import { judgeOf, submissionOf } from './support/review.ts'
 
-const ENGINE: Situation = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
+const JUDGE = judgeOf()
 const created = (kind: Kind, object: unknown) => submissionOf(kind.kind, object)
 const texts = (kind: Kind, value: unknown) =>
   atOnce(findingsIn(kind, value)).toSorted(compareFindings).map(findingText)
@@ -40,14 +38,14 @@ for (const kind of KINDS) {
         fc.assert(
           fc.property(resources(kind), fc.option(fc.nat()), (resource, choice) => {
             const object = choice === null ? resource : withNull(resource, choice)
-            const added = mutate(created(kind, deepFreeze(object)), ENGINE)
+            const added = JUDGE.complete(created(kind, deepFreeze(object)))
             const after = withChanges(object, added)
             const patched = structuredClone(object)
             const problems = applyPatch(patched, jsonPatch(added)).filter((problem) => problem !== null)
             return (
               problems.length === 0 &&
               deepEqual(patched, after) &&
-              mutate(created(kind, after), ENGINE).length === 0 &&
+              JUDGE.complete(created(kind, after)).length === 0 &&
               keeps(object, after)
             )
           }),
@@ -70,7 +68,7 @@ for (const kind of KINDS) {
     t.test('any object: no rule fails or changes it, every place exists, the order is stable', async () => {
       fc.assert(
         fc.property(fc.oneof(resources(kind, { wrong: 8 }), fc.jsonValue()), (object) => {
-          const verdict = judgeSubmission(created(kind, deepFreeze(object)), ENGINE)
+          const verdict = JUDGE.admit(created(kind, deepFreeze(object)))
           assert.deepEqual(verdict.failures, [])
           const whole = isObject(object) ? withChanges(object, defaultsFor(kind, object, 'default')) : object
           for (const finding of [...verdict.errors, ...verdict.warnings]) {
@@ -78,7 +76,7 @@ for (const kind of KINDS) {
             const mayBeMissing = type === 'required' || type === 'advice'
             assert.ok(exists(whole, mayBeMissing ? at.slice(0, -1) : at), findingText(finding))
           }
-          assert.deepEqual(textsOf(judgeSubmission(created(kind, object), ENGINE)), textsOf(verdict))
+          assert.deepEqual(textsOf(JUDGE.admit(created(kind, object))), textsOf(verdict))
         }),
         RUNS,
       )
@@ -135,8 +133,8 @@ t.test('a rule that throws is a warning that carries the failure; the others sti
 t.test('any JSON: verdicts never throw', async () => {
   fc.assert(
     fc.property(fc.constantFrom(...KINDS), fc.jsonValue(), fc.jsonValue(), (kind, object, oldObject) => {
-      judgeSubmission({ ...created(kind, object), operation: 'UPDATE', oldObject }, ENGINE)
-      mutate({ ...created(kind, object), operation: 'UPDATE', oldObject }, ENGINE)
+      JUDGE.admit({ ...created(kind, object), operation: 'UPDATE', oldObject })
+      JUDGE.complete({ ...created(kind, object), operation: 'UPDATE', oldObject })
     }),
     { numRuns: 2_000 },
   )
@@ -189,7 +187,7 @@ t.test('a default is written where null is, as where nothing is (decision 23)', 
   const issuer = 'https://a.example.com'
   for (const [title, given] of rows) {
     const object = { spec: { type: 'embeddedAuthServer', embeddedAuthServer: { issuer, ...given } } }
-    const changes = mutate(created(mcpExternalAuthConfig, deepFreeze(object)), ENGINE)
+    const changes = JUDGE.complete(created(mcpExternalAuthConfig, deepFreeze(object)))
     const expected = { issuer, tokenLifespans: lifespans, storage: { type: 'memory' } }
     t.same(withChanges(object, changes).spec.embeddedAuthServer, expected, title)
   }
@@ -204,8 +202,10 @@ t.test('--defaults: those outside lists, or none (decision 23)', async (t) => {
       upstreamProviders: [{ name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://b.example.com' } }],
     },
   }
-  const placesWith = (defaults: WrittenDefaults) =>
-    mutate(created(mcpExternalAuthConfig, { spec }), { ...ENGINE, defaults }).map(({ at }) => pathText(at))
+  const placesWith = (written: WrittenDefaults) =>
+    judgeOf({ defaults: { written } })
+      .complete(created(mcpExternalAuthConfig, { spec }))
+      .map(({ at }) => pathText(at))
   const outside = ['spec.embeddedAuthServer.tokenLifespans']
   const inside = ['spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.scopes']
   t.strictSame(placesWith('all').toSorted(), [...outside, ...inside])

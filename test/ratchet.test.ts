@@ -10,23 +10,20 @@ import {
   oidcConfig,
   serverConfig,
 } from '../src/kinds/between/examples.ts'
-import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, type PlacedExample, rulePlaces } from '../src/kinds/places.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { findingText } from '../src/review/finding.ts'
-import { judgeSubmission, type Situation } from '../src/review/index.ts'
 import { fieldOf, type SchemaNode } from '../src/review/pointer.ts'
 import type { Settings, SeveritySetting } from '../src/review/settings.ts'
 import { isObject } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
-import { resourceOf, submissionOf } from './support/review.ts'
+import { judgeOf, resourceOf, submissionOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
 import { stateOf } from './support/cluster-state.ts'
 
-const ENFORCED: Settings = { mode: 'enforce', severities: [] }
+const ENFORCED: Partial<Settings> = {}
 /** With every finding an error: the ratchet is for whatever an operator makes one. */
-const STRICT: Settings = {
-  mode: 'enforce',
+const STRICT: Partial<Settings> = {
   severities: [...ALL_IDS].map((id) => ({ id, severity: 'error' as const })),
 }
 
@@ -38,13 +35,12 @@ const resource = ({ kind, spec, metadata, ...rest }: Other) => ({
 /** The texts of what is denied when one object takes the place of another beside others. */
 function denied(others: readonly Other[], before: Other, after: Other, settings = ENFORCED): string[] {
   const state = stateOf([...others, before].map(resource))
-  const engine: Situation = { group: DEFAULT_API_GROUP, settings, state }
   const submission = submissionOf(after.kind, resource(after), {
     operation: 'UPDATE',
     name: after.metadata.name,
     oldObject: resource(before),
   })
-  return judgeSubmission(submission, engine).errors.map(findingText)
+  return judgeOf({ settings, state }).admit(submission).errors.map(findingText)
 }
 
 const discovering = (...providers: string[]) =>
@@ -297,8 +293,7 @@ t.test('advice is told when an object is created, and not again', (t) => {
   const [before, after] = [config('https://auth.example.com'), config('https://login.example.com')]
   const severities = (submission: object, setting: readonly SeveritySetting[] = []) => {
     const given = submissionOf('MCPExternalAuthConfig', after, submission)
-    const settings = { mode: 'enforce', severities: setting } as const
-    const { warnings } = judgeSubmission(given, { group: DEFAULT_API_GROUP, settings })
+    const { warnings } = judgeOf({ settings: { severities: setting } }).admit(given)
     return warnings.filter(({ id }) => id.startsWith('auth-server-')).map(({ severity }) => severity)
   }
   const update = { operation: 'UPDATE', oldObject: before }
@@ -340,11 +335,8 @@ function beside(node: SchemaNode | undefined, value: unknown): unknown {
 
 /** What is found in an object that is created. */
 function findsIn(others: readonly Other[], object: Other): string[] {
-  const engine = { group: DEFAULT_API_GROUP, settings: STRICT, state: stateOf(others.map(resource)) }
-  const { errors } = judgeSubmission(
-    submissionOf(object.kind, resource(object), { name: object.metadata.name }),
-    engine,
-  )
+  const submission = submissionOf(object.kind, resource(object), { name: object.metadata.name })
+  const { errors } = judgeOf({ settings: STRICT, state: stateOf(others.map(resource)) }).admit(submission)
   return errors.map(findingText)
 }
 
@@ -383,9 +375,9 @@ t.test('an update with many stored errors costs little more than a create', (t) 
   const [before, after] = [providers, [...providers, 'new']].map((names) => resource(discovering(...names)))
   t.ok(JSON.stringify(before).length > 1_050_000)
   const state = stateOf(configs.flat().map(resource))
-  const engine: Situation = { group: DEFAULT_API_GROUP, settings: ENFORCED, state }
+  const judge = judgeOf({ state })
   const review = (request: object) => () => {
-    const { errors, warnings } = judgeSubmission(submissionOf('VirtualMCPServer', after, request), engine)
+    const { errors, warnings } = judge.admit(submissionOf('VirtualMCPServer', after, request))
     t.ok(errors.length + warnings.length > 1_000)
   }
   const [create = NaN, update = NaN] = stepsOf(

@@ -9,7 +9,6 @@ import { fieldsIn } from '../src/kinds/schema-fields.ts'
 import { allows } from '../src/release/allows.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
 import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
-import { judgeSubmission, submissionOf } from '../src/review/index.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { findingText } from '../src/review/finding.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
@@ -17,7 +16,7 @@ import { nearestReleases } from '../src/cli/input/release.ts'
 import { pathText } from '../src/rule/path.ts'
 import { runCli } from './support/cli.ts'
 import { knownReleases } from './support/releases.ts'
-import { resourceOf } from './support/review.ts'
+import { fileOf, judgeOf, resourceOf, submissionOf } from './support/review.ts'
 
 const RELEASES = knownReleases()
 const NEWEST = RELEASES.at(-1)
@@ -180,17 +179,8 @@ t.test('a rule about other releases does not count', async (t) => {
   ]
   for (const [version, told] of rows) {
     const known = RELEASES.find((each) => each.version.startsWith(`${version}.`))
-    const { warnings } = judgeSubmission(
-      submissionOf(
-        { kind: 'MCPExternalAuthConfig', name: 'example' },
-        { namespace: 'default', group: DEFAULT_API_GROUP, object },
-      ),
-      {
-        group: DEFAULT_API_GROUP,
-        settings: { mode: 'enforce', severities: [] },
-        release: known && { name: version, schemas: new Map(Object.entries(known.schemas)) },
-      },
-    )
+    const release = known && { name: version, schemas: new Map(Object.entries(known.schemas)) }
+    const { warnings } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
     t.equal(
       warnings.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
       told,
@@ -303,18 +293,8 @@ function judged(
   how: { release?: Release | undefined; severities?: SeveritySetting[] },
 ) {
   const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
-  const { errors, warnings } = judgeSubmission(
-    submissionOf(
-      { kind, name: 'a' },
-      { namespace: 'default', group: DEFAULT_API_GROUP, object, oldObject: undefined },
-    ),
-    {
-      group: DEFAULT_API_GROUP,
-      settings: { mode: 'enforce', severities: how.severities ?? [] },
-      phase: 'before deployment',
-      release: how.release,
-    },
-  )
+  const { release, severities = [] } = how
+  const { errors, warnings } = judgeOf({ release, settings: { severities } }).file(fileOf(object))
   const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith('persistent)'))
   return { errors: texts(errors), warnings: texts(warnings) }
 }
@@ -629,17 +609,9 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
   const release: Release = { name: 'a release', schemas: new Map([['MCPGroup', root]]) }
   for (const [title, stored, now, expected] of rows) {
     const object = resourceOf('MCPGroup', now, { name: 'a', namespace: 'default' })
-    const given = { namespace: 'default', group: DEFAULT_API_GROUP, object }
     const oldObject = stored && resourceOf('MCPGroup', stored, { name: 'a', namespace: 'default' })
-    const { errors } = judgeSubmission(
-      submissionOf({ kind: 'MCPGroup', name: 'a' }, { ...given, oldObject }),
-      {
-        group: DEFAULT_API_GROUP,
-        settings: { mode: 'enforce', severities: [] },
-        phase: 'before deployment',
-        release,
-      },
-    )
+    const before = oldObject && ({ object: oldObject, state: 'no cluster' } as const)
+    const { errors } = judgeOf({ release }).file(fileOf(object, { stored: before ?? 'nothing' }))
     t.strictSame(
       errors.map(
         ({ error }) => `${pathText(error.at)}: ${error.detail.replace('; a release refuses it', '')}`,

@@ -33,7 +33,6 @@ import { overlay } from '../src/review/overlay.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
-import { judgeSubmission } from '../src/review/index.ts'
 import { severitiesOf, STRICT } from '../src/review/profiles.ts'
 import type { SeveritySetting } from '../src/review/settings.ts'
 import { answering, type Cluster, nameKey } from '../src/rule/cluster.ts'
@@ -41,7 +40,7 @@ import { pathText, valueAt } from '../src/rule/path.ts'
 import { isObject, metadataOf } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { recording } from './support/recording.ts'
-import { submissionOf } from './support/review.ts'
+import { judgeOf, submissionOf } from './support/review.ts'
 import { stateOf } from './support/cluster-state.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
@@ -330,13 +329,8 @@ t.test('the profile strict makes errors of warnings, also where they depend on o
     const verdict = (severities: readonly SeveritySetting[], dryRun: boolean) => {
       const isDeletion = rule.when === 'delete'
       const objects = isDeletion ? { operation: 'DELETE' as const, oldObject: resource } : {}
-      const { errors, warnings } = judgeSubmission(
+      const { errors, warnings } = judgeOf({ settings: { severities }, state: stateOf(others ?? []) }).admit(
         submissionOf(kind.kind, isDeletion ? undefined : resource, { ...objects, dryRun }),
-        {
-          group: DEFAULT_API_GROUP,
-          settings: { mode: 'enforce', severities },
-          state: stateOf(others ?? []),
-        },
       )
       const own = (findings: readonly Finding[]) => findings.find(({ id }) => id === rule.id)
       return own(errors) === undefined ? `warning ${own(warnings)?.prefix ?? ''}` : 'error'

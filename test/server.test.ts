@@ -15,17 +15,16 @@ import { SINGLE_PROVIDER_KINDS } from '../src/kinds/between/related-resources.ts
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/arming/webhook-configurations.ts'
-import type { Situation } from '../src/review/index.ts'
 import { ClusterState } from '../src/review/cluster-state.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
-import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
+import { parseSeveritySetting, type Settings, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { type Step, Turns } from '../src/server/turns.ts'
-import { resourceOf, reviewOf } from './support/review.ts'
+import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
@@ -56,7 +55,7 @@ interface Answer {
   error?: string
 }
 
-function server(settings: Partial<Situation['settings']> = {}, state?: Situation['state']) {
+function server(settings: Partial<Settings> = {}, state?: ClusterState) {
   const log: string[] = []
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -64,11 +63,7 @@ function server(settings: Partial<Situation['settings']> = {}, state?: Situation
       done()
     },
   })
-  const engine = {
-    group: DEFAULT_API_GROUP,
-    settings: { ...DEFAULT_SETTINGS, ...settings },
-    state,
-  }
+  const judge = judgeOf({ settings, state })
   const metrics = createMetrics()
   metrics.serving(() => ({
     expiry: { leaf: 1.7e12, ca: 1.9e12, bundle: 1.8e12 },
@@ -77,7 +72,7 @@ function server(settings: Partial<Situation['settings']> = {}, state?: Situation
   }))
   const logger = pino({ base: null }, stream)
   const parts = {
-    engine,
+    judge: () => judge,
     logger,
     metrics,
     mostInFlight: 1,
@@ -178,7 +173,7 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   const configuration = { ...authServer('okta', 'github'), issuer: 'https://login.example.com' }
   const spec = { type: 'embeddedAuthServer', embeddedAuthServer: configuration }
   const review = reviewOf(resourceOf('MCPExternalAuthConfig', spec))
-  const judged = async (state: ClusterState, settings: Partial<Situation['settings']> = {}) => {
+  const judged = async (state: ClusterState, settings: Partial<Settings> = {}) => {
     state.put(
       mcpServer,
       resourceOf('MCPServer', { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } }),
@@ -779,7 +774,7 @@ const counts = async (from: FastifyInstance, name: string) =>
 const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
 
 t.test('mode and severities', async (t) => {
-  const rows: [string, Partial<Situation['settings']>, boolean, number][] = [
+  const rows: [string, Partial<Settings>, boolean, number][] = [
     ['mode warn', { mode: 'warn' }, true, 1],
     ['off', { severities: [setting('role-mapping-claim-or-matcher=off')] }, true, 0],
     ['warning', { severities: [setting('role-mapping-claim-or-matcher=warning')] }, true, 1],

@@ -17,7 +17,7 @@ import {
   workload,
 } from '../src/kinds/between/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
-import { parseSeveritySetting } from '../src/review/settings.ts'
+import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
@@ -94,7 +94,7 @@ const severity = (...texts: readonly string[]) => {
     if (typeof setting === 'string') throw new Error(setting)
     return setting
   })
-  return { settings: { mode: 'enforce', severities } } as const
+  return { settings: { ...DEFAULT_SETTINGS, severities } }
 }
 
 const ROWS: readonly Row[] = [

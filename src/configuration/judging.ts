@@ -61,7 +61,7 @@ export function chosenSettings(flags: Flags, configuration: Configuration, now: 
     mode: 'enforce',
     severities: [...severitiesOf(chosenProfile(flags, configuration)), ...severities, ...flags.severity],
     exemptions: exemptions.filter((each) => holdsAt(each, now)),
-    ...(allowIgnores && { allowIgnores }),
+    allowIgnores: allowIgnores ?? 'by default',
     leftOut,
   }
 }

@@ -11,12 +11,12 @@ import type { ClusterState } from '../review/cluster-state.ts'
 import { ALL_IDS } from '../review/engine-ids.ts'
 import { causeText, type Finding as FoundFinding } from '../review/finding.ts'
 import { asApplied, kindOf, nameOf, type Reading, stateOf, subjectOf } from '../review/given-objects.ts'
-import { judgeSubmission, mutate, submissionOf } from '../review/index.ts'
-import { judge as decide, type Verdict } from '../review/judge.ts'
+import { ALL_DEFAULTS, createJudge, submissionOf } from '../engine/index.ts'
+import type { Verdict } from '../review/judge.ts'
 import { notJudged } from '../review/not-judged.ts'
 import { jsonPatch } from '../review/patch.ts'
 import { severitiesOf } from '../review/profiles.ts'
-import { parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
+import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
 import { objectKey } from '../rule/cluster.ts'
 import { jsonKey, pathText, type Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
@@ -160,33 +160,39 @@ const amongObjects = () => 'among the given objects'
 function judgeOne(object: unknown, index: number, around: Around): Judgement {
   const { reading, before, after, severities, release } = around
   const { group, strict } = reading
-  const settings = { mode: 'enforce', severities } as const
+  const judge = createJudge({
+    group,
+    settings: { ...DEFAULT_SETTINGS, severities },
+    release: release ?? 'specification',
+    state: after,
+    defaults: ALL_DEFAULTS,
+  })
   const kind = kindOf(object, reading)
   if (kind === undefined) {
     const found = notJudged(object, reading)
     if (found?.finding === undefined) return NOTHING
     const { kind } = found.resource
     const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', found.resource, reading)
-    const judging = { namespace: subject.namespace, settings }
-    const verdict = decide({ findings: [found.finding], value: () => object }, judging)
+    const verdict = judge.weigh([found.finding], { namespace: subject.namespace, object })
     return { ...NOTHING, findings: findingsOf(verdict, { index, ...subject }) }
   }
   const resource = object as Resource
   const subject = { index, ...subjectOf(kind.kind, resource, reading) }
-  const submission = submissionOf(
-    { kind: kind.kind, name: nameOf(resource) },
-    { namespace: subject.namespace, group, object, oldObject: around.stored.get(keyOf(object, reading)) },
-  )
-  const outcome = judgeSubmission(submission, {
-    group,
-    settings,
-    phase: 'before deployment',
+  const name = nameOf(resource)
+  const oldObject = around.stored.get(keyOf(object, reading))
+  const { namespace } = subject
+  const outcome = judge.file({
+    kind,
+    namespace,
+    name,
+    object,
+    stored: oldObject === undefined ? 'nothing' : { object: oldObject, state: before ?? after },
+    ignores: [],
     strict,
-    release,
-    state: after,
-    stateNow: before,
+    placeholders: undefined,
   })
-  const patch = jsonPatch(mutate(submission, { group, settings, state: after }))
+  const submission = submissionOf({ kind: kind.kind, name }, { namespace, group, object, oldObject })
+  const patch = jsonPatch(judge.complete(submission))
   return {
     findings: findingsOf(outcome, subject),
     defaults: patch.length === 0 ? [] : [{ ...subject, patch }],

@@ -18,7 +18,8 @@ import {
   stateOf,
   subjectOf,
 } from '../review/given-objects.ts'
-import { judgeSubmission, submissionOf } from '../review/index.ts'
+import { ALL_DEFAULTS, createJudge, type Judge, submissionOf } from '../engine/index.ts'
+import type { Verdict } from '../review/judge.ts'
 import { notJudged } from '../review/not-judged.ts'
 import type { Settings } from '../review/settings.ts'
 import { objectKey } from '../rule/cluster.ts'
@@ -73,6 +74,8 @@ export class Judges {
   readonly #files: ClusterState
   /** The cluster into which each of them is applied. */
   readonly #cluster: ClusterState
+  readonly #fileJudge: Judge
+  readonly #webhookJudge: Judge
   readonly #checked: readonly (readonly Report[])[]
   readonly #admitted: readonly (readonly Report[])[]
   readonly #refused: readonly (readonly Report[])[]
@@ -83,6 +86,10 @@ export class Judges {
     const values = given.map(({ value }) => value)
     this.#files = stateOf(values, judging)
     this.#cluster = clusterOf(values, judging)
+    const { group, settings, release, installed } = judging
+    const world = { group, settings, defaults: ALL_DEFAULTS }
+    this.#fileJudge = createJudge({ ...world, release: release ?? 'specification', state: this.#files })
+    this.#webhookJudge = createJudge({ ...world, release: installed, state: this.#cluster })
     this.#checked = values.map((value, i) => this.#check(i, value))
     this.#admitted = values.map((value, i) => this.#admit(i, pruned(value, this.#crdOf(value))))
     this.#refused = values.map((value, i) => this.#refuse(i, value))
@@ -179,35 +186,32 @@ export class Judges {
   }
 
   #check(document: number, value: unknown): readonly Report[] {
-    const { release, strict } = this.#judging
-    return this.#judge(document, value, { phase: 'before deployment', strict, release, state: this.#files })
+    const judging = this.#judging
+    const kind = kindOf(value, judging)
+    if (kind === undefined) {
+      const finding = notJudged(value, judging)?.finding
+      return finding === undefined ? [] : [reportOf(document, finding)]
+    }
+    const verdict = this.#fileJudge.file({
+      kind,
+      namespace: namespaceOf(value, judging),
+      name: nameOf(value as Resource),
+      object: value,
+      stored: 'nothing',
+      ignores: [],
+      strict: judging.strict,
+      placeholders: judging.placeholders,
+    })
+    return reportsOf(document, verdict)
   }
 
   #admit(document: number, object: unknown): readonly Report[] {
-    if (!isServed(object, this.#judging)) return []
-    return this.#judge(document, object, {
-      phase: 'admission',
-      release: this.#judging.installed,
-      state: this.#cluster,
-    })
-  }
-
-  #judge(
-    document: number,
-    object: unknown,
-    situation: Pick<Parameters<typeof judgeSubmission>[1], 'phase' | 'strict' | 'release' | 'state'>,
-  ): readonly Report[] {
-    const { group, settings } = this.#judging
     const kind = kindOf(object, this.#judging)
-    if (kind === undefined) {
-      const finding = notJudged(object, this.#judging)?.finding
-      return finding === undefined || situation.phase === 'admission' ? [] : [reportOf(document, finding)]
-    }
+    if (kind === undefined || !isServed(object, this.#judging)) return []
     const self = { kind: kind.kind, name: nameOf(object as Resource) }
     const namespace = namespaceOf(object, this.#judging)
-    const submission = submissionOf(self, { namespace, group, object })
-    const { errors, warnings } = judgeSubmission(submission, { ...situation, group, settings })
-    return [...errors, ...warnings].map((finding) => reportOf(document, finding))
+    const submission = submissionOf(self, { namespace, group: this.#judging.group, object })
+    return reportsOf(document, this.#webhookJudge.admit(submission))
   }
 
   #refuse(document: number, value: unknown): readonly Report[] {
@@ -233,6 +237,9 @@ function isServed(value: unknown, reading: Reading): boolean {
   const [, version = ''] = String(value.apiVersion).split('/')
   return [API_VERSION, 'v1alpha1'].includes(version)
 }
+
+const reportsOf = (document: number, { errors, warnings }: Verdict): readonly Report[] =>
+  [...errors, ...warnings].map((finding) => reportOf(document, finding))
 
 function reportOf(document: number, finding: Finding): Report {
   const { id, severity, error } = finding

@@ -31,6 +31,8 @@ export interface Surroundings {
   readonly isLarge?: boolean
   /** What the rules may spend; a full one when absent. */
   readonly budget?: Budget
+  /** The rules of a kind that are on; all when absent. */
+  readonly rulesOf?: typeof rulesOf
 }
 
 /** Units of the budget of one judgement. An ordinary object spends a few hundred. */
@@ -45,7 +47,7 @@ export type Selection = 'write' | 'delete'
 const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
 
 /** The rules of a kind and of its parts, by place; computed at the first resource of the kind. */
-function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
+export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
   let found = selected[selection].get(kind)
   if (found === undefined) {
     const when = selection === 'delete' ? 'delete' : undefined
@@ -71,7 +73,8 @@ export function* check(
   before: readonly Finding[] = [],
   selection: Selection = 'write',
 ): Steps<readonly Finding[]> {
-  return [...before, ...(yield* runRules(rulesOf(kind, selection), resource, cluster, around))]
+  const rules = (around.rulesOf ?? rulesOf)(kind, selection)
+  return [...before, ...(yield* runRules(rules, resource, cluster, around))]
 }
 
 /** Units of a budget after which a judgement lets others be served. */

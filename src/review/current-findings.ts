@@ -1,11 +1,10 @@
 import type { Kind } from '../kinds/kind.ts'
+import type { Judge } from '../engine/index.ts'
 import { KINDS } from '../kinds/index.ts'
-import { type Cluster, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
+import { nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, metadataOf, type Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
-import { judgeSubmission, storedSubmission } from './index.ts'
-import type { Release } from '../release/release.ts'
-import type { Settings } from './settings.ts'
+import type { Verdict } from './judge.ts'
 import { shape } from './shape.ts'
 import type { ClusterState } from './cluster-state.ts'
 
@@ -24,13 +23,17 @@ const MOST_SHARED = 10_000
 /** `id severity` of each finding in one object, shared among the objects that have the same. */
 type Tags = readonly string[]
 
+/** An object of a namespace. */
+interface Named {
+  readonly kind: Kind
+  readonly name: string
+}
+
 /** A check of every object of one namespace, under way. */
 interface Check {
   readonly namespace: string
-  readonly left: ObjectName[]
-  /** Shared by the objects of the namespace until `changes` is another number, so that they compute shared facts once. */
-  cluster: Cluster
-  changes: number
+  readonly left: Named[]
+  readonly judge: Judge
 }
 
 /**
@@ -40,8 +43,7 @@ interface Check {
  */
 export class CurrentFindings {
   readonly #state: ClusterState
-  readonly #settings: () => Settings
-  readonly #release: () => Release | undefined
+  readonly #judge: () => Judge
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
@@ -53,15 +55,10 @@ export class CurrentFindings {
   #removals = 0
   #onChange: () => void = () => undefined
 
-  /** The settings and `release` are asked for at each check; after they have changed, call `recheck`. */
-  constructor(
-    state: ClusterState,
-    settings: () => Settings,
-    release: () => Release | undefined = () => undefined,
-  ) {
+  /** The judge is asked for at each check of a namespace; after its world has changed, call `recheck`. */
+  constructor(state: ClusterState, judge: () => Judge) {
     this.#state = state
-    this.#settings = settings
-    this.#release = release
+    this.#judge = judge
   }
 
   /** Calls the function whenever a namespace becomes due. */
@@ -121,13 +118,14 @@ export class CurrentFindings {
   }
 
   /** Judges an object of which the state keeps only facts, without the other objects; ignores any other. */
-  judgeWhole({ kind }: Kind, object: unknown): void {
+  judgeWhole(kind: Kind, object: unknown): void {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
-    if (!this.has(kind, namespace, name) || this.#state.isWhole(kind, namespace, name)) return
-    const self = { kind, name }
+    const self = { kind: kind.kind, name }
+    if (!this.has(self.kind, namespace, name) || this.#state.isWhole(self.kind, namespace, name)) return
     this.#unread.delete(objectKey({ ...self, namespace }))
-    this.#keep(namespace, self, this.#findingsIn(self, namespace, object))
+    const alone = this.#judge().beside('no cluster')
+    this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object })))
   }
 
   remove(kind: Kind, namespace: string, name: string): void {
@@ -222,37 +220,17 @@ export class CurrentFindings {
   #begin(): Check | undefined {
     const namespace = this.#round.shift()
     if (namespace === undefined) return undefined
-    const left = KINDS.flatMap(({ kind }) =>
-      Array.from(this.#state.all(kind, namespace), ({ name }) => ({ kind, name })),
+    const left = KINDS.flatMap((kind) =>
+      Array.from(this.#state.all(kind.kind, namespace), ({ name }) => ({ kind, name })),
     )
-    return { namespace, left, cluster: this.#state.in(namespace), changes: this.#state.changes(namespace) }
+    return { namespace, left, judge: this.#judge().beside(this.#state) }
   }
 
-  #checkObject(check: Check, self: ObjectName): void {
-    const { namespace } = check
-    const object = this.#state.object(self.kind, namespace, self.name)
-    if (object === undefined || !this.#state.isWhole(self.kind, namespace, self.name)) return
-    if (this.#state.changes(namespace) !== check.changes) {
-      check.cluster = this.#state.in(namespace)
-      check.changes = this.#state.changes(namespace)
-    }
-    this.#keep(namespace, self, this.#findingsIn(self, namespace, object, check.cluster))
-  }
-
-  #findingsIn(self: ObjectName, namespace: string, object: unknown, cluster?: Cluster): readonly Finding[] {
-    const { group } = this.#state
-    const situation = {
-      group,
-      settings: this.#settings(),
-      phase: 'stored',
-      release: this.#release(),
-      ...(cluster && { cluster }),
-    } as const
-    const { errors, warnings } = judgeSubmission(
-      storedSubmission(self, { namespace, group, object }),
-      situation,
-    )
-    return [...errors, ...warnings]
+  #checkObject({ namespace, judge }: Check, { kind, name }: Named): void {
+    const object = this.#state.object(kind.kind, namespace, name)
+    if (object === undefined || !this.#state.isWhole(kind.kind, namespace, name)) return
+    const found = findingsOf(judge.stored({ kind, namespace, name, object }))
+    this.#keep(namespace, { kind: kind.kind, name }, found)
   }
 
   #keep(namespace: string, { kind, name }: ObjectName, findings: readonly Finding[]): void {
@@ -272,6 +250,8 @@ export class CurrentFindings {
     return known ?? tags
   }
 }
+
+const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
 
 /** An object with the metadata that rules read: its name, its version, and the annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {

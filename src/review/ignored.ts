@@ -20,7 +20,7 @@ import {
 const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
-  allowIgnores ?? ALLOWED_IGNORES[written]
+  allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
 /** Ids that are never ignored: what cannot be judged, what the API server refuses, and what is said of ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
@@ -71,7 +71,7 @@ export function withoutIgnored<V extends Verdict>(
   settings: Settings,
   ignores: readonly Ignore[],
 ): V {
-  const exemptions = (settings.exemptions ?? []).filter((each) => isFor(each, judged))
+  const exemptions = settings.exemptions.filter((each) => isFor(each, judged))
   if (exemptions.length + ignores.length === 0) return verdict
   const ignored: Ignored[] = []
   const refused = new Set<Ignore>()
@@ -106,7 +106,7 @@ const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): bool
   allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
 
 /** Whether the settings leave the objects of a namespace out. */
-export const isLeftOut = ({ leftOut = [] }: Settings, namespace: string): boolean =>
+export const isLeftOut = ({ leftOut }: Settings, namespace: string): boolean =>
   leftOut.some((pattern) => matches(pattern, namespace))
 
 /** The annotation whose lines ignore findings of its object: `ID: reason`. */

@@ -17,17 +17,16 @@ interface Situated {
 }
 
 /**
- * The findings in an object of the kind, where the installed release goes first (decision 3): a rule about other releases
- * does not count, and an error of a constraint that it does not share is a warning that says so.
+ * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint that
+ * it does not share is a warning that says so.
  */
 export function yielding(
   findings: readonly Finding[],
   { kind, value, release }: Situated,
 ): readonly Finding[] {
-  const counting = findings.filter(({ id }) => isAbout(id, release))
   const schema = release?.schemas.get(kind)
-  if (schema === undefined || release === undefined) return counting
-  return counting.filter(isOfSpecification).map((finding) => {
+  if (schema === undefined || release === undefined) return findings
+  return findings.filter(isOfSpecification).map((finding) => {
     const { constraint: keyword, severity, error } = finding
     if (keyword === undefined || severity !== 'error') return finding
     const { at } = error
@@ -148,8 +147,8 @@ const RANGES = new Map(
   allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
 )
 
-/** Whether a finding counts in a release, or where none is known. */
-function isAbout(id: string, release: Release | undefined): boolean {
+/** Whether a rule is about a release, or counts where none is known. */
+export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true
   const { from, to } = range

@@ -10,11 +10,11 @@ export interface Settings {
   readonly mode: 'enforce' | 'warn'
   /** When several apply to a finding, the last one counts. */
   readonly severities: readonly SeveritySetting[]
-  readonly exemptions?: readonly Exemption[]
-  /** Which findings ignores in manifests may be for. */
-  readonly allowIgnores?: AllowedIgnores
+  readonly exemptions: readonly Exemption[]
+  /** Which findings ignores in manifests may be for; by default all in files, and warnings in a cluster. */
+  readonly allowIgnores: AllowedIgnores | 'by default'
   /** Namespaces whose objects are not judged, with `*` for any characters. */
-  readonly leftOut?: readonly string[]
+  readonly leftOut: readonly string[]
 }
 
 export interface SeveritySetting {
@@ -63,7 +63,13 @@ export const writtenIn = (by: Exemption | Ignore): Ignore['written'] | 'configur
 
 export type AllowedIgnores = 'none' | 'warnings' | 'all'
 
-export const DEFAULT_SETTINGS: Settings = { mode: 'enforce', severities: [] }
+export const DEFAULT_SETTINGS: Settings = {
+  mode: 'enforce',
+  severities: [],
+  exemptions: [],
+  allowIgnores: 'by default',
+  leftOut: [],
+}
 
 /** Ids whose severity is fixed: behind these errors a part of the object is not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])

@@ -1,6 +1,6 @@
 import { probeAnswer } from '../arming/index.ts'
 import { causeText, type Finding, findingText, withPlace } from '../review/finding.ts'
-import type { Submission } from '../review/index.ts'
+import type { Submission } from '../engine/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { PatchOperation } from '../review/patch.ts'
 import { causeOf } from '../rule/field-error.ts'

@@ -2,13 +2,12 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/serving-pair.ts'
-import { mutate, type Situation, type Submission } from '../review/index.ts'
-import type { Confirmed, Verdict } from '../review/judge.ts'
+import type { Admission, Judge, Submission } from '../engine/index.ts'
+import type { Verdict } from '../review/judge.ts'
 import { jsonPatch, type PatchOperation } from '../review/patch.ts'
 import { probeAnnotation } from '../arming/webhook-configurations.ts'
-import { nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
-import type { Steps } from '../rule/steps.ts'
+import { atOnce, type Steps } from '../rule/steps.ts'
 import {
   decodeReview,
   encodeBusy,
@@ -21,15 +20,15 @@ import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { dependsOn, type Live, mergeReads, UNCONFIRMED } from './live.ts'
+import { type Live, mergeReads, NOTHING_READ } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { type Step, Turns } from './turns.ts'
-import { type Judged, judgingByCache, withDoubt } from './uncached.ts'
 
 /** What the server is made of. */
 export interface Parts {
-  readonly engine: Situation
+  /** Judges by the settings and the installed release of now. */
+  readonly judge: () => Judge
   readonly logger: Logger
   readonly metrics: Metrics
   /** Reads from the API server what a verdict depends on; absent without a cluster. */
@@ -163,8 +162,9 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
 }
 
 /** Reviews of one client and namespace wait for each other; a client can name a new namespace in each, so these are one. */
-function flowOf({ engine }: Parts, client: string, { submission: { namespace } }: Review): string {
-  return engine.state?.hasNamespace(namespace) === false ? client : `${client}/${namespace}`
+function flowOf({ judge }: Parts, client: string, { submission: { namespace } }: Review): string {
+  const { state } = judge().world
+  return state === 'no cluster' || state.hasNamespace(namespace) ? `${client}/${namespace}` : client
 }
 
 function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
@@ -174,31 +174,25 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
 /** Judges at once, unless the verdict depends on other objects: these are read first, and it is judged once more. */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
-  const { live, engine } = parts
-  const nonce = probeIn(submission, engine.group)
+  const { live } = parts
+  const judge = parts.judge()
+  const nonce = probeIn(submission, judge.world.group)
   if (nonce !== undefined) return () => ({ json: encodeProbe(review, nonce) })
-  const judged = await inTurns(take, judgingByCache(submission, engine))
-  if (live === undefined) return () => answerVerdict(parts, review, judged.verdict)
-  const names = neededBy(judged)
+  const byCache = await inTurns(take, judge.inSteps.admit(submission))
+  if (live === undefined) return () => answerVerdict(parts, review, byCache)
+  const isOpen = byCache.unconfirmed.length > 0
   const isFull = live.waiting >= parts.mostInFlight
-  if (names.length > 0 && isFull && deniesByCacheAlone(review, judged)) return () => shed(parts, review)
-  const sure =
-    names.length === 0
-      ? { ...judged, read: UNCONFIRMED }
-      : isFull
-        ? await judgedWith(UNCONFIRMED, submission, engine, take)
-        : await confirmed(submission, { live, engine, take }, names, readBudgetMs(url))
-  // What the first judgement lacked and could not be read, the second one lacked too.
-  const { verdict, read, lacking } = sure
-  return () => answerVerdict(parts, review, withDoubt(verdict, { submission, engine, read }, lacking))
+  if (isOpen && isFull && deniesByCacheAlone(review, byCache)) return () => shed(parts, review)
+  const verdict = !isOpen
+    ? atOnce(byCache.with(NOTHING_READ))
+    : isFull
+      ? await inTurns(take, byCache.with(NOTHING_READ))
+      : await confirmed(submission, byCache, { live, take }, readBudgetMs(url))
+  return () => answerVerdict(parts, review, verdict)
 }
 
-const neededBy = ({ verdict, lacking }: Judged): ObjectName[] => [
-  ...new Map([...dependsOn(verdict), ...lacking].map((name) => [nameKey(name), name])).values(),
-]
-
 /** Whether only objects that may have changed would deny it. A deletion fails open. */
-function deniesByCacheAlone({ submission }: Review, { verdict: { errors } }: Judged): boolean {
+function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolean {
   const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
   return areOpen && submission.operation !== 'DELETE'
 }
@@ -209,21 +203,6 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
     const step = await take('judge', () => steps.next())
     if (step.done === true) return step.value
   }
-}
-
-/** Judged with what was read. */
-interface Sure extends Judged {
-  readonly read: Confirmed
-}
-
-async function judgedWith(
-  read: Confirmed,
-  submission: Submission,
-  engine: Situation,
-  take: Take,
-): Promise<Sure> {
-  const judged = await inTurns(take, judgingByCache(submission, { ...engine, confirmed: read }))
-  return { ...judged, read }
 }
 
 /** What a probe carries; undefined for any other review. */
@@ -247,34 +226,31 @@ export const MOST_ROUNDS = 4
 
 interface Confirming {
   readonly live: Live
-  readonly engine: Situation
   readonly take: Take
 }
 
+/** The verdict once the API server was asked for what it depends on. */
 async function confirmed(
   submission: Submission,
-  { live, engine, take }: Confirming,
-  names: readonly ObjectName[],
+  byCache: Admission,
+  { live, take }: Confirming,
   milliseconds: number,
-): Promise<Sure> {
+): Promise<Verdict> {
   const { namespace, operation } = submission
   const end = performance.now() + milliseconds
   const left = () => Math.max(0, Math.floor(end - performance.now()))
-  let read = await live.confirm(namespace, names, left())
-  let sure = await judgedWith(read, submission, engine, take)
+  let read = NOTHING_READ
+  let verdict = byCache
   // What was not known, or only in part, may lead to further objects.
-  for (let round = 1, asked = names; round < MOST_ROUNDS; round++) {
-    const confirmed = read
-    const more = neededBy(sure).filter((name) => !confirmed.has(name))
-    if (more.length === 0 || !asked.every((name) => confirmed.has(name))) break
-    read = mergeReads(read, await live.confirm(namespace, more, left()))
-    sure = await judgedWith(read, submission, engine, take)
-    asked = more
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const asked = verdict.unconfirmed
+    if (asked.length === 0) break
+    read = mergeReads(read, await live.confirm(namespace, asked, left()))
+    verdict = await inTurns(take, verdict.with(read))
+    if (!asked.every((name) => read.has(name))) break
   }
-  if (operation !== 'DELETE' || sure.verdict.errors.length === 0) return sure
-  return (await mayBlock(submission, live, left()))
-    ? sure
-    : { ...sure, verdict: { ...sure.verdict, errors: [] } }
+  if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
+  return (await mayBlock(submission, live, left())) ? verdict : { ...verdict, errors: [] }
 }
 
 function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict): Answer {
@@ -298,10 +274,10 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
 }
 
 async function mutateReview(parts: Parts, review: Review, _url: string, take: Take): Promise<() => Answer> {
-  const { engine } = parts
+  const judge = parts.judge()
   const { submission } = review
-  if (probeIn(submission, engine.group) !== undefined) return () => ({ json: encodePatch(review, []) })
-  const patch = await take('judge', () => jsonPatch(mutate(submission, engine)))
+  if (probeIn(submission, judge.world.group) !== undefined) return () => ({ json: encodePatch(review, []) })
+  const patch = await take('judge', () => jsonPatch(judge.complete(submission)))
   return () => answerPatch(parts, review, patch)
 }
 

@@ -1,4 +1,4 @@
-import type { Submission } from '../review/index.ts'
+import type { Submission } from '../engine/index.ts'
 import type { Live } from './live.ts'
 
 /** Who deletes on behalf of something that is gone already. */

@@ -3,7 +3,7 @@ import { configMapFacts } from '../kinds/between/config-maps.ts'
 import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { Confirmed, Verdict } from '../review/judge.ts'
+import type { Confirmed } from '../review/judge.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import { overlay } from '../review/overlay.ts'
 import { answering, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
@@ -188,19 +188,10 @@ interface Reading {
 }
 
 /** Nothing has been read. */
-export const UNCONFIRMED: Confirmed = { has: () => false, with: (cluster) => cluster }
+export const NOTHING_READ: Confirmed = { has: () => false, with: (cluster) => cluster }
 
 /** The objects that either of two readings has confirmed. */
 export const mergeReads = (one: Confirmed, other: Confirmed): Confirmed => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),
 })
-
-/** The objects that a verdict depends on, those of errors first, each once. */
-export function dependsOn({ errors, warnings }: Verdict): ObjectName[] {
-  const found = new Map<string, ObjectName>()
-  for (const { error } of [...errors, ...warnings]) {
-    for (const name of error.dependsOn ?? []) found.set(nameKey(name), name)
-  }
-  return [...found.values()]
-}

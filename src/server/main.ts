@@ -13,6 +13,7 @@ import { Bodies } from './bodies.ts'
 import { ConfigurationFile } from './configuration-file.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
+import { latestJudge } from './latest-judge.ts'
 import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logDestination } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
@@ -127,18 +128,17 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const bodies = new Bodies(memoryBudget(configuration['body-memory'], 0.1))
   metrics.bodies(bodies)
   const parts: Parts = {
-    engine: {
-      group,
-      state: cluster?.state,
-      defaults: configuration.defaults,
-      serviceAccountAudience: configuration['service-account-audience'],
-      get settings() {
-        return chosen.settings
+    judge: latestJudge(
+      {
+        group,
+        state: cluster?.state ?? 'no cluster',
+        defaults: {
+          written: configuration.defaults,
+          serviceAccountAudience: configuration['service-account-audience'],
+        },
       },
-      get release() {
-        return cluster?.release()
-      },
-    },
+      { settings: () => chosen.settings, release: () => cluster?.release() },
+    ),
     logger,
     metrics,
     live: cluster?.live,

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { ClusterConnection, fromKubeconfig, fromServiceAccount } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
+import { ALL_DEFAULTS } from '../engine/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
 import { CurrentFindings } from '../review/current-findings.ts'
@@ -10,6 +11,7 @@ import { ClusterCache } from './cluster-cache.ts'
 import { measureClock, measureCluster, measureRelease } from './cluster-metrics.ts'
 import { memoryBudget, type ServerConfiguration } from './configuration.ts'
 import { InstalledRelease } from './installed-release.ts'
+import { latestJudge } from './latest-judge.ts'
 import type { Release } from '../release/release.ts'
 import { Live } from './live.ts'
 import { errorMessage } from '../rule/error-message.ts'
@@ -74,7 +76,9 @@ export function openClusterCache(
     configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
   const release = () => installed?.current()
   // In a trial period (--mode warn) the current findings are still errors.
-  const findings = new CurrentFindings(state, () => ({ ...settings(), mode: 'enforce' }), release)
+  const counting = (chosen: Settings): Settings => ({ ...chosen, mode: 'enforce' })
+  const judge = latestJudge({ group, state, defaults: ALL_DEFAULTS }, { settings, release, counting })
+  const findings = new CurrentFindings(state, judge)
   const cache = new ClusterCache(state, findings, logger, (...of) => connection.read(...of))
   measureClock(registry, () => connection.clockOffset())
   const informers = connection.startInformers(cache, {

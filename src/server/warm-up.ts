@@ -39,7 +39,7 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
     // Between two requests nothing else listens for an error, which would end the process.
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
-    const requests = [...exampleRequests(parts.engine.group)]
+    const requests = [...exampleRequests(parts.judge().world.group)]
     for (let i = 0; i < ROUNDS * requests.length; i++) {
       const { user, system } = process.cpuUsage(begun)
       if ((user + system) / 1e3 > MOST_CPU) break

@@ -1,12 +1,12 @@
 import type { ClusterState } from '../review/cluster-state.ts'
 import { withChanges } from '../review/defaults.ts'
 import type { Finding } from '../review/finding.ts'
-import { judgeSubmission, mutate, type Submission } from '../review/index.ts'
+import type { Judge, Submission } from '../engine/index.ts'
 import { placeholdersIn } from '../review/placeholder.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
-import { type Item, type Judging, put, situationIn, submitted } from './states.ts'
+import { type Item, judgeIn, type Judging, put, submitted } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
 /** A state on the way: the version of each object that changes, and what is stored of it. */
@@ -35,6 +35,7 @@ export class Lattice {
   readonly start: Node
   readonly #state: ClusterState
   readonly #judging: Judging
+  readonly #judge: Judge
   readonly #objects: readonly Omit<Item, 'value'>[]
   readonly #comparison: Comparison
   readonly #results = new Map<string, Result>()
@@ -53,6 +54,7 @@ export class Lattice {
     this.changes = changes
     this.#state = state
     this.#judging = judging
+    this.#judge = judgeIn(state, judging)
     this.#objects = objects
     this.#comparison = comparison
     this.start = nodeOf(
@@ -114,16 +116,21 @@ export class Lattice {
       value === undefined
         ? { ...submitted(change, undefined, stored, reading), operation: 'DELETE' }
         : submitted(change, value, stored, reading)
-    const situation = situationIn(this.#state, this.#judging)
     const isFilledLater =
       isObject(value) && placeholdersIn(change.kind, value, reading.placeholders).length > 0
-    const { errors, spent } = judgeSubmission(submission, {
-      ...situation,
-      ...(isFilledLater ? { phase: 'before deployment' as const } : {}),
-    })
+    const { errors, spent } = isFilledLater
+      ? this.#judge.file({
+          ...change,
+          object: submission.object,
+          stored: stored === undefined ? 'nothing' : { object: stored, state: this.#state },
+          ignores: [],
+          strict: false,
+          placeholders: reading.placeholders,
+        })
+      : this.#judge.admit(submission)
     this.#spent += spent
     if (errors.length > 0) return { refused: errors }
-    const written = value === undefined ? [] : mutate(submission, situation)
+    const written = value === undefined ? [] : this.#judge.complete(submission)
     const { object } = submission
     const after = value === undefined || !isObject(object) ? undefined : withChanges(object, written)
     return {

@@ -3,7 +3,7 @@ import type { ClusterState } from '../review/cluster-state.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { withChanges, type WrittenDefaults } from '../review/defaults.ts'
 import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../review/given-objects.ts'
-import { mutate, type Situation, submissionOf } from '../review/index.ts'
+import { createJudge, type Judge, submissionOf } from '../engine/index.ts'
 import type { Release } from '../release/release.ts'
 import type { Settings } from '../review/settings.ts'
 import { objectKey } from '../rule/cluster.ts'
@@ -46,11 +46,18 @@ export interface Judging {
   readonly release?: Release | undefined
 }
 
-/** What the webhook's verdict on a write in this state depends on. */
-export const situationIn = (
+/** Judges as the webhook does in this state, which may change meanwhile. */
+export const judgeIn = (
   state: ClusterState,
-  { settings, reading, defaults, release }: Judging,
-): Situation => ({ group: reading.group, settings, defaults, release, state })
+  { settings, reading, defaults: written, release }: Judging,
+): Judge =>
+  createJudge({
+    group: reading.group,
+    settings,
+    release: release ?? 'specification',
+    state,
+    defaults: { written, serviceAccountAudience: '' },
+  })
 
 /** Puts an object into the state in place of the one of its name, or takes it out. */
 export function put(
@@ -99,11 +106,12 @@ export function storedItems(
 ): Map<string, unknown> {
   const { reading } = judging
   for (const item of items.values()) put(state, item, item.value, reading)
+  const judge = judgeIn(state, judging)
   const stored = new Map<string, unknown>()
   for (const [key, item] of items) {
     const { object } = submitted(item, item.value, before.get(key), reading)
     const submission = { ...submitted(item, item.value, undefined, reading), object }
-    const changes = mutate(submission, situationIn(state, judging))
+    const changes = judge.complete(submission)
     stored.set(key, isObject(object) ? withChanges(object, changes) : object)
   }
   for (const [key, item] of items) put(state, item, stored.get(key), reading)

@@ -3,7 +3,6 @@ import { Budget } from '../rule/budget.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { findingText } from '../review/finding.ts'
-import { judgeSubmission } from '../review/index.ts'
 import type { Component } from './components.ts'
 import { factsOf } from './facts.ts'
 import { Comparison } from './harms.ts'
@@ -13,12 +12,11 @@ import {
   type Item,
   type Items,
   type Judging,
+  judgeIn,
   keyOf,
   namingProvider,
   put,
-  situationIn,
   storedItems,
-  submitted,
 } from './states.ts'
 import { type ChangedObject, interruptions, type Version, versionsBetween } from './versions.ts'
 
@@ -101,13 +99,16 @@ export class TwoStates {
   #errorsBeside(stored: ReadonlyMap<string, unknown>) {
     const { state, reading } = this.#given
     this.#toState(stored)
+    const judge = judgeIn(state, this.#given)
     return this.objects.flatMap((object) => {
       const value = stored.get(keyOf(object))
       if (value === undefined) return []
-      const submission = submitted(object, value, undefined, reading)
-      const { errors } = judgeSubmission(submission, {
-        ...situationIn(state, this.#given),
-        phase: 'before deployment',
+      const { errors } = judge.file({
+        ...object,
+        object: value,
+        stored: 'nothing',
+        ignores: [],
+        strict: false,
         placeholders: reading.placeholders,
       })
       return errors.map((error) => ({

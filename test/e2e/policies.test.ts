@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import root, { type Test } from 'tap'
 import { heldPlaces } from '../../src/generate/policies.ts'
-import { KINDS } from '../../src/kinds/index.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import { examplesAt } from '../../src/kinds/places.ts'
-import { judgeSubmission, type Situation } from '../../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import { judgeOf } from '../support/review.ts'
 import { resources } from '../support/arbitrary.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl, minorOf, pathOf } from './cluster.ts'
@@ -23,7 +22,7 @@ import { dryRunAll, inBatches, ruleExamples, type Status } from './rule-examples
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-const ENGINE: Situation = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
+const JUDGE = judgeOf()
 const DRY_RUN = '?dryRun=All'
 
 /** The policies alone: no webhook is registered. */
@@ -199,6 +198,6 @@ async function judgesUpdates(t: Test, api: ApiServer, stored: readonly Resource[
 function webhookDenies(oldObject: Resource, object: Resource): ReadonlySet<string> {
   const { kind, metadata } = object
   const request = { operation: 'UPDATE', subResource: '', dryRun: false, user: 'admin' } as const
-  const submission = { ...request, group: ENGINE.group, kind, ...metadata, object, oldObject }
-  return new Set(judgeSubmission(submission, ENGINE).errors.map(({ id }) => id))
+  const submission = { ...request, group: DEFAULT_API_GROUP, kind, ...metadata, object, oldObject }
+  return new Set(JUDGE.admit(submission).errors.map(({ id }) => id))
 }

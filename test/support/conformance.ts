@@ -3,13 +3,11 @@ import { stateOf } from '../../src/review/given-objects.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { refusals } from '../../src/release/refused.ts'
 import type { Finding } from '../../src/review/finding.ts'
-import { judgeSubmission } from '../../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 import { pathText } from '../../src/rule/path.ts'
 import { type World, worlds } from './conformance-worlds.ts'
 import type { Release } from '../../src/release/release.ts'
 import { type KnownRelease, knownReleases } from './releases.ts'
-import { submissionOf } from './review.ts'
+import { fileOf, judgeOf } from './review.ts'
 
 /** Every known release, those with the same CRDs together, the oldest first. */
 const SAME_CRDS = [...Map.groupBy(knownReleases(), ({ schemas }) => JSON.stringify(schemas)).values()]
@@ -105,14 +103,11 @@ function releaseOf({ version, schemas }: KnownRelease): Release {
 
 /** As `check` judges the world. */
 function judgeIn({ object, others }: World): (known: KnownRelease | undefined) => Ours {
-  const { kind, metadata } = object as { kind: string; metadata: { name: string } }
   const state = stateOf([object, ...others], READING)
-  const submission = submissionOf(kind, object, { name: metadata.name })
   const ids = (findings: readonly Finding[]) => [...new Set(findings.map(({ id }) => id))].toSorted()
   return (known) => {
     const release = known && releaseOf(known)
-    const situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state, release }
-    const { errors, warnings } = judgeSubmission(submission, { ...situation, phase: 'before deployment' })
+    const { errors, warnings } = judgeOf({ state, release }).file(fileOf(object))
     return { errors: ids(errors), warnings: ids(warnings) }
   }
 }

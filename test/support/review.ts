@@ -1,4 +1,15 @@
-import type { Submission } from '../../src/review/index.ts'
+import {
+  ALL_DEFAULTS,
+  type Completion,
+  createJudge,
+  type FileObject,
+  type Judge,
+  type Submission,
+} from '../../src/engine/index.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/review/settings.ts'
+import type { ClusterState } from '../../src/review/cluster-state.ts'
+import type { Release } from '../../src/release/release.ts'
+import type { Resource } from '../../src/rule/resource.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 
 /** An AdmissionReview v1 as the API server sends it, around one object. */
@@ -53,3 +64,45 @@ export const submissionOf = (
   oldObject: undefined,
   ...request,
 })
+
+/** What a test knows of the world; the rest is as by default, or not known. */
+interface Known {
+  readonly group?: string
+  readonly settings?: Partial<Settings>
+  readonly state?: ClusterState | undefined
+  readonly release?: Release | undefined
+  readonly defaults?: Partial<Completion>
+}
+
+export const judgeOf = ({
+  group = DEFAULT_API_GROUP,
+  settings,
+  state,
+  release,
+  defaults,
+}: Known = {}): Judge =>
+  createJudge({
+    group,
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+    state: state ?? 'no cluster',
+    release: release ?? 'specification',
+    defaults: { ...ALL_DEFAULTS, ...defaults },
+  })
+
+/** An object of a file with nothing beside it that a command would know: in the namespace `default`, not stored. */
+export function fileOf(object: unknown, more: Partial<FileObject> = {}): FileObject {
+  const { kind = '', metadata } = object as Resource & { readonly kind?: string }
+  const known = kindNamed.get(kind)
+  if (known === undefined) throw new Error(`${kind} is no kind of ours`)
+  return {
+    kind: known,
+    namespace: 'default',
+    name: String(metadata?.name ?? 'example'),
+    object,
+    stored: 'nothing',
+    ignores: [],
+    strict: false,
+    placeholders: undefined,
+    ...more,
+  }
+}

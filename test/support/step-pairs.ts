@@ -21,7 +21,8 @@ import type { ClusterState } from '../../src/review/cluster-state.ts'
 import { withChanges } from '../../src/review/defaults.ts'
 import { findingText } from '../../src/review/finding.ts'
 import { asApplied, stateOf } from '../../src/review/given-objects.ts'
-import { judgeSubmission, mutate, submissionOf } from '../../src/review/index.ts'
+import { submissionOf } from '../../src/engine/index.ts'
+import { judgeOf } from './review.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/review/settings.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import type { Question, StepsPlan } from '../../src/steps/plan.ts'
@@ -252,7 +253,6 @@ export const placed = (objects: readonly Other[], namespace: string): Manifest[]
   ) as Manifest[]
 
 export const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false }
-const SITUATION = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
 
 const nameOf = ({ kind, metadata }: Manifest) => ({ kind, name: metadata.name })
 export const keyOf = ({ kind, metadata }: Manifest): string =>
@@ -276,7 +276,7 @@ function errorsIn(
     ...submissionOf(nameOf(self), given),
     ...(object === undefined && { operation: 'DELETE' as const }),
   }
-  return judgeSubmission(submission, { ...SITUATION, settings, state }).errors.map(findingText)
+  return judgeOf({ settings, state }).admit(submission).errors.map(findingText)
 }
 
 function isValid(objects: readonly Manifest[]): boolean {
@@ -296,7 +296,7 @@ function written(
     nameOf(self),
     before === undefined ? given : { ...given, oldObject: before },
   )
-  return withChanges(object as Manifest, mutate(submission, { ...SITUATION, state }))
+  return withChanges(object as Manifest, judgeOf({ state }).complete(submission))
 }
 
 /** A state as it is stored after all was applied beside all, over what was stored before. */

@@ -4,7 +4,7 @@ import type { RoleMapping, RoleMappings } from '../../kinds/mcp-external-auth-co
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
 import type { MCPExternalAuthConfig } from '../../kinds/mcp-external-auth-config/schema.ts'
 import type { Finding } from '../../review/finding.ts'
-import { judgeSubmission, submissionOf } from '../../review/index.ts'
+import { ALL_DEFAULTS, createJudge } from '../../engine/index.ts'
 import { DEFAULT_SETTINGS } from '../../review/settings.ts'
 import { shape } from '../../review/shape.ts'
 import { type Given, isAbsent } from '../../rule/resource.ts'
@@ -75,6 +75,14 @@ export function commonRole(decisions: readonly RoleDecision[]): string | undefin
   return roles.size === 1 ? decisions[0]?.role : undefined
 }
 
+const ALONE = createJudge({
+  group,
+  settings: DEFAULT_SETTINGS,
+  release: 'specification',
+  state: 'no cluster',
+  defaults: ALL_DEFAULTS,
+})
+
 /**
  * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: the caller passes
  * the evaluation of each matcher.
@@ -87,10 +95,16 @@ export function decideRole(
 ): RoleDecision {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
-  const { errors, warnings } = judgeSubmission(
-    submissionOf({ kind: mcpExternalAuthConfig.kind, name: '' }, { namespace: '', group, object: value }),
-    { group, settings: DEFAULT_SETTINGS, phase: 'before deployment' },
-  )
+  const { errors, warnings } = ALONE.file({
+    kind: mcpExternalAuthConfig,
+    namespace: '',
+    name: '',
+    object: value,
+    stored: 'nothing',
+    ignores: [],
+    strict: false,
+    placeholders: undefined,
+  })
   const unreachable = unreachableMappings(warnings)
   const tried = mappingsOf(config)
     .map((mapping, index) => ({ index, mapping }))

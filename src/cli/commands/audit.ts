@@ -10,9 +10,9 @@ import { plansOf } from '../../access/effective-authentication.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
-import { judgeSubmission, storedSubmission } from '../../review/index.ts'
+import { ALL_DEFAULTS, createJudge } from '../../engine/index.ts'
 import type { Release } from '../../release/release.ts'
-import { idleIgnores, isLeftOut } from '../../review/ignored.ts'
+import { idleIgnores } from '../../review/ignored.ts'
 import type { Settings } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
@@ -105,21 +105,21 @@ function judgeAll(live: Live, { group, settings, exemptions, release }: Judging)
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
   const state = stateOfCluster(live, group)
+  const judge = createJudge({
+    group,
+    settings,
+    release: release ?? 'specification',
+    state,
+    defaults: ALL_DEFAULTS,
+  })
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
-    if (isLeftOut(settings, namespace)) {
+    if (judge.leavesOut(namespace)) {
       exemptions.leftOut(subject)
       continue
     }
     report.judged.push({ file: null, ...subject })
-    const submission = storedSubmission(subject, { namespace, group, object: value })
-    const outcome = judgeSubmission(submission, {
-      group,
-      settings,
-      phase: 'stored',
-      release,
-      state,
-    })
+    const outcome = judge.stored({ kind, namespace, name, object: value })
     for (const id of idleIgnores(value, group, outcome)) {
       const message = `${kind.kind} ${namespace}/${name}: the annotation ignores '${id}', which is not found: remove the line`
       report.notes.push({ ...IN_CLUSTER, message })

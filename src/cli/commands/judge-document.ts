@@ -1,13 +1,12 @@
-import { judgeSubmission, submissionOf } from '../../review/index.ts'
+import { ALL_DEFAULTS, createJudge, type Judge, type World } from '../../engine/index.ts'
 import { kindOf, nameOf, type Reading, subjectOf } from '../../review/given-objects.ts'
-import { judge, type Verdict } from '../../review/judge.ts'
+import type { Verdict } from '../../review/judge.ts'
 import { notJudged } from '../../review/not-judged.ts'
 import { compareReleases, type Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
-import { isAlwaysFound, isLeftOut, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
+import { isAlwaysFound, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
 import type { Ignore, Ignored, Settings } from '../../review/settings.ts'
-import type { ClusterState } from '../../review/cluster-state.ts'
-import { type Cluster, nameKey } from '../../rule/cluster.ts'
+import { nameKey } from '../../rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
@@ -28,16 +27,23 @@ export interface Judging extends Reading {
 
 /** The other objects beside which documents are judged. */
 export interface Beside {
-  /** After the documents are applied. */
-  readonly state: ClusterState
+  /** Judges beside the objects as they are after the documents are applied. */
+  readonly judge: Judge
   /** Before the documents are applied. */
   readonly stored?: {
-    readonly state: ClusterState
+    readonly state: World['state']
     get(subject: Subject): unknown
   }
   /** The place of a part of another object: its key, in its file if it is in one. */
   placeOf(object: Subject, at: readonly Segment[]): Place
 }
+
+/** The judge of the settings and the release beside these objects. */
+export const judgeIn = (
+  { group, settings, release }: Pick<Judging, 'group' | 'settings' | 'release'>,
+  state: World['state'],
+): Judge =>
+  createJudge({ group, settings, release: release ?? 'specification', state, defaults: ALL_DEFAULTS })
 
 /**
  * Adds the findings of one document to the report; documents of other groups are only counted. An error that the stored
@@ -47,7 +53,7 @@ export function judgeDocument(
   file: string,
   document: ReadDocument,
   judging: Judging,
-  { state, stored, placeOf }: Beside,
+  { judge, stored, placeOf }: Beside,
   report: Report,
 ): void {
   const { value } = document
@@ -57,35 +63,27 @@ export function judgeDocument(
   const comments = commentsOf(document)
   if (kind === undefined) {
     report.others += 1
-    const ignored = reportNotJudged(file, document, judging, report, comments)
+    const ignored = reportNotJudged(file, document, { judging, judge }, report, comments)
     noteComments(file, { comments, ignored, refused: [], settings }, report)
     return
   }
   const subject = subjectOf(kind.kind, value as Resource, judging)
-  if (isLeftOut(settings, subject.namespace)) {
+  if (judge.leavesOut(subject.namespace)) {
     judging.exemptions?.leftOut(subject, { file, line: document.line })
     return
   }
   report.judged.push({ file, ...subject })
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
-  const { strict, group, release } = judging
-  const submission = submissionOf(self, {
+  const outcome = judge.file({
+    kind,
     namespace: subject.namespace,
-    group,
+    name: self.name,
     object: value,
-    oldObject: old,
-  })
-  const outcome = judgeSubmission(submission, {
-    group,
-    settings,
-    phase: 'before deployment',
+    stored: stored === undefined || old === undefined ? 'nothing' : { object: old, state: stored.state },
     ignores: comments.flatMap(({ ignore }) => ignore ?? []),
-    strict,
-    release,
+    strict: judging.strict,
     placeholders: judging.placeholders,
-    state,
-    stateNow: stored?.state,
   })
   const placeIn = (at: readonly Segment[], target: 'key' | 'value') => ({
     file,
@@ -105,7 +103,7 @@ export function judgeDocument(
         ? placeIn(at, targetIn(value, at))
         : placeOf({ ...object, namespace: subject.namespace }, at),
   })
-  if (!namesNamespace(value) && namesOtherNamespace(outcome, state.in(subject.namespace))) {
+  if (!namesNamespace(value) && namesOtherNamespace(outcome, judge, subject.namespace)) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
   }
@@ -146,7 +144,9 @@ const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
 /** Whether a finding names a missing object that another namespace has. */
-function namesOtherNamespace({ errors, warnings }: Verdict, cluster: Cluster): boolean {
+function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, namespace: string): boolean {
+  if (world.state === 'no cluster') return false
+  const cluster = world.state.in(namespace)
   const named = [...errors, ...warnings].flatMap(({ error }) => error.dependsOn ?? [])
   return named.some(
     ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
@@ -205,7 +205,7 @@ function noteComments(
 function reportNotJudged(
   file: string,
   document: ReadDocument,
-  judging: Judging,
+  { judging, judge }: { readonly judging: Judging; readonly judge: Judge },
   report: Report,
   comments: readonly Comment[],
 ): readonly Ignored[] {
@@ -219,13 +219,9 @@ function reportNotJudged(
   }
   const { kind } = resource
   const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
-  const { settings } = judging
-  const judged = judge(
-    { findings: [finding], value: () => document.value },
-    { namespace: subject.namespace, settings },
-  )
+  const judged = judge.weigh([finding], { namespace: subject.namespace, object: document.value })
   const ignores = comments.flatMap(({ ignore }) => ignore ?? [])
-  const verdict = withoutIgnored(judged, subject, settings, ignores)
+  const verdict = withoutIgnored(judged, subject, judging.settings, ignores)
   judging.exemptions?.judged(subject, verdict.ignored)
   const part = (where: readonly Segment[], target: 'key' | 'value') => ({
     file,

@@ -5,7 +5,7 @@ import type { Documents } from '../input/texts.ts'
 import type { FileDocument } from '../input/load.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'
-import { type Beside, judgeDocument, type Judging, targetIn } from './judge-document.ts'
+import { type Beside, judgeDocument, judgeIn, type Judging, targetIn } from './judge-document.ts'
 import { unevaluatedRules } from '../../release/refused.ts'
 import { counted, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
@@ -31,7 +31,7 @@ export function judgeAlone(documents: Documents, judging: Judging): Checked {
 export function judgeDocuments(
   documents: Documents,
   judging: Judging,
-  beside: Omit<Beside, 'placeOf'>,
+  { state, stored }: { readonly state: ClusterState } & Pick<Beside, 'stored'>,
 ): Report {
   const { files, notJudged, unread } = documents
   const report: Report = {
@@ -44,15 +44,16 @@ export function judgeDocuments(
     notJudged: [...notJudged],
     unread,
   }
-  const placed = { ...beside, placeOf: placesIn(documents, judging) }
+  const judge = judgeIn(judging, state)
+  const placed = { judge, ...(stored && { stored }), placeOf: placesIn(documents, judging) }
   const count = documents.documents.length
   for (const [i, { file, document }] of documents.documents.entries()) {
     judging.progress?.tell(() => `judging ${i + 1} of ${counted(count, 'document')}`)
     judgeDocument(file, document, judging, placed, report)
   }
   for (const note of [
-    ...noteRepetitions(documents, judging, beside.state),
-    ...rulesNotEvaluated(documents, judging, beside.stored !== undefined),
+    ...noteRepetitions(documents, judging, state),
+    ...rulesNotEvaluated(documents, judging, stored !== undefined),
   ])
     report.notes.push(note)
   return report

@@ -6,8 +6,7 @@ import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ClusterState } from '../../review/cluster-state.ts'
 import { causeText, type Finding } from '../../review/finding.ts'
-import { judgeSubmission, type Submission } from '../../review/index.ts'
-import type { Release } from '../../release/release.ts'
+import { ALL_DEFAULTS, createJudge, type Judge, type Submission, type World } from '../../engine/index.ts'
 import type { Settings } from '../../review/settings.ts'
 import { shownPath } from '../../rule/path.ts'
 import { isObject } from '../../rule/resource.ts'
@@ -40,7 +39,7 @@ export async function replay(
   const configuration = await openConfiguration(flags['config-file'], [])
   const group = flags['api-group']
   const settings = chosenSettings(flags, configuration, Date.now())
-  const judge = new Replay(group, settings, await readRelease(flags, group))
+  const judge = new Replay(group, settings, (await readRelease(flags, group)) ?? 'specification')
   const progress = progressOn(process.stderr, flags.quiet)
   const unread: Located[] = []
   for (const name of names) {
@@ -83,8 +82,7 @@ const isBeingDeleted = ({ metadata }: NonNullable<Write['object']>): boolean =>
 /** Follows the writes of a cluster: each is judged beside what the writes before it have stored. */
 class Replay {
   readonly #group: string
-  readonly #settings: Settings
-  readonly #release: Release | undefined
+  readonly #judge: Judge
   readonly #state: ClusterState
   readonly #found = new Map<string, RepeatedFinding>()
   readonly #lacking = new Map<string, number>()
@@ -94,12 +92,12 @@ class Replay {
   #warned = 0
   #unknownBefore = 0
 
-  constructor(group: string, settings: Settings, release: Release | undefined) {
+  constructor(group: string, settings: Settings, release: World['release']) {
     this.#group = group
-    this.#settings = settings
-    this.#release = release
     // An object that the log does not show may have been there before it.
-    this.#state = new ClusterState({ group, knows: () => false })
+    const state = new ClusterState({ group, knows: () => false })
+    this.#state = state
+    this.#judge = createJudge({ group, settings, release, state, defaults: ALL_DEFAULTS })
   }
 
   /** Takes a line; returns whether it is an event. */
@@ -131,7 +129,7 @@ class Replay {
     const submission = this.#submission(kind, write, before)
     if (submission === undefined)
       this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
-    else this.#judge(write, submission)
+    else this.#judgeWrite(write, submission)
     // The update that removes the last finalizer of a deleted object comes after its deletion.
     if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
       this.#state.remove(kind.kind, write.namespace, write.name)
@@ -171,13 +169,8 @@ class Replay {
     return { ...shared, operation, object, oldObject: operation === 'CREATE' ? undefined : before }
   }
 
-  #judge(write: Write, submission: Submission): void {
-    const { errors, warnings } = judgeSubmission(submission, {
-      group: this.#group,
-      settings: this.#settings,
-      release: this.#release,
-      state: this.#state,
-    })
+  #judgeWrite(write: Write, submission: Submission): void {
+    const { errors, warnings } = this.#judge.admit(submission)
     this.#judged += 1
     if (errors.length > 0) this.#denied += 1
     else if (warnings.some(({ severity }) => severity === 'warning')) this.#warned += 1

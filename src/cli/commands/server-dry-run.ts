@@ -2,7 +2,6 @@ import type { Answer } from '../input/live/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ALL_IDS } from '../../review/engine-ids.ts'
 import type { Finding } from '../../review/finding.ts'
-import { judge } from '../../review/judge.ts'
 import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
 import { jsonKey, pathText, type Segment, stepsIn, valueAt } from '../../rule/path.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
@@ -10,7 +9,7 @@ import type { Documents } from '../input/texts.ts'
 import { kindOf, namespaceOf } from '../../review/given-objects.ts'
 import type { Overlay } from '../input/overlay.ts'
 import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
-import type { Judging } from './judge-document.ts'
+import { judgeIn, type Judging } from './judge-document.ts'
 
 /** What a dry run needs of a run of `check --cluster`. */
 interface Run {
@@ -89,8 +88,7 @@ function addAnswer(
     if (id !== undefined) return severity === 'error' && !known.some((each) => each.id === id)
     return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
   })
-  const { settings } = judging
-  const verdict = judge({ findings, value: () => document.value }, { namespace, settings })
+  const verdict = judgeIn(judging, 'no cluster').weigh(findings, { namespace, object: document.value })
   const of = ({ error }: Finding) => ({ file, ...document.locate(error.at.map(jsonKey), 'value') })
   addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })
 }

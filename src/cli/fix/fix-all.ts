@@ -1,6 +1,6 @@
 import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
-import { mutate, submissionOf } from '../../review/index.ts'
+import { ALL_DEFAULTS, createJudge, submissionOf } from '../../engine/index.ts'
 import { jsonKey, pathText } from '../../rule/path.ts'
 import { metadataOf } from '../../rule/resource.ts'
 import type { Judging } from '../commands/judge-document.ts'
@@ -117,7 +117,14 @@ function changesOf(findings: readonly ReportedFinding[]): Change[] {
 
 /** The documented defaults that the objects lack, as /mutate writes them. */
 function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging, state?: ClusterState): Change[] {
-  const { group, release } = judging
+  const { group, settings, release } = judging
+  const judge = createJudge({
+    group,
+    settings,
+    release: release ?? 'specification',
+    state: state ?? 'no cluster',
+    defaults: ALL_DEFAULTS,
+  })
   return documentsOf(texts).documents.flatMap(({ file, document }) => {
     const { value } = document
     const kind = kindOf(value, judging)
@@ -125,7 +132,7 @@ function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging, state?
     const { name } = metadataOf(value)
     const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
     const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
-    const missing = mutate(submission, { group, settings: judging.settings, release, state })
+    const missing = judge.complete(submission)
     return missing.flatMap(({ at, value: written }): Change[] => {
       if (written === undefined) return []
       const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')

@@ -4,7 +4,7 @@ import { namespaceOf, stateOf } from '../../review/given-objects.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { jsonKey, type Segment } from '../../rule/path.ts'
 
-import { judgeDocument, type Judging } from '../commands/judge-document.ts'
+import { judgeDocument, judgeIn, type Judging } from '../commands/judge-document.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import { documentsIn } from '../input/texts.ts'
 import { withoutPatches } from '../input/kustomize.ts'
@@ -112,7 +112,7 @@ export class Workspace {
       if (found === undefined) return IN_CLUSTER
       return { file: found.file.name, ...found.document.locate(at.map(jsonKey), 'key') }
     }
-    const beside = { state, placeOf }
+    const beside = { judge: judgeIn(this.judging, state), placeOf }
     const report: Report = {
       files: [file.name],
       judged: [],

@@ -3,14 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
 import { DEFAULT_API_GROUP, kindNamed } from '../../../src/kinds/index.ts'
 import { ClusterState } from '../../../src/review/cluster-state.ts'
-import {
-  judgeSubmission,
-  mutate,
-  type Outcome,
-  storedSubmission,
-  type Submission,
-} from '../../../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../../../src/review/settings.ts'
+import type { Judgement, Submission } from '../../../src/engine/index.ts'
+import { judgeOf } from '../review.ts'
 import type { Candidate, Cost, Resource } from './candidate.ts'
 
 /** What the parent asks: `blocks` counts the executed blocks, `profile` samples the stack. */
@@ -82,7 +76,7 @@ function resetPeak(): void {
 
 const nameOf = ({ metadata }: Resource): string => (metadata as { name?: string } | undefined)?.name ?? ''
 
-function actsOf({ object, oldObject, others }: Candidate): readonly (() => Partial<Outcome>)[] {
+function actsOf({ object, oldObject, others }: Candidate): readonly (() => Partial<Judgement>)[] {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
   const put = (stored: Resource) => {
     const kind = kindNamed.get(stored.kind)
@@ -102,21 +96,18 @@ function actsOf({ object, oldObject, others }: Candidate): readonly (() => Parti
     object,
     oldObject,
   }
-  const situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state }
+  const judge = judgeOf({ state })
+  const { kind, namespace, name } = submission
   return [
     () => {
-      mutate(submission, situation)
+      judge.complete(submission)
       return {}
     },
-    () => judgeSubmission(submission, situation),
+    () => judge.admit(submission),
     () => {
       put(object)
-      const self = { kind: object.kind, name: submission.name }
-      const { group } = situation
-      return judgeSubmission(storedSubmission(self, { namespace: 'default', group, object }), {
-        ...situation,
-        phase: 'stored',
-      })
+      const known = kindNamed.get(kind)
+      return known === undefined ? {} : judge.stored({ kind: known, namespace, name, object })
     },
   ]
 }
@@ -133,7 +124,7 @@ function costOf(candidate: Candidate, blocks: boolean): Cost {
   const failures: string[] = []
   for (const act of acts) {
     const begun = process.cpuUsage()
-    const outcome: Partial<Outcome> & { readonly spent?: number } = act()
+    const outcome: Partial<Judgement> & { readonly spent?: number } = act()
     const { user, system } = process.cpuUsage(begun)
     cpuMs = Math.max(cpuMs, (user + system) / 1_000)
     if (outcome.spent !== undefined) units = Math.max(units ?? 0, outcome.spent)

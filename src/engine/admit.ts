@@ -1,0 +1,186 @@
+import { referencesOf } from '../kinds/between/references.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
+import { isObject } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
+import type { Surroundings } from '../review/check.ts'
+import type { Finding } from '../review/finding.ts'
+import { findingsIn, findingsOnDelete } from '../review/findings.ts'
+import { isLeftOut } from '../review/ignored.ts'
+import type { Confirmed, Verdict } from '../review/judge.ts'
+import { yielding } from '../review/release.ts'
+import { severityAt } from '../review/settings.ts'
+import { shape } from '../review/shape.ts'
+import { ADMITTED, around, type Judgement, judgement, readable } from './judgement.ts'
+import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
+import type { Prepared } from './world.ts'
+
+/** Characters of a body from which on its objects are gone through in steps. */
+const LARGE = 64 * 1024
+
+/** The verdict on a write by the objects that are known, and what a read of the API server can add to it. */
+export interface Admission extends Judgement {
+  /**
+   * The other objects that may have changed, or are not known whole, and on which the verdict depends; usually none. Those of
+   * errors come first.
+   */
+  readonly unconfirmed: readonly ObjectName[]
+  /** The verdict once these were read. Says so in a warning where one was not, or where not all of the namespace is known. */
+  with(read: Confirmed): Steps<Admission>
+}
+
+/** Judges a write that the API server asks about. */
+export const admitting = (prepared: Prepared, submission: Submission): Steps<Admission> =>
+  judgedWith(prepared, submission, undefined)
+
+function* judgedWith(
+  prepared: Prepared,
+  submission: Submission,
+  read: Confirmed | undefined,
+): Steps<Admission> {
+  const { group, settings } = prepared.world
+  if (passesFreely(submission) || isLeftOut(settings, submission.namespace)) return CERTAIN
+  const kind = kindOfSubmission(submission, group)
+  const lacking = new Map<string, ObjectName>()
+  const verdict =
+    kind === undefined
+      ? { ...ADMITTED, warnings: [registrationTooWide(submission)] }
+      : yield* judgedBeside(kind, othersOf(prepared, submission, lacking), { prepared, submission, read })
+  for (const to of leftOut(prepared, submission, kind)) lacking.set(nameKey(to), to)
+  const depends = new Map([...dependsOn(verdict), ...lacking.values()].map((name) => [nameKey(name), name]))
+  const unconfirmed = [...depends.values()].filter((name) => read?.has(name) !== true)
+  const missed = [...lacking.values()].find((name) => read?.has(name) !== true)
+  const admission = {
+    unconfirmed,
+    *with(next: Confirmed): Steps<Admission> {
+      if (unconfirmed.length > 0) return yield* judgedWith(prepared, submission, next)
+      return { ...doubted(prepared, submission, verdict, undefined), ...admission }
+    },
+  }
+  return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
+}
+
+/** Of a write that needs no review. */
+const CERTAIN: Admission = {
+  ...ADMITTED,
+  unconfirmed: [],
+  // eslint-disable-next-line require-yield -- there is nothing to judge again
+  *with() {
+    return CERTAIN
+  },
+}
+
+interface Asked {
+  readonly prepared: Prepared
+  readonly submission: Submission
+  readonly read: Confirmed | undefined
+}
+
+function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): Steps<Judgement> {
+  const { prepared, submission, read } = asked
+  const { operation, object, oldObject, namespace, name, dryRun, contents } = submission
+  const beside: Surroundings = {
+    ...around(prepared, { kind, namespace, name }, cluster && read ? read.with(cluster) : cluster),
+    isLarge: (contents?.text?.length ?? 0) >= LARGE,
+  }
+  const subject = { kind, namespace, name, ignores: [], dryRun, confirmed: read }
+  if (operation === 'DELETE')
+    return yield* judgement(prepared, beside, {
+      ...subject,
+      object: oldObject,
+      annotated: oldObject,
+      find: (within) => findingsOnDelete(kind, oldObject, within),
+    })
+  const release = prepared.installed
+  const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
+  const verdict = yield* judgement(prepared, beside, {
+    ...subject,
+    object,
+    annotated: object,
+    *find(within) {
+      const findings = yield* findingsIn(kind, object, { ...within, old: readable(kind, old) }, contents)
+      return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
+    },
+    replaced: old && {
+      object: old,
+      *find(within) {
+        return yielding(yield* findingsIn(kind, old, within), { kind: kind.kind, value: old, release })
+      },
+    },
+  })
+  return operation === 'CREATE' ? verdict : withoutAdvice(verdict)
+}
+
+/** Advice is told at the creation, and not again at every update. */
+const withoutAdvice = (verdict: Judgement): Judgement => ({
+  ...verdict,
+  warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
+})
+
+/** The other objects, noting those of which a rule asks and only facts are kept. */
+function othersOf(
+  { state }: Prepared,
+  { kind, namespace, name }: Submission,
+  lacking: Map<string, ObjectName>,
+): Cluster | undefined {
+  if (state === undefined || state.knowsWholeNamespace(namespace)) return state?.in(namespace)
+  return state.in(namespace, (other) => {
+    if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
+  })
+}
+
+/** Where objects of the namespace are left out: those that the submitted one refers to and that are not in the cache. */
+function leftOut(
+  { state }: Prepared,
+  { namespace, name, object, operation }: Submission,
+  kind: Kind | undefined,
+): readonly ObjectName[] {
+  if (state?.lacksObjectsIn(namespace) !== true || kind === undefined || operation === 'DELETE') return []
+  const { resource } = shape(kind, object)
+  const references = resource === undefined ? [] : referencesOf(kind.kind, resource)
+  return references
+    .map(({ to }) => to)
+    .filter(
+      (to) =>
+        (to.kind !== kind.kind || to.name !== name) && state.get(to.kind, namespace, to.name) === undefined,
+    )
+}
+
+/** The objects that a verdict depends on, those of errors first. */
+const dependsOn = ({ errors, warnings }: Verdict): readonly ObjectName[] =>
+  [...errors, ...warnings].flatMap(({ error }) => error.dependsOn ?? [])
+
+const OTHERS_KNOWN = 'others-known'
+
+/** The verdict, with a warning when objects of the namespace were neither cached nor read. */
+function doubted(
+  { state, world: { settings } }: Prepared,
+  { namespace }: Submission,
+  verdict: Judgement,
+  missed: ObjectName | undefined,
+): Judgement {
+  if (missed === undefined && state?.lacksObjectsIn(namespace) !== true) return verdict
+  const severity = severityAt(settings, { id: OTHERS_KNOWN, at: [], namespace }, 'warning')
+  if (severity === 'off') return verdict
+  const what =
+    missed === undefined
+      ? 'not all of the namespace fits into --cache-memory'
+      : `${nameKey(missed)} was not read`
+  const detail = `${what}: contradictions with it may be missed; 'vmcp-admission audit' finds them`
+  const doubt: Finding = {
+    id: OTHERS_KNOWN,
+    severity: 'warning',
+    prefix: 'not confirmed: ',
+    error: { type: 'advice', at: [], detail },
+  }
+  return { ...verdict, warnings: [doubt, ...verdict.warnings] }
+}
+
+function registrationTooWide({ group, kind }: Submission): Finding {
+  const detail = `this webhook does not know ${kind || 'this kind'} of the group '${group}'; its registration is too wide`
+  return {
+    id: 'registration-covers-known-kinds',
+    severity: 'warning',
+    error: { type: 'advice', at: [], detail },
+  }
+}

@@ -1,0 +1,33 @@
+import { isObject } from '../rule/resource.ts'
+import { defaultsBetween } from '../review/between-defaults.ts'
+import { type Change, defaultsFor, isInList } from '../review/defaults.ts'
+import { isLeftOut } from '../review/ignored.ts'
+import { overlay } from '../review/overlay.ts'
+import { shape } from '../review/shape.ts'
+import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
+import type { Prepared } from './world.ts'
+
+/** The defaults that /mutate adds to the submitted object (decisions 23 to 26); none when it must stay as it is. */
+export function complete(prepared: Prepared, submission: Submission): readonly Change[] {
+  const { written } = prepared.world.defaults
+  if (written === 'off') return []
+  const changes = missing(prepared, submission)
+  return written === 'all' ? changes : changes.filter((change) => !isInList(change))
+}
+
+function missing({ world, state }: Prepared, submission: Submission): readonly Change[] {
+  const { group, settings, defaults } = world
+  const { object, namespace, name, contents, operation } = submission
+  if (passesFreely(submission) || operation === 'DELETE') return []
+  const kind = kindOfSubmission(submission, group)
+  if (kind === undefined || !isObject(object)) return []
+  if (isLeftOut(settings, namespace) || disagreement(submission).length > 0) return []
+  const { mistyped, resource } = shape(kind, object, contents)
+  if (mistyped || resource === undefined) return []
+  const own = defaultsFor(kind, object, namespace)
+  // An object that is not kept may choose another subject provider.
+  if (!state?.knowsWholeNamespace(namespace)) return own
+  const cluster = overlay(state.in(namespace), { kind: kind.kind, name }, resource)
+  const { serviceAccountAudience } = defaults
+  return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
+}

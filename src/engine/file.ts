@@ -1,0 +1,129 @@
+import { API_VERSION } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { FieldError, Fix } from '../rule/field-error.ts'
+import { isObject } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
+import type { Surroundings } from '../review/check.ts'
+import type { Finding } from '../review/finding.ts'
+import { findingsBeforeDeployment, findingsIn } from '../review/findings.ts'
+import { isLeftOut } from '../review/ignored.ts'
+import { metadataFindings } from '../review/metadata.ts'
+import type { FindPlaceholder } from '../review/own-placeholders.ts'
+import type { Placeholder } from '../review/placeholder.ts'
+import { folded, refusedBy, yielding } from '../review/release.ts'
+import type { Ignore } from '../review/settings.ts'
+import { type NewerField, unknownFields } from '../review/unknown-fields.ts'
+import { ADMITTED, around, type Judgement, judgement, readable, type Subject } from './judgement.ts'
+import { beside, type Prepared, type World } from './world.ts'
+
+/** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
+export interface FileObject extends Subject {
+  readonly object: unknown
+  /** What an apply would replace, and the other objects as they are before it. */
+  readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
+  /** The ignores in comments. */
+  readonly ignores: readonly Ignore[]
+  /** Whether placeholders count as they stand, and unknown fields are errors. */
+  readonly strict: boolean
+  /** Placeholders beside those that are known. */
+  readonly placeholders: FindPlaceholder | undefined
+}
+
+export interface FileVerdict extends Judgement {
+  /** The values with a placeholder, which are not judged (decision 28). */
+  readonly placeholders: readonly Placeholder[]
+  /** Where no release is known: the fields that only some releases of the operator have. */
+  readonly newerFields: readonly NewerField[]
+}
+
+/** Judges an object of a file. An error that the stored object already has is a warning (decision 8). */
+export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVerdict> {
+  const { kind, namespace, object, stored, placeholders: own, strict } = file
+  const { settings } = prepared.world
+  if (isLeftOut(settings, namespace)) return { ...ADMITTED, placeholders: [], newerFields: [] }
+  const old = stored !== 'nothing' && isObject(stored.object) ? stored.object : undefined
+  const { findings: unknown, newer } = unknownIn(prepared, file, object)
+  let placeholders: readonly Placeholder[] = []
+  const verdict = yield* judgement(prepared, around(prepared, file), {
+    ...file,
+    annotated: object,
+    dryRun: false,
+    confirmed: undefined,
+    *find(within) {
+      const asRead = { ...within, old: readable(kind, old) }
+      const found = strict
+        ? { findings: yield* findingsIn(kind, object, asRead), placeholders: [] }
+        : yield* findingsBeforeDeployment(kind, object, asRead, own)
+      placeholders = found.placeholders
+      const known = yieldingIn(prepared, kind, object, found.findings)
+      const refused = refusedBy(object, {
+        kind: kind.kind,
+        release: prepared.installed,
+        stored: stored === 'nothing' ? undefined : stored.object,
+        placeholders,
+        known,
+      })
+      return [
+        ...otherVersion(object, strict),
+        ...metadataFindings(object, { strict, placeholders: own }),
+        ...unknown,
+        ...folded(known, refused),
+      ]
+    },
+    replaced:
+      old === undefined || stored === 'nothing'
+        ? undefined
+        : { object: old, find: (within) => foundBefore(beside(prepared, stored.state), file, old, within) },
+  })
+  return { ...verdict, placeholders, newerFields: newer }
+}
+
+const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>
+  yielding(findings, { kind: kind.kind, value, release: installed })
+
+/** What is wrong with the stored object beside the objects of before, as if it came from a file too. */
+function* foundBefore(
+  before: Prepared,
+  file: FileObject,
+  old: unknown,
+  { budget }: Surroundings,
+): Steps<readonly Finding[]> {
+  const { kind } = file
+  const within = { ...around(before, file), ...(budget && { budget }) }
+  const known = yieldingIn(before, kind, old, yield* findingsIn(kind, old, within))
+  const release = before.installed
+  const refused = refusedBy(old, {
+    kind: kind.kind,
+    release,
+    stored: undefined,
+    placeholders: [],
+    known,
+  })
+  return [...known, ...unknownIn(before, file, old).findings, ...refused]
+}
+
+/** The unknown fields of an object in a file: errors where that is strict, and where the release is known. */
+function unknownIn({ installed }: Prepared, { kind, strict }: FileObject, object: unknown) {
+  const { findings, newer } = unknownFields(kind, object, installed)
+  const severity = strict || installed?.schemas.has(kind.kind) === true ? 'error' : 'warning'
+  return { findings: findings.map((finding): Finding => ({ ...finding, severity })), newer }
+}
+
+/** A file may name `v1alpha1`, or a version that never existed (decision 1). */
+function otherVersion(object: unknown, strict: boolean): Finding[] {
+  const [group, version] = String(isObject(object) ? object.apiVersion : '').split('/')
+  if (version === API_VERSION) return []
+  const served = version === 'v1alpha1'
+  const state = served ? 'is deprecated' : 'is not a version of these resources'
+  const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
+  const severity = served ? 'advice' : strict ? 'error' : 'warning'
+  const at = ['apiVersion']
+  const current = `${String(group)}/${API_VERSION}`
+  const fix: Fix | undefined =
+    version === undefined
+      ? undefined
+      : { title: `write ${API_VERSION}`, edits: [{ op: 'set', at, value: current }] }
+  const causes = () => [['other version', version ?? '']] as const
+  const error: FieldError = { type: 'advice', at, detail, causes, ...(fix && { fix }) }
+  return [{ id: 'api-version-current', severity, error }]
+}

@@ -1,0 +1,63 @@
+/** The door of the engine: a judge, made once of a world, for every front end. Pure, synchronous, never throws on any JSON. */
+
+import { atOnce, type Steps } from '../rule/steps.ts'
+import type { Change } from '../review/defaults.ts'
+import type { Finding } from '../review/finding.ts'
+import { isLeftOut } from '../review/ignored.ts'
+import { judge as decide, type Verdict } from '../review/judge.ts'
+import { type Admission, admitting } from './admit.ts'
+import { complete } from './complete.ts'
+import { type FileObject, type FileVerdict, judgingFile } from './file.ts'
+import type { Judgement } from './judgement.ts'
+import { judgingStored, type StoredObject } from './stored.ts'
+import type { Submission } from './submission.ts'
+import { beside, prepare, type Prepared, type World } from './world.ts'
+
+/** Judges objects in one world. Findings carry field paths; their severities are those of the settings (decisions 7 to 9). */
+export interface Judge {
+  readonly world: World
+  /** A write that the API server asks about. */
+  admit(submission: Submission): Admission
+  /** The defaults that /mutate writes into it. */
+  complete(submission: Submission): readonly Change[]
+  /** An object of a file. */
+  file(file: FileObject): FileVerdict
+  /** An object as it stands in the cluster. */
+  stored(object: StoredObject): Judgement
+  /** Findings that others made of an object, at the severities of the settings. */
+  weigh(findings: readonly Finding[], of: { readonly namespace: string; readonly object: unknown }): Verdict
+  /** Whether the settings leave the objects of a namespace out: each is admitted without a finding. */
+  leavesOut(namespace: string): boolean
+  /** The same judge beside other objects. */
+  beside(state: World['state']): Judge
+  /** The same in steps, between which a server answers others. */
+  readonly inSteps: {
+    admit(submission: Submission): Steps<Admission>
+    file(file: FileObject): Steps<FileVerdict>
+  }
+}
+
+export const createJudge = (world: World): Judge => judgeIn(prepare(world))
+
+const judgeIn = (prepared: Prepared): Judge => ({
+  world: prepared.world,
+  admit: (submission) => atOnce(admitting(prepared, submission)),
+  complete: (submission) => complete(prepared, submission),
+  file: (file) => atOnce(judgingFile(prepared, file)),
+  stored: (object) => atOnce(judgingStored(prepared, object)),
+  weigh: (findings, { namespace, object }) =>
+    decide({ findings, value: () => object }, { namespace, settings: prepared.world.settings }),
+  leavesOut: (namespace) => isLeftOut(prepared.world.settings, namespace),
+  beside: (state) => judgeIn(beside(prepared, state)),
+  inSteps: {
+    admit: (submission) => admitting(prepared, submission),
+    file: (file) => judgingFile(prepared, file),
+  },
+})
+
+export type { Admission } from './admit.ts'
+export type { FileObject, FileVerdict } from './file.ts'
+export type { Judgement } from './judgement.ts'
+export type { StoredObject } from './stored.ts'
+export { type Submission, submissionOf } from './submission.ts'
+export { ALL_DEFAULTS, type Completion, type World } from './world.ts'

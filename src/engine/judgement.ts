@@ -1,0 +1,82 @@
+import type { Kind } from '../kinds/kind.ts'
+import { Budget } from '../rule/budget.ts'
+import type { Cluster } from '../rule/cluster.ts'
+import type { Resource } from '../rule/resource.ts'
+import type { Steps } from '../rule/steps.ts'
+import { JUDGEMENT, type Surroundings } from '../review/check.ts'
+import { completed } from '../review/defaults.ts'
+import type { Finding } from '../review/finding.ts'
+import { ignoresIn, withAnnotationProblems, withoutIgnored } from '../review/ignored.ts'
+import { type Confirmed, type Judged, judgeBeside, NO_FINDINGS, type Verdict } from '../review/judge.ts'
+import type { Ignore } from '../review/settings.ts'
+import { shape } from '../review/shape.ts'
+import type { Prepared } from './world.ts'
+
+/** A verdict, and what it cost. */
+export interface Judgement extends Verdict {
+  /** Units of the budget that were spent, of the submitted and the stored object together. */
+  readonly spent: number
+}
+
+export const ADMITTED: Judgement = { ...NO_FINDINGS, spent: 0 }
+
+/** An object that is judged. */
+export interface Subject {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+}
+
+/** What an object is judged by: its findings, those of the stored object it replaces, and what ignores some of them. */
+interface Case extends Subject {
+  /** As given. */
+  readonly object: unknown
+  /** Where the annotation with ignores stands. */
+  readonly annotated: unknown
+  /** Ignores beside those of the annotation. */
+  readonly ignores: readonly Ignore[]
+  readonly dryRun: boolean
+  readonly confirmed: Confirmed | undefined
+  /** Finds what is wrong with the object. */
+  find(around: Surroundings): Steps<readonly Finding[]>
+  /** The stored object that it replaces, and what is wrong with it; asked for only where the object has an error. */
+  readonly replaced?:
+    { readonly object: unknown; find(around: Surroundings): Steps<readonly Finding[]> } | undefined
+}
+
+/** Judges an object: finds, decides, ignores. What may be spent is one budget for it and one for the object it replaces. */
+export function* judgement(prepared: Prepared, around: Surroundings, given: Case): Steps<Judgement> {
+  const { settings } = prepared.world
+  const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
+  const budgets = [new Budget(JUDGEMENT), new Budget(JUDGEMENT)] as const
+  const judged = function* (value: unknown, finding: Steps<readonly Finding[]>): Steps<Judged> {
+    return { findings: yield* finding, value: () => completed(kind, value, namespace) }
+  }
+  const own = yield* judged(object, given.find({ ...around, budget: budgets[0] }))
+  const verdict = yield* judgeBeside(
+    own,
+    { namespace, settings, dryRun, confirmed },
+    replaced && (() => judged(replaced.object, replaced.find({ ...around, budget: budgets[1] }))),
+  )
+  const { ignores, problems } = ignoresIn(given.annotated, prepared.world.group)
+  const self = { kind: kind.kind, namespace, name }
+  const kept = withoutIgnored(verdict, self, settings, [...given.ignores, ...ignores])
+  const spent = budgets[0].spent + budgets[1].spent
+  return { ...withAnnotationProblems(kept, problems, prepared.world), spent }
+}
+
+/** What is around an object: the other objects, without those in `but`. */
+export const around = (
+  prepared: Prepared,
+  { kind, namespace, name }: Subject,
+  cluster: Cluster | undefined = prepared.state?.in(namespace),
+): Surroundings => ({
+  cluster,
+  self: { kind: kind.kind, name },
+  severityOf: prepared.severityIn(namespace),
+  rulesOf: prepared.rulesOf,
+})
+
+/** The stored object as rules read it; shaped when a rule asks for it, which few do. */
+export const readable = (kind: Kind, old: unknown): (() => Resource | undefined) =>
+  old === undefined ? () => undefined : () => shape(kind, old).resource

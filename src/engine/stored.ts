@@ -1,0 +1,30 @@
+import type { Steps } from '../rule/steps.ts'
+import { findingsIn } from '../review/findings.ts'
+import { isLeftOut } from '../review/ignored.ts'
+import { yielding } from '../review/release.ts'
+import { ADMITTED, around, type Judgement, judgement, type Subject } from './judgement.ts'
+import type { Prepared } from './world.ts'
+
+/** An object that stands in the cluster. */
+export interface StoredObject extends Subject {
+  readonly object: unknown
+}
+
+/** Judges an object as it stands in the cluster: nothing excuses its errors. */
+export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<Judgement> {
+  const { kind, namespace, name, object } = stored
+  if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED
+  const cluster = prepared.shared(namespace)
+  const release = prepared.installed
+  return yield* judgement(prepared, around(prepared, stored, cluster), {
+    ...stored,
+    annotated: object,
+    ignores: [],
+    dryRun: false,
+    confirmed: undefined,
+    *find(within) {
+      const asStored = { ...within, isStored: true, old: () => cluster?.get(kind.kind, name) }
+      return yielding(yield* findingsIn(kind, object, asStored), { kind: kind.kind, value: object, release })
+    },
+  })
+}

@@ -1,0 +1,89 @@
+import { kindNamed } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { ObjectName } from '../rule/cluster.ts'
+import { isObject } from '../rule/resource.ts'
+import { deepEqual } from '../review/deep-equal.ts'
+import type { Finding } from '../review/finding.ts'
+import type { Contents } from '../review/shape.ts'
+
+/** One request to store or delete an object: from the API server, an audit log, or as an apply of a file would send it. */
+export interface Submission {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  /** Empty when the API server will make it from `generateName`. */
+  readonly name: string
+  readonly subResource: string
+  /** The API server will store nothing. */
+  readonly dryRun: boolean
+  /** The name of the user who sends the request; empty outside of admission. */
+  readonly user: string
+  /** The object as submitted; may have any JSON type. */
+  readonly object: unknown
+  /** The stored object on UPDATE and DELETE. */
+  readonly oldObject: unknown
+  /** What the reader of the object already knows of it, so that nothing searches it again. */
+  readonly contents?: Contents
+}
+
+/** An object that an apply would send. */
+interface Applied {
+  readonly namespace: string
+  readonly group: string
+  readonly object: unknown
+  /** What is stored now; absent where nothing is. */
+  readonly oldObject?: unknown
+}
+
+/** What an apply of an object would send: an update where there is an old object, else a creation. */
+export const submissionOf = (
+  { kind, name }: ObjectName,
+  { namespace, group, object, oldObject }: Applied,
+): Submission => ({
+  operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
+  group,
+  kind,
+  namespace,
+  name,
+  subResource: '',
+  dryRun: false,
+  user: '',
+  object,
+  oldObject,
+})
+
+/** The kind of a submission; undefined for one that is not ours. */
+export const kindOfSubmission = ({ group, kind }: Submission, ours: string): Kind | undefined =>
+  group === ours ? kindNamed.get(kind) : undefined
+
+/**
+ * Whether a submission is admitted without a review (decision 8): a change of metadata alone must never block a finalizer
+ * or a storage migration, and an object that is being deleted must be able to go.
+ */
+export function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
+  if (operation === 'CONNECT' || subResource !== '') return true
+  if (operation === 'DELETE') return false
+  if (!isObject(object)) return false
+  if (isObject(object.metadata) && typeof object.metadata.deletionTimestamp === 'string') return true
+  return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
+}
+
+/** A crafted AdmissionReview can name one kind and hold another: `request.kind` decides, and the object must agree. */
+export function disagreement({ group, kind, object }: Submission): Finding[] {
+  if (!isObject(object)) return []
+  const { apiVersion, kind: given } = object
+  const findings: Finding[] = []
+  const disagree = (field: string, value: string, detail: string) =>
+    findings.push({
+      id: 'request-kind-agrees',
+      severity: 'error',
+      error: { type: 'invalid', at: [field], value, detail },
+    })
+  if (typeof given === 'string' && given !== kind)
+    disagree('kind', given, `must be '${kind}' as the request says`)
+  if (typeof apiVersion === 'string' && !apiVersion.startsWith(`${group}/`)) {
+    disagree('apiVersion', apiVersion, `must be of the group '${group}' as the request says`)
+  }
+  return findings
+}

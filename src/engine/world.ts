@@ -1,0 +1,85 @@
+import type { Kind } from '../kinds/kind.ts'
+import type { Release } from '../release/release.ts'
+import type { Cluster } from '../rule/cluster.ts'
+import type { Severity } from '../rule/rule.ts'
+import { type RulesAt, rulesOf, type Selection } from '../review/check.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
+import type { WrittenDefaults } from '../review/defaults.ts'
+import type { Finding } from '../review/finding.ts'
+import { isAbout } from '../review/release.ts'
+import { type Settings, severityByPlace } from '../review/settings.ts'
+
+/** What every judgement depends on beside the object. Nothing can be left out: what is not known says so. */
+export interface World {
+  readonly group: string
+  readonly settings: Settings
+  /** What the operator's CRDs take; the specification alone decides where they are not known. */
+  readonly release: Release | 'specification'
+  /** The other objects. */
+  readonly state: ClusterState | 'no cluster'
+  readonly defaults: Completion
+}
+
+/** What /mutate writes. */
+export interface Completion {
+  readonly written: WrittenDefaults
+  /** The audience of service account tokens; none is written when empty (decision 4). */
+  readonly serviceAccountAudience: string
+}
+
+/** Every default that does not depend on how the cluster is set up. */
+export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience: '' }
+
+/** A world, and what follows from it alone. */
+export interface Prepared {
+  readonly world: World
+  readonly installed: Release | undefined
+  readonly state: ClusterState | undefined
+  /** The other objects of a namespace, the same until it changes: judgements share what rules compute once for all of them. */
+  shared(namespace: string): Cluster | undefined
+  /** The rules of a kind that are about the release, by place. */
+  rulesOf(kind: Kind, selection: Selection): readonly RulesAt[]
+  /** The severity of each finding in a namespace; undefined when that of its rule counts. */
+  severityIn(namespace: string): ((finding: Finding) => Severity) | undefined
+}
+
+export function prepare(world: World): Prepared {
+  const { settings, release, state } = world
+  const installed = release === 'specification' ? undefined : release
+  const rules = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
+  return {
+    world,
+    installed,
+    ...known(state),
+    rulesOf: (kind, selection) => {
+      const before = rules[selection].get(kind)
+      if (before !== undefined) return before
+      const about = rulesOf(kind, selection).map(({ at, rules }) => ({
+        at,
+        rules: rules.filter(({ id }) => isAbout(id, installed)),
+      }))
+      rules[selection].set(kind, about)
+      return about
+    },
+    severityIn: (namespace) => severityByPlace(settings, namespace),
+  }
+}
+
+/** The same beside other objects. */
+export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
+  ...prepared,
+  world: { ...prepared.world, state },
+  ...known(state),
+})
+
+function known(given: World['state']): Pick<Prepared, 'state' | 'shared'> {
+  if (given === 'no cluster') return { state: undefined, shared: () => undefined }
+  let last: { readonly namespace: string; readonly changes: number; readonly cluster: Cluster } | undefined
+  const shared = (namespace: string): Cluster => {
+    const changes = given.changes(namespace)
+    if (last?.namespace !== namespace || last.changes !== changes)
+      last = { namespace, changes, cluster: given.in(namespace) }
+    return last.cluster
+  }
+  return { state: given, shared }
+}

@@ -1,0 +1,27 @@
+import { createJudge, type Judge, type World } from '../engine/index.ts'
+import type { Release } from '../release/release.ts'
+import type { Settings } from '../review/settings.ts'
+
+interface Changing {
+  readonly settings: () => Settings
+  /** Undefined while it is not known. */
+  readonly release: () => Release | undefined
+  /** Of the settings, those that count. */
+  readonly counting?: (settings: Settings) => Settings
+}
+
+/** The judge by the settings and the installed release of now: another one once these have changed. */
+export function latestJudge(
+  world: Omit<World, 'settings' | 'release'>,
+  { settings, release, counting = (all) => all }: Changing,
+): () => Judge {
+  let made: { readonly by: Settings; readonly of: Release | undefined; readonly judge: Judge } | undefined
+  return () => {
+    const [by, of] = [settings(), release()]
+    if (made?.by !== by || made.of !== of) {
+      const judge = createJudge({ ...world, settings: counting(by), release: of ?? 'specification' })
+      made = { by, of, judge }
+    }
+    return made.judge
+  }
+}
