@@ -5,6 +5,8 @@ import t from 'tap'
 import { checkMatcher, maxBytes, maxProblems, outsideStringLiterals, parse } from '../src/cel/index.ts'
 import type { CelGoVersion, MatcherVerdict } from '../src/cel/index.ts'
 import { matcherVerdict } from '../src/kinds/mcp-external-auth-config/matcher-verdicts.ts'
+import { JUDGEMENT } from '../src/review/check.ts'
+import { Budget } from '../src/rule/budget.ts'
 
 /** `line` and `col` are missing where no program can be made: cel-go names no place. */
 type Verdict = { ok: true; type: string } | { ok: false; phase: string; line?: number; col?: number }
@@ -190,7 +192,7 @@ t.test('a constant is told apart', async (t) => {
     ['claims.a.b == "a" && claims.c.b == "b"', undefined],
   ]
   for (const [source, constant] of rows) {
-    const verdict = matcherVerdict(source)
+    const verdict = matcherVerdict(source, { memo: new Map(), budget: new Budget(JUDGEMENT) })
     t.equal(verdict.ok && verdict.constant, constant, source)
   }
 })

@@ -14,6 +14,7 @@ import {
 } from '../src/kinds/between/examples.ts'
 import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { COMPILED_PER_UNIT, LONGEST_MATCHER } from '../src/kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
@@ -244,6 +245,36 @@ t.test('what the budget does not suffice for is said once, and hides nothing', a
   t.ok(spent > 10_000 && spent <= JUDGEMENT + 1_000, `${spent} units`)
   const again = judged()
   t.strictSame([again.warnings, again.spent], [warnings, spent], 'the same with what caches hold')
+})
+
+t.test('the text of matchers is compiled as far as the budget goes, and the finding says so', async (t) => {
+  const judged = (count: number, error: string) => {
+    const roleMappings = Array.from({ length: count }, (_, i) => ({
+      roleArn: 'arn:aws:iam::123456789012:role/a',
+      matcher: `claims.a == "${String(i).padStart(5_000, 'x')}"`,
+    }))
+    roleMappings.push({ roleArn: 'arn:aws:iam::123456789012:role/b', matcher: error })
+    const awsSts = { region: 'eu-central-1', roleMappings }
+    return judgeSubmission(
+      submissionOf('MCPExternalAuthConfig', resourceOf('MCPExternalAuthConfig', { type: 'awsSts', awsSts })),
+      { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS },
+    )
+  }
+  const few = judged(10, 'claims.a ==')
+  t.strictSame(
+    few.errors.map(({ id }) => id),
+    ['role-mapping-matcher-compiles'],
+  )
+  t.ok(few.spent > 12_500, `${few.spent} units`)
+  const many = judged(20, 'claims.a ==')
+  t.strictSame(many.errors, [])
+  t.strictSame(
+    many.warnings.map(({ id, error: { at, detail } }) => `${id} ${pathText(at)} ${detail}`),
+    [
+      'decided-within-budget spec.awsSts.roleMappings[15].matcher is not compiled within the budget of the object; its errors are not known, nor are those of later ones: write shorter ones',
+    ],
+  )
+  t.ok(many.spent <= JUDGEMENT + LONGEST_MATCHER / COMPILED_PER_UNIT, `${many.spent} units`)
 })
 
 /** What outlives a judgement: tables that the code fills, and caches with their bound in bytes. */

@@ -1,4 +1,5 @@
 import type { Kind } from '../kinds/kind.ts'
+import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
 import { compileMatchers } from '../kinds/mcp-external-auth-config/role-mappings.ts'
 import { rulePlacesOf } from '../kinds/places.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
@@ -90,7 +91,8 @@ export function* runRules(
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
-  if (isLarge) yield* compileMatchers(resource)
+  // First, so that the budget goes as far with the matchers of a small object as with those of a large one.
+  if (self.kind === mcpExternalAuthConfig.kind) yield* compileMatchers(resource, { memo, budget })
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
     if (!isObject(value)) continue

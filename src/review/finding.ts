@@ -1,4 +1,5 @@
 import { errorBody, type FieldError } from '../rule/field-error.ts'
+import type { Undecided } from '../rule/budget.ts'
 import { jsonKey, type Segment, shownPath } from '../rule/path.ts'
 import { compareText } from '../rule/compare-text.ts'
 
@@ -41,13 +42,15 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
 export const UNDECIDED = 'decided-within-budget'
 
 /** The finding that the budget of the judgement did not suffice for a question about a place; other rules are not concerned. */
-export const notDecided = (at: readonly Segment[]): Finding => ({
+export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   id: UNDECIDED,
   severity: 'warning',
   error: {
     type: 'advice',
     at,
-    detail: 'is not decided within its budget; what it lets through is not known: write it with fewer parts',
+    detail: isCompiled
+      ? 'is not decided within its budget; what it lets through is not known: write it with fewer parts'
+      : 'is not compiled within the budget of the object; its errors are not known, nor are those of later ones: write shorter ones',
   },
 })
 

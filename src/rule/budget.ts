@@ -3,16 +3,23 @@ import { type Path, type Segment, segmentsOf } from './path.ts'
 /** Thrown where a question needs more work than its budget has left. */
 export class OutOfBudget extends Error {}
 
+/** A question that was not decided. */
+export interface Undecided {
+  readonly at: readonly Segment[]
+  /** Whether the expression at the place was compiled, so that its errors are known. */
+  readonly isCompiled: boolean
+}
+
 /**
  * The work that a judgement may spend beside what grows with the size of the object alone: proofs, evaluations, patterns,
- * comparisons. A unit is about a microsecond of CPU time or 500 bytes of memory, counted and not timed, so that every
+ * comparisons, and the text of CEL expressions. A unit is about a microsecond of CPU time or 500 bytes of memory, counted and not timed, so that every
  * machine decides the same.
  */
 export class Budget {
   readonly #units: number
   readonly #whole: Budget | undefined
   #left: number
-  #undecided: readonly Segment[] | undefined
+  #undecided: Undecided | undefined
 
   /** `whole`: the budget of which this is a part, from which it spends too. */
   constructor(units: number, whole?: Budget) {
@@ -58,13 +65,13 @@ export class Budget {
     }
   }
 
-  /** A question about the place was not decided. */
-  leaveUndecided(place: Path<unknown>): void {
-    this.#undecided ??= segmentsOf(place)
+  /** A question about the place was not decided, or it was not even compiled. */
+  leaveUndecided(place: Path<unknown>, isCompiled = true): void {
+    this.#undecided ??= { at: segmentsOf(place), isCompiled }
   }
 
-  /** The place of the first question that was not decided. */
-  get undecided(): readonly Segment[] | undefined {
+  /** The first question that was not decided. */
+  get undecided(): Undecided | undefined {
     return this.#undecided
   }
 }

@@ -110,9 +110,9 @@ export interface Context<T> {
 
 /** A function that computes its result once in each review for each argument, as several rules need it. */
 export const oncePerReview =
-  <Of, R>(compute: (of: Of) => R) =>
-  (of: Of, { memo }: { readonly memo: Memo }): R =>
-    remembered(memo, compute, of)
+  <Of, In extends Pick<Context<unknown>, 'memo'>, R>(compute: (of: Of, context: In) => R) =>
+  (of: Of, context: In): R =>
+    remembered(context.memo, compute, of, context)
 
 /** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
 export interface Example<T> {

@@ -1,36 +1,30 @@
 import type { Static } from 'typebox'
 import type { Context } from '../../rule/rule.ts'
-import {
-  LONGEST_MATCHER,
-  type MatcherVerdict,
-  matcherVerdict,
-} from '../mcp-external-auth-config/matcher-verdicts.ts'
+import { withinBudget } from '../../rule/budget.ts'
+import { type MatcherVerdict, matcherVerdict } from '../mcp-external-auth-config/matcher-verdicts.ts'
 import type { Server } from './effective.ts'
 import { delegationPolicies } from './inbound-grants.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
-
-/** Most characters of actor matchers of one server that are compiled: 30 milliseconds. */
-const MOST_TEXT = 128 * 1024
 
 interface ActorMatcher extends Pick<ReturnType<typeof delegationPolicies>[number], 'place'> {
   readonly text: string
   readonly verdict: MatcherVerdict
 }
 
-/** The actor matchers of a server, each with its verdict; the first one beyond the bound is left undecided. */
+/** The actor matchers of a server, each with its verdict; the first one beyond the budget is left undecided. */
 export function* actorMatchers(
   server: Server,
-  { path, budget }: Pick<Context<Static<typeof EmbeddedAuthServer>>, 'path' | 'budget'>,
+  context: Context<Static<typeof EmbeddedAuthServer>>,
 ): Iterable<ActorMatcher> {
-  let left = MOST_TEXT
+  const { path, budget } = context
   for (const { value, place } of delegationPolicies(server, path)) {
     const text = value.actorMatcher
     if (!text) continue
-    left -= Math.min(text.length, LONGEST_MATCHER)
-    if (left < 0) {
-      budget.leaveUndecided(place().actorMatcher)
+    const verdict = withinBudget(() => matcherVerdict(text, context))
+    if (verdict === undefined) {
+      budget.leaveUndecided(place().actorMatcher, false)
       return
     }
-    yield { text, verdict: matcherVerdict(text), place }
+    yield { text, verdict, place }
   }
 }

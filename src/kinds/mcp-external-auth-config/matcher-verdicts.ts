@@ -10,6 +10,9 @@ import {
   slipIn,
 } from './claim-shapes.ts'
 import { BoundedCache } from '../../rule/bounded-cache.ts'
+import type { Budget } from '../../rule/budget.ts'
+import { remembered } from '../../rule/memo.ts'
+import { type Context } from '../../rule/rule.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
@@ -43,8 +46,18 @@ const verdicts = new BoundedCache<MatcherVerdict>('matcher verdicts', 8 * 2 ** 2
 /** Bytes of a verdict without its phrases. */
 const VERDICT = 100
 
-/** The verdict on a CEL expression over `claims`; any string may go in. */
-export function matcherVerdict(text: string): MatcherVerdict {
+/** Characters of a matcher that are compiled for a unit of a budget. */
+export const COMPILED_PER_UNIT = 4
+
+/** What compiling a matcher spends from. */
+export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
+
+/** The verdict on a CEL expression over `claims`, for which a review spends once; any string may go in. Throws OutOfBudget. */
+export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherVerdict =>
+  remembered(memo, verdictWithin, text, budget)
+
+function verdictWithin(text: string, budget: Budget): MatcherVerdict {
+  budget.spend(text.length / COMPILED_PER_UNIT)
   const known = verdicts.get(text)
   if (known !== undefined) return known
   const verdict = compiled(text)

@@ -9,6 +9,7 @@ import type { CelGoVersion } from '../../cel/index.ts'
 import { BoundedCache } from '../../rule/bounded-cache.ts'
 import { type Budget, OutOfBudget } from '../../rule/budget.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
+import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
 /** Units of the budget of a judgement for one question about a matcher, and for a list of mappings. */
@@ -35,9 +36,6 @@ export function hasInClaim(
       : world.and(forms.map, -world.memberAt(place, claim).forms.absent)
   return world.or(inList, other)
 }
-
-/** Characters of a matcher that are compiled for a unit. */
-const COMPILED_PER_UNIT = 8
 
 /** The program of a matcher, or why there is none. Throws OutOfBudget. */
 function compiled(matcher: string, celGo: CelGoVersion, budget: Budget): Program | string {

@@ -1,12 +1,14 @@
 import type { Static } from 'typebox'
 import {
   type CelGoVersion,
+  type Compiling,
   LONGEST_MATCHER,
   type MatcherVerdict,
   matcherVerdict,
   utf8Length,
 } from './matcher-verdicts.ts'
-import type { Memo } from '../../rule/memo.ts'
+import { withinBudget } from '../../rule/budget.ts'
+import { pathTo } from '../../rule/path.ts'
 import { type Given, isObject, type Resource } from '../../rule/resource.ts'
 import { oncePerReview } from '../../rule/rule.ts'
 import type { Steps } from '../../rule/steps.ts'
@@ -42,7 +44,7 @@ interface Facts {
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit or a slip. */
+  /** If they are, and as far as the budget goes: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit or a slip. */
   readonly notable: readonly CompiledMatcher[]
   /** And those that are perhaps true without claims. */
   readonly perhapsOpen: readonly Matcher[]
@@ -59,11 +61,11 @@ const NO_FACTS: Facts = {
 }
 
 /** Facts about the role mappings of the judged object; an empty matcher is left to the schema. */
-export const factsAbout = oncePerReview((mappings: RoleMappings | undefined): Facts => {
-  return mappings === undefined ? NO_FACTS : read(mappings)
-})
+export const factsAbout = oncePerReview((mappings: RoleMappings | undefined, context: Compiling): Facts =>
+  mappings === undefined ? NO_FACTS : read(mappings, context),
+)
 
-function read(mappings: RoleMappings): Facts {
+function read(mappings: RoleMappings, context: Compiling): Facts {
   const both: number[] = []
   const neither: number[] = []
   const tooLong: Matcher[] = []
@@ -84,14 +86,14 @@ function read(mappings: RoleMappings): Facts {
     else conditions.add(condition)
   }
   const fit = distinctBytes(short.map(({ text }) => text)) <= MOST_MATCHER_TEXT
-  return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short) : NOTHING_COMPILED) }
+  return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short, context) : NOTHING_COMPILED) }
 }
 
 /** The errors of one version of cel-go in matchers that the other one compiles: `line:column: message`, by index. */
 export function* refusedOnlyBy(
   version: CelGoVersion,
   mappings: RoleMappings | undefined,
-  context: { readonly memo: Memo },
+  context: Compiling,
 ): Generator<{ readonly index: number; readonly error: string }> {
   for (const { index, verdict } of factsAbout(mappings, context).notable) {
     if (!verdict.ok || verdict.refusedBy?.version !== version) continue
@@ -103,18 +105,24 @@ export function* refusedOnlyBy(
 /** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */
 const MOST_BAD = 1_001
 
-function compile(matchers: readonly Matcher[]): Compiled {
+function compile(matchers: readonly Matcher[], context: Compiling): Compiled {
   const notable: CompiledMatcher[] = []
   const perhapsOpen: Matcher[] = []
   let bad = 0
   for (const { index, text } of matchers) {
-    const verdict = matcherVerdict(text)
+    const verdict = withinBudget(() => matcherVerdict(text, context))
+    if (verdict === undefined) {
+      context.budget.leaveUndecided(matcherAt(index), false)
+      break
+    }
     if (!verdict.ok || verdict.type !== 'bool' || isNotable(verdict)) notable.push({ index, text, verdict })
     if (verdict.ok && verdict.mayBeOpen) perhapsOpen.push({ index, text })
     if (!verdict.ok && ++bad === MOST_BAD) break
   }
   return { notable, perhapsOpen }
 }
+
+const matcherAt = (index: number) => pathTo<unknown>(['spec', 'awsSts', 'roleMappings', index, 'matcher'])
 
 type Compiled = Pick<Facts, 'notable' | 'perhapsOpen'>
 const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
@@ -125,8 +133,11 @@ const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherVerdict & { rea
 /** Characters of matchers that are compiled in one step: two milliseconds. */
 const STEP = 8 * 1024
 
-/** Compiles the matchers of a resource in steps, so that what asks for their verdicts later finds them at hand. */
-export function* compileMatchers({ spec }: Resource): Steps<void> {
+/**
+ * Compiles the matchers of a resource in steps, as far as the budget goes, so that what asks for their verdicts later finds
+ * them at hand.
+ */
+export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<void> {
   const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
   const mappings = (awsSts?.roleMappings ?? []) as RoleMappings
   const short = mappings.flatMap((mapping) => {
@@ -136,7 +147,7 @@ export function* compileMatchers({ spec }: Resource): Steps<void> {
   if (distinctBytes(short) > MOST_MATCHER_TEXT) return
   let characters = 0
   for (const text of short) {
-    matcherVerdict(text)
+    if (withinBudget(() => matcherVerdict(text, context)) === undefined) return
     characters += text.length
     if (characters < STEP) continue
     characters = 0

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 import { advice } from '../../../rule/field-error.ts'
-import type { Memo } from '../../../rule/memo.ts'
 import { type Given, isAbsent } from '../../../rule/resource.ts'
 import { type Context, defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
 import { type Taken, takenByEarlier } from '../proofs.ts'
+import type { Compiling } from '../matcher-verdicts.ts'
 import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -191,7 +191,7 @@ const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
 /** Whether a mapping can be hidden: `claim` mappings alone cannot, unless two are the same. */
-function mayHide(mappings: RoleMappings, context: { readonly memo: Memo }): boolean {
+function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return (
     repeats ||
@@ -201,7 +201,7 @@ function mayHide(mappings: RoleMappings, context: { readonly memo: Memo }): bool
 }
 
 /** The condition of each mapping by index; without mappings that have no condition, two, or a matcher with an error. */
-function conditionsOf(mappings: RoleMappings, context: { readonly memo: Memo }): ReadonlyMap<number, string> {
+function conditionsOf(mappings: RoleMappings, context: Compiling): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
     const condition = mapping && conditionOf(mapping)
