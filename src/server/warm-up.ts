@@ -39,11 +39,13 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
     // Between two requests nothing else listens for an error, which would end the process.
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
-    const requests = [...exampleRequests(parts.judge().world.group)]
-    for (let i = 0; i < ROUNDS * requests.length; i++) {
+    const { group } = parts.judge().world
+    const examples = [...exampleRequests(group)]
+    const rounds = Array.from({ length: ROUNDS }, () => examples).flat()
+    for (const request of [...rounds, ...longRequests(group)]) {
       const { user, system } = process.cpuUsage(begun)
       if ((user + system) / 1e3 > MOST_CPU) break
-      socket.write(requests[i % requests.length] ?? '')
+      socket.write(request)
       await once(socket, 'data', { signal })
     }
   } catch (error) {
@@ -72,18 +74,52 @@ function* exampleRequests(group: string): Iterable<string> {
         object: resource,
         oldObject: old ?? null,
       }
-      const body = JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', request })
-      for (const path of ['/mutate', '/validate']) {
-        const head = [
-          `POST ${path}?timeout=10s HTTP/1.1`,
-          'host: localhost',
-          'accept: application/json, */*',
-          'accept-encoding: gzip',
-          'content-type: application/json',
-          `content-length: ${Buffer.byteLength(body)}`,
-        ]
-        yield `${head.join('\r\n')}\r\n\r\n${body}`
-      }
+      for (const path of ['/mutate', '/validate']) yield requestOf(path, request)
     }
   }
+}
+
+/** Matchers of each of these requests, and parts of each of them: 12 KB, all different, so that no cache knows them. */
+const MATCHERS = 6
+const PARTS = 20
+const LONG = 1
+
+/** Reviews with long matchers, because the text of CEL costs most where the code that reads it is not compiled yet. */
+function* longRequests(group: string): Iterable<string> {
+  for (let i = 0; i < LONG; i++) {
+    const roleMappings = Array.from({ length: MATCHERS }, (_, j) => ({
+      roleArn: `arn:aws:iam::123456789012:role/${j}`,
+      matcher: Array.from({ length: PARTS }, (_, k) => partOf(`${i}x${j}x${k}`)).join(' || '),
+    }))
+    yield requestOf('/validate', {
+      uid: 'warm-up',
+      kind: { group, version: API_VERSION, kind: 'MCPExternalAuthConfig' },
+      operation: 'CREATE',
+      name: 'example',
+      namespace: 'default',
+      object: {
+        apiVersion: `${group}/${API_VERSION}`,
+        kind: 'MCPExternalAuthConfig',
+        metadata: { name: 'example', namespace: 'default' },
+        spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', roleMappings } },
+      },
+      oldObject: null,
+    })
+  }
+}
+
+const partOf = (n: string) =>
+  `[1, 2].all(x, ["${n}"].exists(y, x > size(y) + 1)) && (has(claims.a) ? claims.b : claims.c${n}) == "d"`
+
+function requestOf(path: string, request: object): string {
+  const body = JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', request })
+  const head = [
+    `POST ${path}?timeout=10s HTTP/1.1`,
+    'host: localhost',
+    'accept: application/json, */*',
+    'accept-encoding: gzip',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
 }
