@@ -195,6 +195,32 @@ export const ROWS: readonly Row[] = [
     },
   },
   {
+    title: 'a redirect URI of N letters',
+    size: 1_000_000,
+    at: (size) => {
+      const { oidcConfig, ...rest } = provider('okta', 'vmcp')
+      const redirecting = { ...oidcConfig, redirectUri: `${https(size)}/oauth/callback` }
+      return created(serverOf({ upstreamProviders: [{ ...rest, oidcConfig: redirecting }] }))
+    },
+  },
+  {
+    title: 'N clients with patterns of SPIFFE IDs, every one changed',
+    size: 10_000,
+    at: (size) => {
+      const spiffe = (name: string) =>
+        serverOf({
+          spiffeTrustDomains: [{ name: 'prod', trustDomain: 'example.com' }],
+          inboundGrants: {
+            spiffeClientAuth: Array.from({ length: size }, (_, i) => ({
+              clientId: `agent-${i}`,
+              principalPattern: `spiffe://example.com/${name}/${i}/*`,
+            })),
+          },
+        })
+      return updated(spiffe('old'), spiffe('new'))
+    },
+  },
+  {
     title: 'an issuer of N letters, of an MCPOIDCConfig',
     size: 100_000,
     at: (size) => created(oidcConfig(https(size))),
