@@ -255,9 +255,8 @@ t.test('the text of matchers is compiled as far as the budget goes, and the find
     }))
     roleMappings.push({ roleArn: 'arn:aws:iam::123456789012:role/b', matcher: error })
     const awsSts = { region: 'eu-central-1', roleMappings }
-    return judgeSubmission(
+    return judgeOf().admit(
       submissionOf('MCPExternalAuthConfig', resourceOf('MCPExternalAuthConfig', { type: 'awsSts', awsSts })),
-      { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS },
     )
   }
   const few = judged(10, 'claims.a ==')

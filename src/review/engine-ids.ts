@@ -245,7 +245,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'warning',
     summary:
       'Whatever rules prove or evaluate about an object is decided within the budget of one judgement.',
-    why: 'Whether a matcher is always true, never true, or hidden by earlier mappings is not known for the place that is named, and perhaps for later ones. All other checks were made.',
+    why: 'Nothing is known of the place that is named, and perhaps of later ones: whether a matcher compiles, is always true, never true, or hidden by earlier mappings. All other checks were made.',
     sources: ['decision 29'],
     ...example(
       awsSts({

@@ -13,7 +13,7 @@ export interface Named {
 }
 
 /** The known configurations that a workload names, in the order of its fields. */
-export function configsNamed(kind: string, workload: Workload, cluster: Cluster): Named[] {
+export function configsOf(kind: string, workload: Workload, cluster: Cluster): Named[] {
   return referencesOf(kind, workload, 'MCPExternalAuthConfig').flatMap((reference) => {
     const config = getAuthConfig(cluster, reference.to.name)
     return config === undefined ? [] : [{ ...reference, config }]
@@ -27,7 +27,7 @@ export interface NamedServer extends Named {
 
 /** The embedded authorization servers of a workload; releases refuse a second one. */
 export const authServersOf = (kind: string, workload: Workload, cluster: Cluster): NamedServer[] =>
-  configsNamed(kind, workload, cluster).flatMap((named) => {
+  configsOf(kind, workload, cluster).flatMap((named) => {
     const { type, embeddedAuthServer: server } = named.config.spec ?? {}
     return type !== 'embeddedAuthServer' || server === undefined ? [] : [{ ...named, server }]
   })

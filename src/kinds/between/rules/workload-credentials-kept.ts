@@ -5,7 +5,7 @@ import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, bearerConfig, exchangeConfig, serverConfig, serving } from '../examples.ts'
-import { authServersOf, configsNamed } from '../workload-auth-server.ts'
+import { authServersOf, configsOf } from '../workload-auth-server.ts'
 import { AUTH_CONFIG } from '../ends.ts'
 
 /** The types that put credentials into a request after the embedded server has taken them out. */
@@ -44,7 +44,7 @@ export const workloadCredentialsKept = defineRule({
     const stripper = servers.find(({ strips, issuesOnly }) => strips || issuesOnly)
     if (stripper === undefined) return
     const reason = stripper.strips ? 'sets disableUpstreamTokenInjection' : 'has no upstream provider'
-    for (const { to, at, config } of configsNamed(self.kind, workload, cluster)) {
+    for (const { to, at, config } of configsOf(self.kind, workload, cluster)) {
       const type: string | undefined = config.spec?.type
       if (!ADDS_CREDENTIALS.has(type)) continue
       const detail = `type ${type ?? ''} of ${nameText(to)} adds credentials, and ${nameText(stripper.to)} ${reason}, which takes them out: releases refuse both together`
