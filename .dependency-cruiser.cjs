@@ -14,6 +14,7 @@ const MAY_IMPORT = {
   library: ['rule', 'kinds', 'release', 'review'],
   configuration: ['rule', 'kinds', 'review'],
   certificates: ['rule'],
+  registration: ['rule', 'kinds', 'release'],
   arming: ['rule', 'kinds', 'configuration'],
   // Of arming only the names of the webhook configurations.
   cluster: ['rule', 'kinds', 'arming/webhook-configurations.ts'],
@@ -23,10 +24,9 @@ const MAY_IMPORT = {
   ],
   // The pages show what the commands print, so they share its types and `judgeAlone`.
   pages: ['rule', 'cel', 'kinds', 'release', 'review', 'access', 'mistakes', 'cli'],
-  // `--local-cluster` installs the CRDs that are generated.
   server: [
     ...['rule', 'kinds', 'release', 'review', 'configuration', 'certificates', 'arming', 'cluster'],
-    'generate/crds.ts',
+    'registration',
   ],
   // It describes the flags of the commands and of the server, and the output of `check`.
   generate: [

@@ -11,7 +11,7 @@ import { displacing, drift } from '../src/arming/reconcile.ts'
 import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
 import { installDefinitions, removeDefinitions, type TemporaryCluster } from '../src/arming/temporary.ts'
 import { parseLabelSelector } from '../src/configuration/label-selector.ts'
-import { crd } from '../src/generate/crds.ts'
+import { crd } from '../src/registration/crd.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { releaseOf } from '../src/release/release.ts'
 

@@ -9,7 +9,7 @@ import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
 import { ENGINE_IDS } from '../review/engine-ids.ts'
 import { pathText } from '../rule/path.ts'
 import type { Source, Statement } from '../rule/rule.ts'
-import { crd } from './crds.ts'
+import { crd } from '../registration/crd.ts'
 import { SECTIONS } from './specification.ts'
 
 /** What holds a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig. */

@@ -14,7 +14,7 @@ import {
 } from '../arming/temporary.ts'
 import { ClusterConnection, fromKubeconfig } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
-import { crd } from '../generate/crds.ts'
+import { crd } from '../registration/crd.ts'
 import { probeAnnotation, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
