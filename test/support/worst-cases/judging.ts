@@ -106,7 +106,7 @@ function answerOf(
 }
 
 /** Milliseconds of CPU that a process has had (proc(5), stat); undefined where that is not known. */
-function cpuMsOf(pid: number | undefined): number | undefined {
+export function cpuMsOf(pid: number | undefined): number | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { KINDS } from '../../../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../../../src/kinds/places.ts'
 import { resources } from '../arbitrary.ts'
+import { Climb, type Judged as JudgedPlan } from './climb.ts'
 import { type Candidate, type Cost, type Resource, type Result } from './candidate.ts'
 import {
   describePlan,
@@ -49,132 +50,46 @@ export const MEASURES = {
 } as const satisfies Record<string, Measure>
 
 /** A candidate that was judged. */
-export interface Judged {
-  readonly plan: Plan
-  readonly result: Result
-  readonly bytes: number
-  /** Which of the judged candidates it was. */
-  readonly number: number
-  /** Where its cost lies: candidates of one place compete. */
-  readonly place: string
-  readonly score: number
-}
-
-interface Place {
-  worst: Judged
-  /** The worst for its size. */
-  densest: Judged
-}
+export type Judged = JudgedPlan<Plan, Result>
 
 /** How many plans with matchers it begins with. */
 const MATCHER_PLANS = 2_000
 
-/** Bytes that an object has anyway: small ones are not compared by the byte. */
-const LEAST_BYTES = 1_000
-
-/** The worst first; what did not end before all others. */
-const byScore = (a: Judged, b: Judged): number =>
-  a.score === b.score ? a.bytes - b.bytes : b.score - a.score
-
-const density = ({ score, bytes }: Judged): number => score / Math.max(bytes, LEAST_BYTES)
-
 /**
  * Looks for the candidates that cost most. It begins with examples of the rules and with objects of the schemas, their texts
- * stuffed and their lists widened; then it changes the worst of each place again and again. Two searches with one seed, and
- * a measure that is the same everywhere, judge the same candidates.
+ * stuffed and their lists widened.
  */
-export class Search {
-  readonly #random: Random
-  readonly #measure: Measure
-  readonly #judge: (candidate: Candidate) => Promise<Result>
-  readonly #onFind: (judged: Judged) => void
-  readonly #donors: readonly Plan[]
-  readonly #bases: readonly Plan[]
-  readonly #first: (() => Plan)[]
-  readonly #places = new Map<string, Place>()
-  #count = 0
-
-  /** `onFind` is told of each place whose cost is beyond `measure.enough`, once. */
+export class Search extends Climb<Plan, Result> {
   constructor(
     seed: number,
     measure: Measure,
     judge: (candidate: Candidate) => Promise<Result>,
-    onFind: (judged: Judged) => void = () => undefined,
+    onFind?: (judged: Judged) => void,
   ) {
-    this.#onFind = onFind
-    this.#random = new Random(seed)
-    this.#measure = measure
-    this.#judge = judge
-    this.#donors = [...examplePlans(), ...schemaPlans(seed, 2)]
-    this.#bases = covering(this.#donors)
-    this.#first = this.#random.shuffled([
+    const random = new Random(seed)
+    const donors = [...examplePlans(), ...schemaPlans(seed, 2)]
+    const bases = covering(donors)
+    const first = random.shuffled([
       ...growing().map(
         ({ of }) =>
           () =>
             of(5_000),
       ),
-      ...stuffedPlans(this.#bases),
+      ...stuffedPlans(bases),
       ...Array.from({ length: MATCHER_PLANS }, () => () => {
-        const { object } = this.#random.pick([roleMappings('true'), actorMatchers('true')])
-        return matcherPlan(object, this.#random)
+        const { object } = random.pick([roleMappings('true'), actorMatchers('true')])
+        return matcherPlan(object, random)
       }),
     ])
-  }
-
-  /** How many candidates were judged. */
-  get count(): number {
-    return this.#count
-  }
-
-  /** The worst of each place, the worst first; those that did not end before all others. */
-  worst(): readonly Judged[] {
-    return Array.from(this.#places.values(), ({ worst }) => worst).toSorted(byScore)
-  }
-
-  /** Judges plans until it is over: those of the beginning and changed ones in turn. */
-  async run(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
-      const next = this.#first.pop()
-      if (next !== undefined) await this.#try(next())
-      let plan = this.#parent()
-      const changes = this.#random.size(4)
-      for (let i = 0; i < changes; i++) plan = mutatePlan(plan, this.#random, this.#donors)
-      await this.#try(plan)
+    const attempt = async (given: Plan) => {
+      const { plan, candidate, bytes } = fitting(given)
+      const result = await judge(candidate)
+      const score = result.ended === 'answered' ? measure.of(result, bytes) : Infinity
+      return { plan, result, bytes, score, place: placeOf(plan, result) }
     }
-  }
-
-  #parent(): Plan {
-    if (this.#places.size === 0 || this.#random.chance(0.1)) return this.#random.pick(this.#donors)
-    const { enough } = this.#measure
-    const matchers = this.#random.chance(0.5)
-    const open = [...this.#places.values()].filter(
-      ({ worst: { score, place } }) => score < enough && /(?:matcher|Matcher) /.test(place) === matchers,
-    )
-    if (open.length === 0) return this.#random.pick(this.#bases)
-    const best = open.toSorted((a, b) => byScore(a.worst, b.worst))
-    // Half of the time one of the worst places, the worse the likelier.
-    const place = this.#random.chance(0.5)
-      ? best[Math.min(this.#random.size(best.length), best.length) - 1]
-      : this.#random.pick(best)
-    if (place === undefined) return this.#random.pick(this.#bases)
-    return this.#random.chance(0.5) ? place.worst.plan : place.densest.plan
-  }
-
-  async #try(given: Plan): Promise<void> {
-    const { plan, candidate, bytes } = fitting(given)
-    const result = await this.#judge(candidate)
-    this.#count += 1
-    const score = result.ended === 'answered' ? this.#measure.of(result, bytes) : Infinity
-    const place = placeOf(plan, result)
-    const judged: Judged = { plan, result, bytes, number: this.#count, place, score }
-    const known = this.#places.get(place)
-    const { enough } = this.#measure
-    if (score >= enough && (known === undefined || known.worst.score < enough)) this.#onFind(judged)
-    if (known === undefined) this.#places.set(place, { worst: judged, densest: judged })
-    else {
-      if (score > known.worst.score) known.worst = judged
-      if (density(judged) > density(known.densest)) known.densest = judged
-    }
+    const change = (plan: Plan) => mutatePlan(plan, random, donors)
+    const isOfHalf = (place: string) => /(?:matcher|Matcher) /.test(place)
+    super(random, { first, bases, donors, enough: measure.enough, change, isOfHalf, attempt }, onFind)
   }
 }
 
@@ -186,7 +101,7 @@ function placeOf(plan: Plan, result: Result): string {
 }
 
 /** The examples of every rule, at every place where it applies, and an object that ignores a rule. */
-function examplePlans(): Plan[] {
+export function examplePlans(): Plan[] {
   const { object } = roleMappings('claims.a == "b"')
   const metadata = {
     ...(object.metadata as object),
