@@ -397,6 +397,7 @@ const FRONT_ENDS = {
     // A second file, whose finding no row changes, is shown after the first.
     await editor.open('last.yaml', 'a: [')
     await editor.shown('last.yaml')
+    await editor.rest()
     const shown = await editor.shown('object.json', () => true)
     return toldOf(
       shown.map(({ code, severity }) => ({

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import {
@@ -31,6 +32,8 @@ export interface Editor {
   save(name: string, text: string): Promise<void>
   ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
   uri(name: string): string
+  /** Lets the server judge for up to 500 of its slices, most of which are empty. */
+  rest(): Promise<void>
 }
 
 /** Starts a language server in this process, with these flags of `lsp`, for a folder with the given files. */
@@ -75,6 +78,9 @@ export async function startEditor(
   return {
     connection,
     uri,
+    rest: async () => {
+      for (let i = 0; i < 500; i++) await turn()
+    },
     shown: (name, isWanted = (diagnostics) => diagnostics.length > 0) =>
       new Promise((resolve) => {
         const look = () => {

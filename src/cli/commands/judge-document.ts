@@ -9,6 +9,7 @@ import type { Ignore, Ignored, Settings } from '../../review/settings.ts'
 import { nameKey } from '../../rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
+import { atOnce, type Steps } from '../../rule/steps.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
 import { type IgnoreComment, MOST_IDS } from '../input/ignore-comments.ts'
 import type { ReadDocument } from '../input/load.ts'
@@ -52,44 +53,55 @@ export const judgeIn = (
 export function judgeDocument(
   file: string,
   document: ReadDocument,
-  judging: Judging,
-  { judge, stored, placeOf }: Beside,
+  given: Judging,
+  beside: Beside,
   report: Report,
 ): void {
+  atOnce(judgingDocument(file, document, given, beside, report))
+}
+
+/** As `judgeDocument`, in steps between which others are served. */
+export function* judgingDocument(
+  file: string,
+  document: ReadDocument,
+  given: Judging,
+  { judge, stored, placeOf }: Beside,
+  report: Report,
+): Steps<undefined> {
   const { value } = document
-  const kind = kindOf(value, judging)
+  const kind = kindOf(value, given)
   for (const note of document.notes) report.notes.push({ file, ...note })
-  const { settings } = judging
+  const { settings } = given
   const comments = commentsOf(document)
   if (kind === undefined) {
     report.others += 1
-    const ignored = reportNotJudged(file, document, { judging, judge }, report, comments)
+    const ignored = reportNotJudged(file, document, { judging: given, judge }, report, comments)
     noteComments(file, { comments, ignored, refused: [], settings }, report)
-    return
+    return undefined
   }
-  const subject = subjectOf(kind.kind, value as Resource, judging)
+  const subject = subjectOf(kind.kind, value as Resource, given)
   if (judge.leavesOut(subject.namespace)) {
-    judging.exemptions?.leftOut(subject, { file, line: document.line })
-    return
+    given.exemptions?.leftOut(subject, { file, line: document.line })
+    return undefined
   }
   report.judged.push({ file, ...subject })
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
-  const outcome = judge.file({
+  const outcome = yield* judge.inSteps.file({
     kind,
     namespace: subject.namespace,
     name: self.name,
     object: value,
     stored: stored === undefined || old === undefined ? 'nothing' : { object: old, state: stored.state },
     ignores: comments.flatMap(({ ignore }) => ignore ?? []),
-    strict: judging.strict,
-    placeholders: judging.placeholders,
+    strict: given.strict,
+    placeholders: given.placeholders,
   })
   const placeIn = (at: readonly Segment[], target: 'key' | 'value') => ({
     file,
     ...document.locate(at.map(jsonKey), target),
   })
-  judging.exemptions?.judged(subject, outcome.ignored)
+  given.exemptions?.judged(subject, outcome.ignored)
   noteComments(
     file,
     { comments, ignored: outcome.ignored, refused: outcome.refusedIgnores, settings },
@@ -114,6 +126,7 @@ export function judgeDocument(
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
     report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
   }
+  return undefined
 }
 
 /** The place of a map or a list is its key, not its first member on the next line. */

@@ -3,38 +3,40 @@ import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /** Most bytes of a file, and of all files of a run. */
-export const MOST_BYTES = { file: 32 * 2 ** 20, run: 256 * 2 ** 20 } as const
+export const MOST_BYTES = { file: 32 * 2 ** 20, run: 128 * 2 ** 20 } as const
 
 export const TOO_LARGE = 'larger than 32 MB'
-export const TOO_MUCH = 'all files of a run together are larger than 256 MB'
+export const TOO_MUCH = 'all files of a run together are larger than 128 MB'
 const TOO_MANY_MARKS =
-  'all files of a run together have more than 3 million keys, items and lines: --exclude leaves files out'
+  'all files of a run together have more than a million keys, items and lines: --exclude leaves files out'
 
 /** What a run may still read. */
 export interface Allowance {
   bytes: number
-  /** Line ends, colons, commas and brackets: what YAML and JSON are taken apart at, at about 1 KB of memory each. */
+  /** Line ends, colons, commas and brackets: what YAML and JSON are taken apart at, at up to 1.5 KB of memory each. */
   marks: number
 }
 
-const MOST_MARKS = 3_000_000
+const MOST_MARKS = 1_000_000
 
 export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
 
-/** Throws Refused where a run has read more than it may. */
-export function take(allowance: Allowance, bytes: Uint8Array): void {
+/** What the bytes take of an allowance. Throws Refused where that is more than there is. */
+export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
+  if (bytes.length > allowance.bytes) throw new Refused(TOO_MUCH)
   let marks = 0
   for (const byte of bytes) marks += IS_MARK[byte] ?? 0
   if (marks > allowance.marks) throw new Refused(TOO_MANY_MARKS)
   allowance.marks -= marks
   allowance.bytes -= bytes.length
+  return { bytes: bytes.length, marks }
 }
 
 const IS_MARK = new Uint8Array(256)
 for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
 
 /** A path that is not read, and why; the message names no text of a file. */
-class Refused extends Error {}
+export class Refused extends Error {}
 
 /** A name without an extension that kustomize reads. */
 export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i

@@ -1,7 +1,7 @@
 import { stepsIn } from '../../rule/path.ts'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
 import type { ConfigurationError } from '../../configuration/configuration-error.ts'
-import type { Located, ReportedFinding } from '../output/report.ts'
+import type { Located, Report, ReportedFinding } from '../output/report.ts'
 import { PROGRAM } from '../program-name.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
@@ -16,9 +16,12 @@ const SEVERITIES = {
 } as const
 
 /** What is found in a file, as an editor shows it. */
-export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagnostic[] {
+export function diagnosticsOf(
+  workspace: Workspace,
+  file: WorkspaceFile,
+  { findings, notes, unread }: Report,
+): Diagnostic[] {
   const { text } = file
-  const { findings, notes, unread } = workspace.findingsIn(file)
   const at = ({ line, column }: Located) => rangeAt(text, { line, column })
   const all = [
     ...unread.map((each) => ({

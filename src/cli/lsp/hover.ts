@@ -28,7 +28,9 @@ function fieldAt({ judging }: Workspace, { text }: WorkspaceFile, position: Posi
 }
 
 function rulesAt(workspace: Workspace, file: WorkspaceFile, position: Position): string[] {
-  const here = diagnosticsOf(workspace, file).filter(({ range }) => holds(range, position))
+  const here = diagnosticsOf(workspace, file, workspace.findingsIn(file)).filter(({ range }) =>
+    holds(range, position),
+  )
   const ids = new Set(here.flatMap(({ code }) => (code === undefined ? [] : [String(code)])))
   return [...ids].flatMap((id) => {
     const about = [...allRules(), ...ENGINE_IDS].find((each) => each.id === id)

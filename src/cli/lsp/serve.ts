@@ -19,8 +19,11 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../../configuration/configuration-error.ts'
 import { FILE_NAME, isManifest } from '../../configuration/file.ts'
 import { errorMessage } from '../../rule/error-message.ts'
+import type { Steps } from '../../rule/steps.ts'
 import { readSources, withSlashes } from '../input/files.ts'
 import type { ReadOptions } from '../input/documents.ts'
+import { Refused } from '../input/regular-file.ts'
+import type { Report } from '../output/report.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { CODE_ACTIONS, codeActionsAt } from './code-actions.ts'
 import { completionsAt } from './completion.ts'
@@ -55,8 +58,8 @@ export class LanguageServer {
   #folders: readonly string[] = []
   /** By URI, what the editor shows, as JSON. */
   readonly #shown = new Map<string, string>()
-  /** The files whose findings may have changed. */
-  readonly #waiting = new Set<string>()
+  /** By URI, the files whose findings may have changed. */
+  readonly #waiting = new Map<string, Waiting>()
   #judging: NodeJS.Immediate | undefined
   /** By URI, the open files that were changed and are not taken apart yet. */
   readonly #changed = new Map<string, TextDocument>()
@@ -181,8 +184,7 @@ export class LanguageServer {
     for await (const source of readSources(path, isLeftOut)) {
       const uri = pathToFileURL(source.name).href
       if (this.#opened.get(uri) !== undefined) continue
-      if ('text' in source)
-        this.#workspace.put(this.#nameOf(source.name), TextDocument.create(uri, 'yaml', 0, source.text))
+      if ('text' in source) this.#take(source.name, TextDocument.create(uri, 'yaml', 0, source.text))
       else this.#show(uri, notRead(source.problem))
     }
     for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
@@ -231,22 +233,39 @@ export class LanguageServer {
       this.#show(text.uri, notRead(TOO_LARGE))
       return
     }
-    const file = this.#workspace.put(this.#nameOf(path), text)
+    const file = this.#take(path, text)
     // Before all files are read, others would seem to be missing.
     if (!this.#isRead) return
-    this.#judge(file)
+    if (file !== undefined) this.#wait(text.uri)
     const touched = new Set(
       [file, before].flatMap((each) => (each ? [...this.#workspace.namespacesOf(each)] : [])),
     )
     for (const other of this.#workspace.files) {
       const isTouched = [...this.#workspace.namespacesOf(other)].some((namespace) => touched.has(namespace))
-      if (other !== file && isTouched) this.#waiting.add(other.text.uri)
+      if (other !== file && isTouched) this.#wait(other.text.uri)
     }
   }
 
   #judgeAll(): void {
-    for (const { text } of this.#workspace.files) this.#waiting.add(text.uri)
+    for (const { text } of this.#workspace.files) this.#wait(text.uri)
     this.#judgeLater()
+  }
+
+  /** Takes a file among the others where it fits in, and says so where it does not. */
+  #take(path: string, text: TextDocument): WorkspaceFile | undefined {
+    try {
+      return this.#workspace.put(this.#nameOf(path), text)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      this.#waiting.delete(text.uri)
+      this.#show(text.uri, notRead(error.message))
+      return undefined
+    }
+  }
+
+  /** What was found of it so far no longer counts. */
+  #wait(uri: string): void {
+    this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }
 
   /** Judges the files that wait, in slices between which requests are answered. */
@@ -254,18 +273,34 @@ export class LanguageServer {
     this.#judging ??= setImmediate(() => {
       this.#judging = undefined
       const until = performance.now() + SLICE
-      for (const uri of this.#waiting) {
-        if (performance.now() > until) break
-        this.#waiting.delete(uri)
-        const file = this.#workspace.file(uri)
-        if (file !== undefined) this.#attempt(() => this.#judge(file))
-      }
+      while (this.#waiting.size > 0 && performance.now() < until) this.#attempt(() => this.#judgeNext(until))
       if (this.#waiting.size > 0) this.#judgeLater()
     })
   }
 
-  #judge(file: WorkspaceFile): void {
-    this.#show(file.text.uri, diagnosticsOf(this.#workspace, file))
+  /** Judges the file that has cost least, for a slice or to its end, so that none waits for a slow one. */
+  #judgeNext(until: number): void {
+    let next: readonly [uri: string, waiting: Waiting] | undefined
+    for (const each of this.#waiting) {
+      if (next === undefined || each[1].spentMs < next[1].spentMs) next = each
+      if (next[1].spentMs === 0) break
+    }
+    if (next === undefined) return
+    const [uri, waiting] = next
+    const file = this.#workspace.file(uri)
+    const begun = performance.now()
+    let isDone = true
+    try {
+      if (file === undefined) return
+      const steps = (waiting.steps ??= this.#workspace.findingIn(file))
+      let step = steps.next()
+      while (step.done !== true && performance.now() < until) step = steps.next()
+      isDone = step.done === true
+      if (step.done === true) this.#show(uri, diagnosticsOf(this.#workspace, file, step.value))
+    } finally {
+      if (isDone) this.#waiting.delete(uri)
+      waiting.spentMs += performance.now() - begun
+    }
   }
 
   /** Sends the findings of a file where they are others than those shown. */
@@ -302,6 +337,12 @@ export class LanguageServer {
     const file = this.#workspace.file(uri)
     return (file && answer(file)) ?? null
   }
+}
+
+/** A file that is to be judged, or is being judged. */
+interface Waiting {
+  steps: Steps<Report> | undefined
+  spentMs: number
 }
 
 const isConfiguration = (uri: string): boolean => uri.endsWith(`/${FILE_NAME}`)

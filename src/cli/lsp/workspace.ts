@@ -4,11 +4,13 @@ import { namespaceOf, stateOf } from '../../review/given-objects.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { jsonKey, type Segment } from '../../rule/path.ts'
 
-import { judgeDocument, judgeIn, type Judging } from '../commands/judge-document.ts'
+import { atOnce, type Steps } from '../../rule/steps.ts'
+import { judgeIn, judgingDocument, type Judging } from '../commands/judge-document.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import { documentsIn } from '../input/texts.ts'
 import { withoutPatches } from '../input/kustomize.ts'
 import type { FileDocument } from '../input/load.ts'
+import { type Allowance, newAllowance, take } from '../input/regular-file.ts'
 import { IN_CLUSTER, type Located, type Report, type Subject, type Unread } from '../output/report.ts'
 import { occurrencesIn, type Occurrence } from './symbols.ts'
 
@@ -32,6 +34,9 @@ export class Workspace {
   readonly #options: ReadOptions
   /** By URI. */
   readonly #files = new Map<string, WorkspaceFile>()
+  /** By URI, what the files take of the allowance of all. */
+  readonly #sizes = new Map<string, Allowance>()
+  readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly Placed[]>()
   #world: World | undefined
 
@@ -50,8 +55,10 @@ export class Workspace {
     this.#world = undefined
   }
 
-  /** Puts a file in place of the one of its URI. */
+  /** Puts a file in place of the one of its URI. Throws Refused where all files together are too large; then it is removed. */
   put(name: string, text: TextDocument): WorkspaceFile {
+    this.remove(text.uri)
+    this.#sizes.set(text.uri, take(this.#left, Buffer.from(text.getText())))
     const file = { name, text, ...documentsIn(name, text.getText(), this.#options.filled) }
     this.#files.set(text.uri, file)
     this.#world = undefined
@@ -59,6 +66,12 @@ export class Workspace {
   }
 
   remove(uri: string): void {
+    const size = this.#sizes.get(uri)
+    if (size !== undefined) {
+      this.#left.bytes += size.bytes
+      this.#left.marks += size.marks
+      this.#sizes.delete(uri)
+    }
     this.#files.delete(uri)
     this.#world = undefined
   }
@@ -86,18 +99,25 @@ export class Workspace {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
     const isJudged = file.documents.map((each) => judged.has(each))
-    return this.#judge(
-      file,
-      documents.filter((_, i) => isJudged[i]),
+    return atOnce(
+      this.#judge(
+        file,
+        documents.filter((_, i) => isJudged[i]),
+      ),
     )
   }
 
   /** What is found in a file beside all others. */
   findingsIn(file: WorkspaceFile): Report {
+    return atOnce(this.findingIn(file))
+  }
+
+  /** As `findingsIn`, in steps between which others are served. */
+  *findingIn(file: WorkspaceFile): Steps<Report> {
     const { judged, reports } = this.#now
     const known = reports.get(file)
     if (known !== undefined) return known
-    const report = this.#judge(
+    const report = yield* this.#judge(
       file,
       file.documents.filter((each) => judged.has(each)),
     )
@@ -105,7 +125,7 @@ export class Workspace {
     return report
   }
 
-  #judge(file: WorkspaceFile, documents: readonly FileDocument[]): Report {
+  *#judge(file: WorkspaceFile, documents: readonly FileDocument[]): Steps<Report> {
     const { state, patches } = this.#now
     const placeOf = ({ kind, namespace, name }: Subject, at: readonly Segment[]) => {
       const found = this.find(kind, namespace, name)
@@ -123,7 +143,11 @@ export class Workspace {
       notes: patches.filter((note) => note.file === file.name),
       unread: [...file.unread],
     }
-    for (const { document } of documents) judgeDocument(file.name, document, this.judging, beside, report)
+    const { judging } = this
+    for (const { document } of documents) {
+      yield* judgingDocument(file.name, document, judging, beside, report)
+      yield
+    }
     return report
   }
 
