@@ -69,13 +69,13 @@ function* misspeltKey(site: Site, key: string, linked: LinkedObjects): Generator
     ...Object.keys({ ...holderNode?.properties, ...holderCrd?.properties }),
   ]
   if (!isKeyOfMap) {
-    const to = misspeltWord(key, taken)
+    const to = misspeltWord(key, new Set(taken))
     yield { class: 'key misspelt', object: object.index, change: { op: 'rename', at, to } }
   } else {
     const isName = namesOf(site).at(-2) === 'backends'
     const isKnown =
       isName && linked.objects.some(({ name, namespace }) => name === key && namespace === object.namespace)
-    const change = { op: 'rename', at, to: misspeltName(key, taken) } as const
+    const change = { op: 'rename', at, to: misspeltName(key, new Set(taken)) } as const
     yield isName
       ? {
           class: 'reference misspelt',
@@ -99,7 +99,7 @@ function* ofText(site: Site, value: string, linked: LinkedObjects): Generator<Mi
   if (holdsPlaceholder(value)) return
   const values = (site.node?.enum ?? site.crd?.enum)?.map(String)
   if (values !== undefined) {
-    yield setting(site, 'value misspelt', misspeltWord(value, values))
+    yield setting(site, 'value misspelt', misspeltWord(value, new Set(values)))
     const others = values.filter((each) => each !== value && each !== '')
     const other = others[hashOf(value + site.keys.join('.')) % others.length]
     const isNamer = !Array.isArray(site.holder) && Object.keys(site.holder).some((key) => names(value, key))

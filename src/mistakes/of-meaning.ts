@@ -5,6 +5,7 @@ import { policyReferencesOf } from '../kinds/between/policy-kinds.ts'
 import { referencesOf } from '../kinds/between/references.ts'
 import { secretReferencesOf } from '../kinds/between/secrets.ts'
 import { holdsPlaceholder } from '../review/placeholder.ts'
+import { nameKey } from '../rule/cluster.ts'
 import { jsonPointer, type Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import type { Class } from './classes.ts'
@@ -84,11 +85,11 @@ export type NamesIn = ReadonlyMap<string, (site: Site) => Iterable<Mistake>>
 
 export function namesIn(object: LinkedObject, linked: LinkedObjects): NamesIn {
   const { kind, value, namespace } = object
-  const others = linked.objects.filter((each) => each.namespace === namespace)
+  const names = namesBeside(linked, namespace)
   const found = new Map<string, (site: Site) => Iterable<Mistake>>()
   const add = (at: readonly Segment[], of: (site: Site) => Iterable<Mistake>) =>
     found.set(jsonPointer(at), of)
-  for (const { to, at } of referencesOf(kind.kind, value)) add(at(), (site) => ofReference(site, to, others))
+  for (const { to, at } of referencesOf(kind.kind, value)) add(at(), (site) => ofReference(site, to, names))
   for (const { at } of policyReferencesOf(value))
     add(at, (site) => [setting(site, 'reference misspelt', misspeltName(String(site.value)))])
   for (const { at, name, key } of [...secretReferencesOf(value), ...configMapReferencesOf(value)]) {
@@ -98,31 +99,63 @@ export function namesIn(object: LinkedObject, linked: LinkedObjects): NamesIn {
   return found
 }
 
-function* ofReference(
-  site: Site,
-  to: { kind: string; name: string },
-  others: readonly LinkedObject[],
-): Generator<Mistake> {
-  const names = (isSo: (each: LinkedObject) => boolean) => [
-    ...new Set(others.filter(isSo).map(({ name }) => name)),
-  ]
-  const same = names(({ kind }) => kind.kind === to.kind)
-  yield setting(site, 'reference misspelt', misspeltName(to.name, same))
-  const target = others.find(({ kind, name }) => kind.kind === to.kind && name === to.name)
-  const another = chosen(
-    same.filter((name) => name !== to.name),
-    to.name,
-  )
+/** The names of one namespace: of a kind and of the kinds beside it, and the first object of each. */
+interface Names {
+  /** `positions` are those in `same`. */
+  of(kind: string): {
+    readonly same: readonly string[]
+    readonly positions: ReadonlyMap<string, number>
+    readonly other: readonly string[]
+  }
+  object(kind: string, name: string): LinkedObject | undefined
+}
+
+const namesOfAll = new WeakMap<LinkedObjects, Map<string, Names>>()
+
+function namesBeside(linked: LinkedObjects, namespace: string): Names {
+  let all = namesOfAll.get(linked)
+  if (all === undefined) {
+    const spaces = Map.groupBy(linked.objects, (each) => each.namespace)
+    all = new Map(Array.from(spaces, ([space, objects]) => [space, namesAmong(objects)]))
+    namesOfAll.set(linked, all)
+  }
+  return all.get(namespace) ?? namesAmong([])
+}
+
+function namesAmong(objects: readonly LinkedObject[]): Names {
+  const first = new Map<string, LinkedObject>()
+  for (const each of objects) {
+    const key = nameKey({ kind: each.kind.kind, name: each.name })
+    if (!first.has(key)) first.set(key, each)
+  }
+  const known = new Map<string, ReturnType<Names['of']>>()
+  return {
+    of: (kind) => {
+      const found = known.get(kind)
+      if (found !== undefined) return found
+      const same = new Set(objects.filter((each) => each.kind.kind === kind).map(({ name }) => name))
+      const other = new Set(objects.map(({ name }) => name).filter((name) => !same.has(name)))
+      const positions = new Map(Array.from(same, (name, i) => [name, i]))
+      const made = { same: [...same], positions, other: [...other] }
+      known.set(kind, made)
+      return made
+    },
+    object: (kind, name) => first.get(nameKey({ kind, name })),
+  }
+}
+
+function* ofReference(site: Site, to: { kind: string; name: string }, names: Names): Generator<Mistake> {
+  const { same, positions, other: others } = names.of(to.kind)
+  yield setting(site, 'reference misspelt', misspeltName(to.name, positions))
+  const target = names.object(to.kind, to.name)
+  const another = chosenBeside(same, positions.get(to.name), to.name)
   if (another !== undefined) {
-    const there = others.find(({ kind, name }) => kind.kind === to.kind && name === another)
+    const there = names.object(to.kind, another)
     const isServer = (object: LinkedObject | undefined) => typeOf(object) === 'embeddedAuthServer'
     const differs = to.kind === 'MCPExternalAuthConfig' && isServer(target) !== isServer(there)
     yield setting(site, 'other object', another, differs ? undefined : 'choice')
   }
-  const other = chosen(
-    names(({ kind, name }) => kind.kind !== to.kind && !same.includes(name)),
-    to.name,
-  )
+  const other = chosen(others, to.name)
   if (other !== undefined) yield setting(site, 'other kind', other)
 }
 
@@ -131,6 +164,13 @@ const typeOf = (object: LinkedObject | undefined): unknown =>
 
 const chosen = (names: readonly string[], salt: string): string | undefined =>
   names[hashOf(salt) % Math.max(names.length, 1)]
+
+/** As `chosen`, without the name at a position. */
+function chosenBeside(names: readonly string[], at: number | undefined, salt: string): string | undefined {
+  if (at === undefined) return chosen(names, salt)
+  const index = hashOf(salt) % Math.max(names.length - 1, 1)
+  return names[index < at ? index : index + 1]
+}
 
 /** The fields that name an upstream provider, beside the name of the provider itself. */
 const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
@@ -149,7 +189,12 @@ function* ofProvider(site: Site, value: string, linked: LinkedObjects): Generato
   const isReferred = isProviderName(site)
     ? standsElsewhere(linked, site.object, fieldName(site), value)
     : known !== undefined
-  yield setting(site, 'provider misspelt', misspeltName(value, known), isReferred ? undefined : 'outside')
+  yield setting(
+    site,
+    'provider misspelt',
+    misspeltName(value, new Set(known)),
+    isReferred ? undefined : 'outside',
+  )
   const others = (known ?? []).filter((name) => name !== value)
   const other = chosen(others, value)
   if (other === undefined) return

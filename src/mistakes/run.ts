@@ -34,6 +34,9 @@ export interface Sample {
   readonly everyField?: boolean
 }
 
+/** Most objects that are judged beside mistakes where somebody gave a limit: beside each mistake all others may be. */
+const MOST_JUDGED = 200_000
+
 /** Makes one mistake after the other in the given documents; `tell` is told how many of how many are done. */
 export function coverageOf(
   given: readonly Given[],
@@ -45,7 +48,7 @@ export function coverageOf(
   const linked = linkObjects(values, judging, judging.installed)
   const judges = new Judges(given, judging)
   const all = [...mistakesIn(linked, everyField)].filter((mistake) => !judges.isWrongAlready(mistake))
-  const chosen = sampled(all, limit, seed)
+  const chosen = sampled(all, limit === 0 ? 0 : Math.min(limit, Math.ceil(MOST_JUDGED / given.length)), seed)
   const objects = new Map(linked.objects.map((object) => [object.index, object]))
   const made = chosen.flatMap((mistake, i): Made[] => {
     tell(i, chosen.length)

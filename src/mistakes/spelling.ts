@@ -30,18 +30,20 @@ const OF_WORDS = [swapped, dropped, inSnakeCase, inOtherCase]
 /** Of a name that people choose, whose case and form are right. */
 const OF_NAMES = [swapped, dropped]
 
-const oneOf = (text: string, ways: readonly Misspelling[], taken: readonly string[]): string => {
+/** Words that are there already. */
+type Taken = Pick<ReadonlySet<string>, 'has'>
+const NOTHING: Taken = new Set()
+
+const oneOf = (text: string, ways: readonly Misspelling[], taken: Taken): string => {
   const from = hashOf(text) % ways.length
   const found = [...ways.slice(from), ...ways].map((way) => way(text))
-  return found.find((each) => each !== text && !taken.includes(each)) ?? `${text}x`
+  return found.find((each) => each !== text && !taken.has(each)) ?? `${text}x`
 }
 
 /** A word with two letters swapped, without a letter, in snake case or in another case; none of those that are taken. */
-export const misspeltWord = (word: string, taken: readonly string[] = []): string =>
-  oneOf(word, OF_WORDS, taken)
+export const misspeltWord = (word: string, taken = NOTHING): string => oneOf(word, OF_WORDS, taken)
 
-export const misspeltName = (name: string, taken: readonly string[] = []): string =>
-  oneOf(name, OF_NAMES, taken)
+export const misspeltName = (name: string, taken = NOTHING): string => oneOf(name, OF_NAMES, taken)
 
 /** FNV-1a: the same number for the same text on every machine. */
 export function hashOf(text: string): number {

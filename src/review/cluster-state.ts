@@ -59,6 +59,8 @@ interface Referrers {
   readonly names: Map<string, ObjectName>
   /** The same, sorted; computed on demand, and dropped when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
+  /** Those of some kinds, by the list of these kinds; each review asks for them again. */
+  among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
 interface Namespace {
@@ -361,10 +363,15 @@ function firstIn(there: Namespace | undefined): Stored | undefined {
 function link({ referrers }: Namespace, { name, resource }: Stored): void {
   for (const { to } of referencesOf(name.kind, resource)) {
     const target = nameKey(to)
-    const found = referrers.get(target) ?? { names: new Map<string, ObjectName>(), sorted: undefined }
+    const found = referrers.get(target) ?? {
+      names: new Map<string, ObjectName>(),
+      sorted: undefined,
+      among: new WeakMap(),
+    }
     referrers.set(target, found)
     found.names.set(nameKey(name), name)
     found.sorted = undefined
+    found.among = new WeakMap()
   }
 }
 
@@ -375,6 +382,7 @@ function unlink({ referrers }: Namespace, { name, resource }: Stored): void {
     if (found === undefined) continue
     found.names.delete(nameKey(name))
     found.sorted = undefined
+    found.among = new WeakMap()
     if (found.names.size === 0) referrers.delete(target)
   }
 }
@@ -429,7 +437,12 @@ class NamespaceObjects implements Cluster {
     const whole = found === undefined ? [] : (found.sorted ??= [...found.names.values()].sort(compareNames))
     const partial = this.#partialReferrers({ kind, name })
     const all = partial.length === 0 ? whole : [...whole, ...partial].sort(compareNames)
-    return among === undefined ? all : all.filter((by) => among.includes(by.kind))
+    if (among === undefined) return all
+    const isAsked = (by: ObjectName) => among.includes(by.kind)
+    if (found === undefined || partial.length > 0) return all.filter(isAsked)
+    const known = found.among.get(among) ?? all.filter(isAsked)
+    found.among.set(among, known)
+    return known
   }
 
   #partialReferrers(target: ObjectName): ObjectName[] {

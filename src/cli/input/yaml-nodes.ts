@@ -138,8 +138,19 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/** Throws ReadError. */
+/** As `composedBy`. The package makes an Error for each mistake, of which there may be a million: their stacks cost most. */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return composedBy(text, offset, lexemesOf)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Throws ReadError. */
+function composedBy(text: string, offset: number, lexemesOf: Lexemes): Composed {
   checkTabs(text, offset, lexemesOf)
   const composer = new Composer(options)
   let begun = false

@@ -28,7 +28,8 @@ export function codeActionsAt(
   const isWanted = (kind: string) =>
     context.only === undefined || context.only.some((only) => kind === only || kind.startsWith(`${only}.`))
   const { findings } = workspace.findingsIn(file)
-  const here = findings.filter(({ line }) => isOn(range, Math.max(line - 1, 0))).slice(0, MOST_FINDINGS)
+  const most = Math.max(1, Math.min(MOST_FINDINGS, MOST_READ / file.text.getText().length))
+  const here = findings.filter(({ line }) => isOn(range, Math.max(line - 1, 0))).slice(0, most)
   return [
     ...(isWanted(CodeActionKind.QuickFix)
       ? here.flatMap((finding) => [
@@ -42,6 +43,8 @@ export function codeActionsAt(
 
 /** Most findings of a place for which actions are offered: each is tried. */
 const MOST_FINDINGS = 20
+/** Most characters of files that are read to try them, with one finding at least. */
+const MOST_READ = 250_000
 
 const isOn = ({ start, end }: Range, line: number): boolean => start.line <= line && line <= end.line
 
