@@ -17,11 +17,11 @@ import type { Settings } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
-import { Exemptions } from './exemptions.ts'
+import { addNotJudged, Exemptions } from './exemptions.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
-import { printUnread } from '../input/reading.ts'
+import { printUnread, READING_FLAGS } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
 import { AUDIT_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
@@ -29,6 +29,7 @@ import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.
 export const AUDIT_FLAGS = {
   ...AUDIT_REPORT_FLAGS,
   ...LIVE_FLAGS,
+  'fail-on-not-judged': READING_FLAGS['fail-on-not-judged'],
   ...CONFIGURATION_FLAG,
   ...IGNORES_FLAG,
   ...JUDGING_FLAGS,
@@ -67,7 +68,7 @@ export async function audit(
   const report = judgeAll(live, { group, settings, exemptions, release })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
-  report.notJudged.push(...exemptions.notJudged)
+  addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()
   printUnread(report.unread)
   const profile = chosenProfile(flags, configuration)

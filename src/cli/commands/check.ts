@@ -9,7 +9,7 @@ import {
 } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { coversAll, openConfiguration } from '../input/configuration.ts'
-import { Exemptions } from './exemptions.ts'
+import { addNotJudged, Exemptions } from './exemptions.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
 import { kindOf, namespaceOf } from '../../review/given-objects.ts'
@@ -78,9 +78,7 @@ export async function check(
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
   const isWhole = coversAll(configuration, positionals) && flags.exclude.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))
-  if (flags['fail-on-not-judged'])
-    report.unread.push(...exemptions.notJudged.map((each) => ({ ...each, notJudged: true as const })))
-  else report.notJudged.push(...exemptions.notJudged)
+  addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()
   printUnread(report.unread)
   await printReport(

@@ -3,9 +3,10 @@ import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configu
 import { coverageOf } from '../../mistakes/run.ts'
 import { countsOf } from '../../mistakes/summary.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
+import { leftOutIn } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
-import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { printEmpty, printUnread, READING_FLAGS, readOptions, unlessJudged } from '../input/reading.ts'
 import { newestRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import {
   coverageHtml,
@@ -77,8 +78,12 @@ export async function coverage(
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading files')
   const documents = await readDocuments(positionals, readOptions(flags, environment))
-  printLines(documents.notJudged)
-  const unread = [...documents.unread, ...printEmpty([documents])]
+  const leftOut = leftOutIn(documents, judging, judging.settings, configuration)
+  const unread = [
+    ...documents.unread,
+    ...unlessJudged([...documents.notJudged, ...leftOut], flags),
+    ...printEmpty([documents]),
+  ]
   const given = documents.documents.map(({ file, document }) => ({ file, value: document.value }))
   const found = coverageOf(given, judging, { ...flags, everyField: flags['every-field'] }, (done, of) => {
     progress.tell(() => `making mistake ${done + 1} of ${of}`)

@@ -1,8 +1,10 @@
 import { type Configuration, type FileExemption, holdsAt } from '../../configuration/file.ts'
-import { exemptionText, isAlwaysFound, isFor, isForOne } from '../../review/ignored.ts'
-import type { Ignored } from '../../review/settings.ts'
-import type { Subject } from '../../review/given-objects.ts'
-import { counted, IN_CLUSTER, type Located } from '../output/report.ts'
+import { exemptionText, isAlwaysFound, isFor, isForOne, isLeftOut } from '../../review/ignored.ts'
+import type { Ignored, Settings } from '../../review/settings.ts'
+import { kindOf, type Reading, type Subject, subjectOf } from '../../review/given-objects.ts'
+import type { Resource } from '../../rule/resource.ts'
+import type { Documents } from '../input/texts.ts'
+import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
 
 /** Most objects that are named. */
 const MOST_NAMES = 20
@@ -73,4 +75,31 @@ export class Exemptions {
         : []
     })
   }
+}
+
+/** The resources among the documents that the configuration leaves out: none, or one entry as `Exemptions` has it. */
+export function leftOutIn(
+  { documents }: Pick<Documents, 'documents'>,
+  reading: Reading,
+  settings: Settings,
+  configuration: Configuration,
+): Located[] {
+  const exemptions = new Exemptions(configuration, 0)
+  for (const { file, document } of documents) {
+    const kind = kindOf(document.value, reading)
+    if (kind === undefined) continue
+    const subject = subjectOf(kind.kind, document.value as Resource, reading)
+    if (isLeftOut(settings, subject.namespace)) exemptions.leftOut(subject, { file, line: document.line })
+  }
+  return exemptions.notJudged
+}
+
+/** Adds what is not judged to a report: where that is to fail, to what could not be read. */
+export function addNotJudged(
+  { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },
+  more: readonly Located[],
+  fails: boolean,
+): void {
+  if (fails) unread.push(...more.map((each) => ({ ...each, notJudged: true as const })))
+  else notJudged.push(...more)
 }

@@ -1,5 +1,6 @@
 import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { withoutUserInfo } from '../../rule/go-text.ts'
 import { pathText } from '../../rule/path.ts'
 import { unifiedDiff } from '../fix/diff.ts'
 import { type Change, fixAll } from '../fix/fix-all.ts'
@@ -7,21 +8,23 @@ import { replaceFile } from '../fix/replace-file.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
+import { leftOutIn } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { excluding, INPUT } from '../input/files.ts'
-import { printEmpty, printLines, printUnread, READING_FLAGS } from '../input/reading.ts'
+import { printEmpty, printLines, printUnread, READING_FLAGS, unlessJudged } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { visible, visiblePatch } from '../output/visible.ts'
 import type { Judging } from './judge-document.ts'
 
-const { namespace, exclude } = READING_FLAGS
+const { namespace, exclude, 'fail-on-not-judged': failOnNotJudged } = READING_FLAGS
 
 export const FIX_FLAGS = {
   write: toggle('change the files; without it the changes are printed as a diff'),
   'add-defaults': toggle('write the documented defaults that are missing too'),
   namespace,
   exclude,
+  'fail-on-not-judged': failOnNotJudged,
   ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
@@ -48,7 +51,8 @@ export async function fix(
     release,
   }
   const read = await readDocuments(positionals, { filled: new Map(), excluded: excluding(flags.exclude) })
-  read.unread.push(...printEmpty([read]))
+  const leftOut = leftOutIn(read, judging, judging.settings, configuration)
+  read.unread.push(...unlessJudged([...read.notJudged, ...leftOut], flags), ...printEmpty([read]))
   const fixed = fixAll(read.texts, judging, flags['add-defaults'])
   printUnread(read.unread)
   printLines(fixed.left)
@@ -72,15 +76,22 @@ export async function fix(
 const lineOf = ({ file, edit, title, id }: Change): string =>
   `${file}:${edit.line}:${edit.column}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
 
-/** What a log would act upon is shown as an escape. */
+/** What a log would act upon is shown as an escape, and a password of a URL is not shown. */
 function printPatch(file: string, patch: string): void {
-  const shown = visiblePatch(patch)
+  const masked = patch.split('\n').map(withoutPassword).join('\n')
+  const shown = visiblePatch(masked)
   process.stdout.write(shown)
   if (shown === patch) return
-  const message =
-    'the diff shows as escapes what a log would act upon, so patch does not take it; --write makes the changes'
+  const what =
+    shown === masked
+      ? 'the diff leaves out the user information of URLs'
+      : 'the diff shows as escapes what a log would act upon'
+  const message = `${what}, so patch does not take it; --write makes the changes`
   printLines([{ file, line: 0, column: 0, message }])
 }
+
+/** A line of a diff; its first character says what becomes of it. */
+const withoutPassword = (line: string): string => line.slice(0, 1) + withoutUserInfo(line.slice(1))
 
 /** Whether the file could be written: only one that is still as it was read, in UTF-8. */
 async function write(

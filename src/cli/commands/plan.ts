@@ -13,7 +13,7 @@ import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
-import { readDocuments } from '../input/documents.ts'
+import { readDocuments, type ReadOptions } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
 import { type FindPlaceholder, placeholderFinder } from '../../review/own-placeholders.ts'
 import { type Reading, stateOf } from '../../review/given-objects.ts'
@@ -76,7 +76,8 @@ async function planFiles(names: readonly string[], flags: Flags, environment: En
     strict: false,
     placeholders,
   }
-  const read = (some: readonly string[]) => readPlans(some, flags, environment, reading)
+  const options = readOptions(flags, environment)
+  const read = (some: readonly string[]) => readPlans(some, flags, options, reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
     ? comparePlans(old, now, read, flags.output)
@@ -208,10 +209,10 @@ function formatChanges(
 async function readPlans(
   names: readonly string[],
   flags: Flags,
-  environment: Environment,
+  options: ReadOptions,
   reading: Reading,
 ): Promise<ReadFiles> {
-  const documents = await readDocuments(names, readOptions(flags, environment))
+  const documents = await readDocuments(names, options)
   printLines(documents.notJudged)
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),

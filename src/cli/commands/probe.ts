@@ -15,6 +15,7 @@ import { placeholderFinder } from '../../review/own-placeholders.ts'
 import type { Settings } from '../../review/settings.ts'
 import { withoutUserInfo } from '../../rule/go-text.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { addNotJudged, Exemptions } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
@@ -90,8 +91,12 @@ export async function probe(args: readonly string[], environment: Environment): 
   const read = flags.cluster
     ? await readFromCluster(flags, reading, environment)
     : await readFromFiles(names, flags, reading, environment)
-  printUnread(read.unread)
   const sources = read.sources.filter(({ subject }) => !isLeftOut(settings, subject.namespace))
+  const exemptions = new Exemptions(configuration, 0)
+  for (const { subject } of read.sources)
+    if (isLeftOut(settings, subject.namespace)) exemptions.leftOut(subject)
+  addNotJudged(read, exemptions.notJudged, flags['fail-on-not-judged'])
+  printUnread(read.unread)
   const engine = await import('../../probe/index.ts')
   const { Consent, placeText } = await import('./probe/consent.ts')
   const named = engine.targetsOf(sources)

@@ -10,9 +10,17 @@ import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
 import { LAST_APPLIED } from '../../steps/versions.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { leftOutIn } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
-import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import {
+  printEmpty,
+  printLines,
+  printUnread,
+  READING_FLAGS,
+  readOptions,
+  unlessJudged,
+} from '../input/reading.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import type { Documents } from '../input/texts.ts'
 import { readState, readTwoStates } from '../input/two-states.ts'
@@ -71,12 +79,17 @@ export async function steps(args: readonly string[], environment: Environment): 
   const states = flags.cluster
     ? await overCluster(positionals, flags, reading, environment)
     : await twoStates(positionals, flags, reading, environment)
+  const settings = chosenSettings(flags, configuration, Date.now())
+  const leftOut = states.documents.flatMap((each) =>
+    leftOutIn(each, states.question.reading, settings, configuration),
+  )
+  states.unread.push(...unlessJudged(leftOut, flags))
   printUnread(states.unread)
   if (states.unread.length > 0) return EXIT.unread
   const progress = progressOn(process.stderr, false)
   const plan = planSteps({
     ...states.question,
-    settings: chosenSettings(flags, configuration, Date.now()),
+    settings,
     release: named ?? states.installed,
     defaults: flags.defaults,
     tools: flags.tool === 'all' ? TOOLS : [flags.tool],
@@ -95,7 +108,8 @@ interface States {
   readonly question: Omit<Question, 'settings' | 'defaults' | 'tools' | 'release'>
   /** The release of the cluster, where there is one. */
   readonly installed?: Release | undefined
-  readonly unread: readonly Unread[]
+  readonly documents: readonly Documents[]
+  readonly unread: Unread[]
 }
 
 /** The documents without a name: a second apply would create a second object. */
@@ -131,6 +145,7 @@ async function twoStates(
       isStored: false,
       isDeleted: () => true,
     },
+    documents: [before, after],
     unread: [
       ...[before, after].flatMap((each) => [...each.unread, ...nameless(each, reading)]),
       ...printEmpty([before, after]),
@@ -167,6 +182,7 @@ async function overCluster(
       isApplied,
     },
     installed: installedRelease(live.definitions, reading.group),
+    documents: [documents],
     unread: [
       ...live.unread.map((message) => ({ ...IN_CLUSTER, message })),
       ...[documents, ...(previous === undefined ? [] : [previous])].flatMap((each) => [

@@ -83,6 +83,16 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   return []
 }
 
+/** Prints a line for each place that is not judged; where that is to fail they are returned, for `printUnread`. */
+export function unlessJudged(
+  places: readonly Located[],
+  flags: Pick<Values<typeof READING_FLAGS>, 'fail-on-not-judged'>,
+): Unread[] {
+  if (flags['fail-on-not-judged']) return places.map((each) => ({ ...each, notJudged: true as const }))
+  printLines(places)
+  return []
+}
+
 /** Most lines about what could not be read: the end of more would be lost where the reader is slow. */
 const MOST_LINES = 500
 
