@@ -171,7 +171,7 @@ export function errorBody({ type, value, detail }: FieldError): string {
 
 /** Cut before it is quoted: a body has room for a value of seven million characters, and each escape takes its time. */
 function shownValue(value: unknown): string {
-  const text = typeof value === 'string' ? withoutUserInfo(value) : undefined
+  const text = typeof value === 'string' ? withoutUserInfo(value, LONGEST_SHOWN) : undefined
   const shown = text === undefined ? goValue(value) : goQuoteStart(text, LONGEST_SHOWN)
   if (shown.length <= LONGEST_SHOWN) return shown
   return `${shown.slice(0, LONGEST_SHOWN).toWellFormed()}… (${(text ?? shown).length} characters)`

@@ -60,7 +60,7 @@ const LONGEST_QUOTED = 200
  * length and stand in many messages.
  */
 export function shortQuote(text: string): string {
-  const shown = withoutUserInfo(text)
+  const shown = withoutUserInfo(text, LONGEST_SHOWN)
   return goQuote(shown.length > LONGEST_QUOTED ? `${shown.slice(0, LONGEST_QUOTED).toWellFormed()}…` : shown)
 }
 
@@ -71,10 +71,10 @@ const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 
 /**
  * A text as it may be printed: messages end up in logs, and `https://user:password@host` is printed as
- * `https://***@host`. A password may hold any character, a `/` too; an e-mail address stays. The text is read only as far as
- * messages print it, so that a long one takes little time; `most` is the number of characters.
+ * `https://***@host`. A password may hold any character, a `/` too; an e-mail address stays. Whoever prints only the
+ * first characters says how many in `most`: the rest stays as it is, so that a long text takes little time.
  */
-export function withoutUserInfo(text: string, most = LONGEST_SHOWN): string {
+export function withoutUserInfo(text: string, most = Infinity): string {
   const last = text.lastIndexOf('@')
   if (last < 0) return text
   let shown = ''

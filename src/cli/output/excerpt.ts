@@ -54,7 +54,7 @@ export function excerpt(
 }
 
 const printable = (text: string): string =>
-  visible(withoutUserInfo(text, Infinity).replaceAll('\t', ' ').replace(/\r$/, ''))
+  visible(withoutUserInfo(text).replaceAll('\t', ' ').replace(/\r$/, ''))
 
 /** The first line that is shown: of those before it, not above the start of the document or of a list item. */
 function startOfContext(source: readonly string[], line: number, context: number): number {
