@@ -32,7 +32,7 @@ async function confirm(judged: JudgedRun, say: (line: string) => void): Promise<
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-profile-'))
   const made = runOf(judged.plan)
   const result = await run(made, { profile: folder, limitMs: 120_000 })
-  say(`    again: ${problemOfRun(result, made.bytes) ?? 'within its bounds'}`)
+  say(`    again: ${problemOfRun(result, made) ?? 'within its bounds'}`)
   for (const { where, ms } of hottestIn(folder).slice(0, 4)) say(`    ${ms.toFixed(0)} ms ${where}`)
   rmSync(folder, { recursive: true })
 }

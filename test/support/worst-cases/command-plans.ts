@@ -41,6 +41,10 @@ export interface Run {
   readonly args: readonly string[]
   readonly files: Tree
   readonly bytes: number
+  /** Line ends, colons, commas and brackets in the files. */
+  readonly marks: number
+  /** How often all files are read: once, and for each message of an editor. */
+  readonly rounds: number
   readonly messages: readonly (Omit<Message, 'text' | 'file'> & {
     readonly file: string
     readonly text: string
@@ -194,6 +198,8 @@ export function runOf({ line, tree, old, text, messages }: CommandPlan): Run {
     args: (LINES.get(line) ?? []).map((arg) => (arg === 'TEXT' ? written : arg)),
     files,
     bytes: [...files.values()].reduce((sum, content) => sum + Buffer.byteLength(content), written.length),
+    marks: [...files.values()].reduce((sum, content) => sum + (content.match(/[\n\r:,[{]/g)?.length ?? 0), 0),
+    rounds: messages.reduce((sum, { times }) => sum + times, 1),
     messages: messages.map((each) => ({
       ...each,
       file: names[each.file % names.length] ?? 'a.yaml',

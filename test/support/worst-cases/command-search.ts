@@ -11,32 +11,44 @@ import { Random } from './random.ts'
 import type { RunResult } from './running.ts'
 import { examplePlans } from './search.ts'
 
-/** What a run may take: the start of the program, and so much for each byte that it reads. SECURITY.md says so. */
-export const BOUNDS = {
-  cpu: { start: 2_000, perMegabyte: 10_000 },
-  memory: { start: 250e6, perMegabyte: 300e6 },
+/**
+ * What a run may take: for its start, for each byte, and for each line end, colon, comma and bracket of its files. An editor
+ * has the CPU of a run for each message. `coverage` judges a thousand mistakes.
+ */
+const BOUNDS = {
+  /** Milliseconds of CPU. */
+  cpu: { start: 3_000, byte: 0.002, mark: 0.05 },
+  /** Bytes of memory. */
+  memory: { start: 300e6, byte: 30, mark: 1_800 },
 } as const
 
 /** What the search climbs towards: the part of its bound that a run takes, so that small and large trees compete. */
 export const RUN_MEASURES = {
-  cpu: ({ cpuMs }: Answered, bytes: number) => cpuMs / boundOf('cpu', bytes),
-  memory: ({ maxBytes }: Answered, bytes: number) => maxBytes / boundOf('memory', bytes),
+  cpu: ({ cpuMs }: Answered, run: Size) => cpuMs / boundOf('cpu', run),
+  memory: ({ maxBytes }: Answered, run: Size) => maxBytes / boundOf('memory', run),
 } as const
 
 type Answered = Extract<RunResult, { ended: 'answered' }>
+type Size = Pick<Run, 'args' | 'bytes' | 'marks' | 'rounds'>
 
-export const boundOf = (what: keyof typeof BOUNDS, bytes: number): number =>
-  BOUNDS[what].start + (BOUNDS[what].perMegabyte * bytes) / 1e6
+/** Milliseconds of CPU of the mistakes. */
+const OF_MISTAKES = 10_000
+
+function boundOf(what: keyof typeof BOUNDS, { args, bytes, marks, rounds }: Size): number {
+  const { start, byte, mark } = BOUNDS[what]
+  const once = byte * bytes + mark * marks
+  if (what === 'memory') return start + once
+  return start + rounds * once + (args[0] === 'coverage' ? OF_MISTAKES : 0)
+}
 
 /** Why a run is no bounded one; undefined where it is. */
-export function problemOfRun(result: RunResult, bytes: number): string | undefined {
+export function problemOfRun(result: RunResult, run: Size): string | undefined {
   if (result.ended === 'crashed') return `the process ended: ${result.how}`
   if (result.ended === 'killed') return `not ended after ${result.afterMs} ms of CPU`
   const { cpuMs, maxBytes } = result
-  if (cpuMs > boundOf('cpu', bytes)) return `${cpuMs.toFixed(0)} ms of CPU for ${bytes} bytes`
-  return maxBytes > boundOf('memory', bytes)
-    ? `${(maxBytes / 1e6).toFixed(0)} MB for ${bytes} bytes`
-    : undefined
+  const of = `for ${run.bytes} bytes with ${run.marks} marks`
+  if (cpuMs > boundOf('cpu', run)) return `${cpuMs.toFixed(0)} ms of CPU ${of}`
+  return maxBytes > boundOf('memory', run) ? `${(maxBytes / 1e6).toFixed(0)} MB ${of}` : undefined
 }
 
 export type JudgedRun = Judged<CommandPlan, RunResult>
@@ -55,7 +67,7 @@ export class CommandSearch extends Climb<CommandPlan, RunResult> {
     const attempt = async (plan: CommandPlan) => {
       const made = runOf(plan)
       const result = await run(made)
-      const score = result.ended === 'answered' ? RUN_MEASURES[measure](result, made.bytes) : Infinity
+      const score = result.ended === 'answered' ? RUN_MEASURES[measure](result, made) : Infinity
       return { plan, result, bytes: made.bytes, score, place: placeOf(plan) }
     }
     const change = (plan: CommandPlan) => mutateCommand(plan, random, { donors, resources })

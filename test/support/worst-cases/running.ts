@@ -71,7 +71,7 @@ export async function run(
 
 async function runIn(
   folder: string,
-  { args, files, messages }: Omit<Run, 'bytes'>,
+  { args, files, messages }: Pick<Run, 'args' | 'files' | 'messages'>,
   { limitMs, profile }: Limits & { readonly limitMs: number },
 ): Promise<RunResult> {
   const usage = join(folder, 'usage.json')
@@ -95,10 +95,10 @@ async function runIn(
   })
   const closed = once(child, 'close') as Promise<[number | null, string | null]>
   const begun = performance.now()
-  let isLate = false
+  const end = { isLate: false }
   const timer = setInterval(() => {
     if ((cpuMsOf(child.pid) ?? 0) <= limitMs && performance.now() - begun <= 5 * limitMs) return
-    isLate = true
+    end.isLate = true
     child.kill('SIGKILL')
   }, 100)
   // A command that ends early closes its standard input.
@@ -107,7 +107,7 @@ async function runIn(
   else child.stdin.end()
   const [status, signal] = await closed
   clearInterval(timer)
-  if (isLate) return { ended: 'killed', afterMs: limitMs }
+  if (end.isLate) return { ended: 'killed', afterMs: limitMs }
   if (status === null || /\n {4}at .*\n {4}at /.test(talk) || ![0, 1, 2, 3].includes(status))
     return { ended: 'crashed', how: `${signal ?? status}: ${reasonIn(talk)}` }
   const measured = JSON.parse(readFileSync(usage, 'utf8')) as {
