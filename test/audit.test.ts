@@ -138,11 +138,11 @@ t.test('a namespace that a person named exists', async (t) => {
   for (const [title, answer, status, unread, notes] of rows) {
     const server = await fakeApiServer(t, '/api/v1/namespaces/', { lists: [answer] })
     const args = ['--kubeconfig', server.kubeconfig, '--namespaces', 'nope', '--output', 'json']
-    const audited = await runHere(t, audit, args)
+    const audited = await runHere(t, audit.run, args)
     const texts = (each: readonly { message: string }[]) => each.map(({ message }) => message)
     const report = JSON.parse(audited.stdout) as Record<'unread' | 'notes', { message: string }[]>
     t.strictSame([audited.status, texts(report.unread), texts(report.notes)], [status, unread, notes], title)
-    const planned = await runHere(t, plan, ['--cluster', ...args])
+    const planned = await runHere(t, plan.run, ['--cluster', ...args])
     const said = [
       ...unread.map((each) => `cluster: cannot read: ${each}\n`),
       ...notes.map((each) => `note: ${each}\n`),
@@ -150,7 +150,7 @@ t.test('a namespace that a person named exists', async (t) => {
     t.strictSame([planned.status, planned.stderr], [status, said.join('')], `${title}, planned`)
   }
   const held = await fakeApiServer(t, 'namespaces/one', { lists: [page([group('a', 'one')])] })
-  await runHere(t, audit, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one'])
+  await runHere(t, audit.run, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one'])
   const asked = held.asked.map(({ path }) => path).filter((path) => path.startsWith('/api/v1/'))
   t.strictSame([held.asked.length, asked], [KINDS.length, []], 'one that holds something is there')
 })
@@ -527,7 +527,7 @@ t.test('where something cannot be read, a script gets a document all the same', 
     [doctor, noCluster, cluster],
   ]
   for (const [command, args, unread] of rows) {
-    const { status, stdout, stderr } = await runHere(t, command, [...args, '--output', 'json'])
+    const { status, stdout, stderr } = await runHere(t, command.run, [...args, '--output', 'json'])
     const label = `${command.name} ${args.join(' ')}`
     t.equal(status, 3, label)
     t.match(stderr, /\S/, `${label}: talk on stderr`)
@@ -592,5 +592,5 @@ t.test('wrong usage', async (t) => {
     ]),
   ]
   for (const [command, args, message] of rows)
-    await t.rejects(command(args, {}), new UsageError(message), args.join(' '))
+    await t.rejects(command.run(args, {}), new UsageError(message), args.join(' '))
 })

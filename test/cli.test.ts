@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters, styleText } from 'node:util'
 import t, { type Test } from 'tap'
 import { check } from '../src/cli/commands/check.ts'
-import { COMMANDS, helpOf, overview } from '../src/cli/commands.ts'
+import { COMMANDS, GROUPS } from '../src/cli/commands.ts'
+import { helpOf, overview } from '../src/cli/output/help.ts'
 import project from '../package.json' with { type: 'json' }
 import { explain } from '../src/cli/commands/explain.ts'
 import { plan } from '../src/cli/commands/plan.ts'
@@ -385,7 +386,7 @@ t.test('folders and standard input', async (t) => {
 /** Runs a command in this process on files of the folder; what it says of them is relative to the folder. */
 async function here(t: Test, command: typeof check, files: readonly string[], flags: readonly string[] = []) {
   const args = files.map((file) => join(folder, file))
-  const { status, stdout, stderr } = await runHere(t, command, [...flags, ...args])
+  const { status, stdout, stderr } = await runHere(t, command.run, [...flags, ...args])
   const relative = (text: string) => text.replaceAll(`${folder}/`, '')
   return { status, stdout: relative(stdout), talk: relative(stderr).split('\n').slice(0, -1) }
 }
@@ -1502,8 +1503,8 @@ t.test('wrong usage', async (t) => {
     ],
   ]
   for (const [[command, ...args], message, environment = {}] of rows) {
-    const called = command === 'check' ? check(args, environment) : Promise.resolve(args).then(explain)
-    await t.rejects(called, new UsageError(message), message)
+    const { run } = command === 'check' ? check : explain
+    await t.rejects(run(args, environment), new UsageError(message), message)
   }
 })
 
@@ -1585,8 +1586,7 @@ t.test('help, in every way it is asked for', async (t) => {
 })
 
 t.test('explain finds every kind and every field, and names the rules about it', async (t) => {
-  const explained = async (name: string) =>
-    (await runHere(t, (args) => Promise.resolve(explain(args)), [name])).stdout
+  const explained = async (name: string) => (await runHere(t, explain.run, [name])).stdout
   for (const { kind, plural, shortNames, description } of KINDS.map(({ schema, ...rest }) => ({
     ...rest,
     description: String((schema as { description?: unknown }).description),
@@ -1640,20 +1640,20 @@ t.test('what engine ids show is found', async (t) => {
 
 t.test('the help of a command names each of its flags with the variable', (t) => {
   for (const [name, command] of COMMANDS) {
-    const help = helpOf(name, command)
+    const help = helpOf(command)
     for (const flag of Object.keys(command.flags))
       t.match(
         help,
         new RegExp(`^  --${flag} .*\\[VMCP_${flag.toUpperCase().replaceAll('-', '_')}[\\],]`, 'm'),
       )
-    t.ok(overview().includes(`\n  ${name} `), name)
+    t.ok(overview(GROUPS).includes(`\n  ${name} `), name)
   }
   t.end()
 })
 
 t.test('the example of each command is one that it understands', (t) => {
-  for (const [name, { example, flags }] of COMMANDS) {
-    const { positionals } = readFlags(flags, example.split(' '), {})
+  for (const [name, { examples, flags }] of COMMANDS) {
+    const { positionals } = readFlags(flags, examples[0].split(' '), {})
     t.equal(
       positionals.length,
       {

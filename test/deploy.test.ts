@@ -11,7 +11,7 @@ import { localPair } from '../src/certificates/local.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { parseSeveritySetting } from '../src/review/settings.ts'
-import { DOCTOR_FLAGS } from '../src/cli/commands/doctor.ts'
+import { doctor } from '../src/cli/commands/doctor.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { inBatches } from './e2e/rule-examples.ts'
 import {
@@ -715,7 +715,7 @@ function chartTests(): void {
       t.match(dockerfile, `ENTRYPOINT ["${node}", "/app/dist/`)
       t.match([main, dockerfile], ['/app/dist/cli/main.js', /COPY --from=build \/app \/app/])
       t.equal(args[0], 'doctor')
-      t.doesNotThrow(() => readFlags(DOCTOR_FLAGS, args.slice(1), {}))
+      t.doesNotThrow(() => readFlags(doctor.flags, args.slice(1), {}))
       // Of a Service this is the selector itself.
       for (const { kind, spec: one } of rendered({ ...values, ...MONITOR }).objects) {
         if (kind !== 'Service') continue

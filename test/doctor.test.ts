@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { wantedConfigurations } from '../src/arming/reconcile.ts'
 import { probeAnswer } from '../src/arming/index.ts'
 import { makeAuthority } from '../src/certificates/x509.ts'
-import { doctor } from '../src/cli/commands/doctor.ts'
+import { doctor, doctorWith } from '../src/cli/commands/doctor.ts'
 import { examine } from '../src/cli/commands/doctor/examine.ts'
 import { type DoctorFinding, part } from '../src/cli/commands/doctor/findings.ts'
 import { openInstallation } from '../src/cli/input/live/index.ts'
@@ -673,8 +673,7 @@ function current(): Cluster {
   set(cluster, LEASE, 'spec.renewTime', new Date().toISOString().replace(/Z$/, '000Z'))
   return cluster
 }
-const briefly = (args: readonly string[], environment: Record<string, string>) =>
-  doctor(args, environment, { pause: 20, lease: 20 })
+const briefly = doctorWith({ pause: 20, lease: 20 }).run
 
 t.test('doctor as a command', async (t) => {
   const cluster = current()
@@ -730,15 +729,15 @@ t.test('a cluster that cannot be reached, and wrong usage', async (t) => {
     stderr: `vmcp-admission: cannot open the cluster: kubeconfig ${server.folder}/none: no such file\n`,
   })
   await t.rejects(
-    doctor(['file'], {}),
+    doctor.run(['file'], {}),
     new UsageError('doctor takes no files; --namespace names the installation'),
   )
   await t.rejects(
-    doctor(['--wait', 'long'], {}),
+    doctor.run(['--wait', 'long'], {}),
     new UsageError("--wait: 'long' is not a whole number of seconds"),
   )
   await t.rejects(
-    uninstall(['file'], {}),
+    uninstall.run(['file'], {}),
     new UsageError('uninstall takes no files; --namespace names the installation'),
   )
 })
@@ -752,17 +751,17 @@ t.test('with --probe-only the rights of the probe suffice', async (t) => {
   const { kubeconfig } = await serve(t, cluster)
   const args = ['--kubeconfig', kubeconfig, '--probe-only']
   const scope = `namespace ${NAMESPACE} of`
-  const { status, stdout } = await runHere(t, doctor, args)
+  const { status, stdout } = await runHere(t, doctor.run, args)
   t.equal(status, 0)
   t.match(
     stdout,
     `probe: reached: the API server called the webhook, and it answered\n\ninstallation in ${scope}`,
   )
   cluster.probe = refusal(500, 'no endpoints available for service "vmcp-admission"')
-  const lost = await runHere(t, doctor, args)
+  const lost = await runHere(t, doctor.run, args)
   t.equal(lost.status, 1)
   t.match(lost.stdout, /^problem: dry run in namespace .*: 1 problem\n$/s)
-  const all = await runHere(t, doctor, ['--kubeconfig', kubeconfig])
+  const all = await runHere(t, doctor.run, ['--kubeconfig', kubeconfig])
   t.equal(all.status, 3, 'everything else needs more')
 })
 
@@ -797,7 +796,7 @@ t.test('uninstall', async (t) => {
   const both = (done: string) =>
     `${done} ValidatingWebhookConfiguration vmcp-admission\n${done} MutatingWebhookConfiguration vmcp-admission\n`
   const args = ['--kubeconfig', kubeconfig]
-  const run = (...more: string[]) => runHere(t, uninstall, [...args, ...more])
+  const run = (...more: string[]) => runHere(t, uninstall.run, [...args, ...more])
   t.strictSame(await run(), { status: 1, stdout: '', stderr: warning('vmcp-admission') + kept })
   separate(cluster)
   t.strictSame(await run(), { status: 1, stdout: '', stderr: warning('vmcp-admission-leader') + kept })
@@ -839,7 +838,7 @@ t.test('uninstall', async (t) => {
     stderr: warning('vmcp-admission-leader'),
   })
   set(cluster, LEADER, 'spec.replicas', 0)
-  t.strictSame(await runHere(t, uninstall, [...args, '--all']), {
+  t.strictSame(await runHere(t, uninstall.run, [...args, '--all']), {
     status: 0,
     stdout: 'removed Lease vmcp-system/vmcp-admission\nremoved Secret vmcp-system/vmcp-admission-ca\n',
     stderr: '',
@@ -849,12 +848,12 @@ t.test('uninstall', async (t) => {
     [false, false, true],
   )
   cluster.refusals.set(`${VALIDATING}/vmcp-admission`, [403, 'no'])
-  t.strictSame(await runHere(t, uninstall, args), {
+  t.strictSame(await runHere(t, uninstall.run, args), {
     status: 3,
     stdout: '',
     stderr: `vmcp-admission: cannot see whether a server runs: 403 no\n${kept}`,
   })
-  const missing = await runHere(t, uninstall, ['--kubeconfig', '/nowhere'])
+  const missing = await runHere(t, uninstall.run, ['--kubeconfig', '/nowhere'])
   t.equal(missing.status, 3)
 })
 

@@ -1193,7 +1193,7 @@ t.test('wrong usage', async (t) => {
     [['--strict', 'old.json'], /there is no flag --strict/],
   ]
   for (const [args, message] of rows) {
-    const error = await plan(args, {}).catch((thrown: unknown) => thrown)
+    const error = await plan.run(args, {}).catch((thrown: unknown) => thrown)
     t.type(error, UsageError, args.join(' '))
     t.match((error as Error).message, message, args.join(' '))
   }

@@ -876,7 +876,7 @@ t.test('the command', async (t) => {
     [['--config', '-', '--claims', '-'], 'standard input can be the configuration or the claims, not both'],
     [['--confg', '-'], "there is no flag --confg; did you mean '--config'"],
   ]
-  for (const [args, message] of wrong) await t.rejects(role(args, {}), new UsageError(message), message)
+  for (const [args, message] of wrong) await t.rejects(role.run(args, {}), new UsageError(message), message)
 
   const unread: readonly [string, string, string][] = [
     ['broken.yaml', 'ann.json', 'broken.yaml:3:3: cannot read: flow map must end with a }\n'],
@@ -886,7 +886,7 @@ t.test('the command', async (t) => {
   ]
   for (const [configFile, claimsFile, message] of unread) {
     const written = t.capture(process.stderr, 'write', () => true)
-    const status = await role(['--config', at(configFile), '--claims', at(claimsFile)], {})
+    const status = await role.run(['--config', at(configFile), '--claims', at(claimsFile)], {})
     const texts = written().map(({ args: [chunk] }) => String(chunk))
     written.restore()
     t.equal(status, 3)

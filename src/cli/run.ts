@@ -1,12 +1,12 @@
 import manifest from '../../package.json' with { type: 'json' }
-import { UsageError } from '../configuration/flags.ts'
+import { type Environment, UsageError } from '../configuration/flags.ts'
 import { nearest } from '../rule/nearest.ts'
-import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
+import { COMMANDS, GROUPS } from './commands.ts'
+import type { Command } from './define-command.ts'
+import { helpOf, overview } from './output/help.ts'
 import { EXIT } from './output/report.ts'
 import { visibleLines } from './output/visible.ts'
 import { PROGRAM } from './program-name.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const HELP: ReadonlySet<string | undefined> = new Set(['help', '--help', '-h'])
 
@@ -41,7 +41,7 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
   if (!HELP.has(name) && !args.some((arg) => arg === '--help' || arg === '-h'))
     return name === undefined ? await suggest() : commandNamed(name).run(args, environment)
   const about = HELP.has(name) ? args[0] : name
-  process.stdout.write(about === undefined ? overview() : helpOf(about, commandNamed(about)))
+  process.stdout.write(about === undefined ? overview(GROUPS) : helpOf(commandNamed(about)))
   return EXIT.clean
 }
 
@@ -58,4 +58,10 @@ function commandNamed(name: string): Command {
   const near = nearest(name, COMMANDS.keys())
   const advice = near === undefined ? `the commands are ${listed('and')}` : `did you mean '${near}'`
   throw new UsageError(`'${name}' is not a command; ${advice}`)
+}
+
+/** The names of all commands, as a sentence lists them: `a, b or c`. */
+function listed(word: 'and' | 'or'): string {
+  const names = [...COMMANDS.keys()]
+  return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1) ?? ''}`
 }

@@ -2,6 +2,9 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../rule/nearest.ts'
 import { errorMessage } from '../rule/error-message.ts'
 
+/** The variables of the environment of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** One setting: a flag and an environment variable with the same meaning. */
 export interface Flag<T> {
   /** What `--help` says; `argument` names the value, and a flag without one is a switch. */
@@ -25,7 +28,7 @@ export class UsageError extends Error {}
 export function readFlags<F extends object>(
   table: F,
   args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): { values: Values<F>; positionals: string[] } {
   const flags = table as unknown as Record<string, Flag<unknown>>
   const given = parse(flags, args)

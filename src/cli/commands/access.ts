@@ -11,7 +11,8 @@ import { Budget } from '../../rule/budget.ts'
 import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf } from '../../access/role/releases.ts'
-import { readFlags, UsageError } from '../../configuration/flags.ts'
+import { type Environment, UsageError } from '../../configuration/flags.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { needCluster } from '../input/cluster-flags.ts'
 import { printUnread } from '../input/reading.ts'
 import {
@@ -28,16 +29,31 @@ import { EXIT } from '../output/report.ts'
 import { printSarif } from '../output/sarif.ts'
 import { terminalOf } from '../output/terminal.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
-import { ACCESS_FLAGS, type Environment, fits, type Flags } from './access/flags.ts'
+import { ACCESS_FLAGS, fits, type Flags } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
 import { loadClaims } from './role/load-claims.ts'
 import { Unread } from './role/config.ts'
 
-export { ACCESS_FLAGS } from './access/flags.ts'
+export const access = defineCommand({
+  name: 'access',
+  summary: 'print who gets which role differently, with an example of each caller',
+  arguments: [
+    ['[flags] OLD NEW'],
+    ['--cluster FILE|DIRECTORY ...', 'print the same for what the files would change in a cluster'],
+    ['--who PATTERN FILE|DIRECTORY ...', 'print who gets such a role in one state, or that nobody can'],
+  ],
+  flags: ACCESS_FLAGS,
+  examples: ['git:main deploy/'],
+  exitCodes: { 0: 'done', 1: 'somebody newly gets what --deny-new denies', 3: UNREAD },
+  run: printAccess,
+})
 
-/** Prints who gets which role differently; returns the exit code. Throws UsageError. */
-export async function access(args: readonly string[], environment: Environment): Promise<number> {
-  const { values: flags, positionals } = readFlags(ACCESS_FLAGS, args, environment)
+async function printAccess({
+  flags,
+  names: positionals,
+  args,
+  environment,
+}: Invocation<typeof ACCESS_FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig'])
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
     throw new UsageError('--deny-new is about all callers: leave --claims out')

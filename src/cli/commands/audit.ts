@@ -1,4 +1,4 @@
-import { readFlags, UsageError } from '../../configuration/flags.ts'
+import { UsageError } from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -14,6 +14,7 @@ import { ALL_DEFAULTS, createJudge } from '../../engine/index.ts'
 import type { Release } from '../../release/release.ts'
 import { idleIgnores } from '../../review/ignored.ts'
 import type { Settings } from '../../review/settings.ts'
+import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -26,7 +27,7 @@ import { progressOn } from '../output/progress.ts'
 import { AUDIT_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 
-export const AUDIT_FLAGS = {
+const FLAGS = {
   ...AUDIT_REPORT_FLAGS,
   ...LIVE_FLAGS,
   'fail-on-not-judged': READING_FLAGS['fail-on-not-judged'],
@@ -36,13 +37,18 @@ export const AUDIT_FLAGS = {
   ...RELEASE_FLAGS,
 }
 
-/** Judges what is in a cluster; returns the exit code. Throws UsageError. */
-export async function audit(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(AUDIT_FLAGS, args, environment)
-  if (positionals.length > 0)
+export const audit = defineCommand({
+  name: 'audit',
+  summary: 'judge the resources that are in a cluster',
+  arguments: [['[flags]']],
+  flags: FLAGS,
+  examples: ['--namespaces tools,shop'],
+  exitCodes: OF_FINDINGS,
+  run: judgeCluster,
+})
+
+async function judgeCluster({ flags, names, environment }: Invocation<typeof FLAGS>): Promise<number> {
+  if (names.length > 0)
     throw new UsageError('audit judges what is in the cluster and takes no files; check --cluster does')
   const { kubeconfig, namespaces, 'api-group': group } = flags
   const { readCluster } = await import('../input/live/index.ts')

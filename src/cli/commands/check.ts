@@ -1,5 +1,5 @@
 import { isPolicyKind } from '../../kinds/between/policy-kinds.ts'
-import { isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { type Environment, isNamespaceName, toggle, UsageError } from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -7,6 +7,7 @@ import {
   IGNORES_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
+import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { coversAll, openConfiguration } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
@@ -25,7 +26,7 @@ import { progressOn } from '../output/progress.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { counted, exitCode, IN_CLUSTER } from '../output/report.ts'
 
-export const CHECK_FLAGS = {
+const FLAGS = {
   ...CHECK_REPORT_FLAGS,
   strict: toggle(
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
@@ -42,12 +43,25 @@ export const CHECK_FLAGS = {
   ),
 }
 
-/** Judges files; returns the exit code. Throws UsageError. */
-export async function check(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(CHECK_FLAGS, args, environment)
+export const check = defineCommand({
+  name: 'check',
+  summary: 'judge the resources in these files',
+  arguments: [
+    ['[flags] FILE|DIRECTORY|- ...'],
+    ['--cluster FILE|DIRECTORY|- ...', 'judge them as if applied onto a cluster'],
+  ],
+  flags: FLAGS,
+  examples: ['deploy/'],
+  exitCodes: OF_FINDINGS,
+  run: judgeFiles,
+})
+
+async function judgeFiles({
+  flags,
+  names: positionals,
+  args,
+  environment,
+}: Invocation<typeof FLAGS>): Promise<number> {
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])
@@ -95,7 +109,7 @@ async function readAndJudge(
   documents: Documents,
   { asksServer, ...asked }: Parameters<typeof readOverlay>[1] & { readonly asksServer: boolean },
   given: Judging,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Promise<Checked> {
   const overlay = await readOverlay(documents, asked, environment)
   const checked = judgeBesideCluster(overlay, documents, given)

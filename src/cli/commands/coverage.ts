@@ -1,9 +1,10 @@
-import { choice, type Flag, readFlags, text, toggle, UsageError } from '../../configuration/flags.ts'
+import { choice, type Flag, text, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { coverageOf } from '../../mistakes/run.ts'
 import { countsOf } from '../../mistakes/summary.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { leftOutIn } from './exemptions.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printUnread, READING_FLAGS, readOptions, unlessJudged } from '../input/reading.ts'
@@ -31,7 +32,7 @@ const count = (help: string, argument: string, fallback: number, most: number): 
 
 const MOST = 999_999_999
 
-export const COVERAGE_FLAGS = {
+const FLAGS = {
   limit: count('make at most so many mistakes, spread over all; 0 for every one', 'NUMBER', 1000, MOST),
   seed: count('choose another sample where there are more than --limit', 'NUMBER', 1, MOST),
   'every-field': toggle('make mistakes in fields that do not bear on authentication too, such as images'),
@@ -55,12 +56,21 @@ export const COVERAGE_FLAGS = {
   crds: RELEASE_FLAGS.crds,
 }
 
-/** Makes mistakes in manifests, one at a time, and prints who catches them; returns the exit code. Throws UsageError. */
-export async function coverage(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(COVERAGE_FLAGS, args, environment)
+export const coverage = defineCommand({
+  name: 'coverage',
+  summary: 'make mistakes in these files, and print who would catch them',
+  arguments: [['[flags] FILE|DIRECTORY ...']],
+  flags: FLAGS,
+  examples: ['deploy/'],
+  exitCodes: { 0: 'done', 1: 'fewer are caught than --at-least asks for', 3: UNREAD },
+  run: gradeMistakes,
+})
+
+async function gradeMistakes({
+  flags,
+  names: positionals,
+  environment,
+}: Invocation<typeof FLAGS>): Promise<number> {
   if (positionals.length === 0) throw new UsageError('name the files or folders with the manifests')
   const configuration = await openConfiguration(flags['config-file'], positionals)
   const group = flags['api-group']

@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  choice,
-  type Flag,
-  readFlags,
-  text,
-  toggle,
-  UsageError,
-  type Values,
-} from '../../configuration/flags.ts'
+import { choice, type Flag, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { type Command, defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { type Diagnosis, examine, examineProbe } from './doctor/examine.ts'
 import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
@@ -17,8 +10,6 @@ import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/error-message.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const seconds: Flag<number> = {
   help: 'repeat the checks until all is well, at most this long',
@@ -30,7 +21,7 @@ const seconds: Flag<number> = {
   },
 }
 
-export const DOCTOR_FLAGS = {
+const FLAGS = {
   output: choice('format of the output', ['human', 'json'], 'human'),
   ...INSTALLATION_FLAGS,
   service: text('Service by which the API server reaches the webhook', 'NAME', WEBHOOK_NAME),
@@ -41,22 +32,34 @@ export const DOCTOR_FLAGS = {
   wait: seconds,
 }
 
-type DoctorFlags = Values<typeof DOCTOR_FLAGS>
+type DoctorFlags = Values<typeof FLAGS>
 
-/** Milliseconds between two examinations with --wait. */
-const PAUSE = 2_000
-/** Milliseconds to wait for a renewal of the Lease: the holder renews it every five seconds. */
-const LEASE_WAIT = 7_000
+interface Times {
+  /** Milliseconds between two examinations with --wait. */
+  readonly pause: number
+  /** Milliseconds to wait for a renewal of the Lease. */
+  readonly lease: number
+}
 
-/** Prints the problems of an installation; returns the exit code. Throws UsageError. */
-export async function doctor(
-  args: readonly string[],
-  environment: Environment,
-  times: { readonly pause: number; readonly lease: number } = { pause: PAUSE, lease: LEASE_WAIT },
+export const doctorWith = (times: Times): Command =>
+  defineCommand({
+    name: 'doctor',
+    summary: 'find problems of an installation of the webhook',
+    arguments: [['[flags]']],
+    flags: FLAGS,
+    examples: ['--wait 120'],
+    exitCodes: { 0: 'all is well', 1: 'a problem', 3: 'something could not be checked' },
+    run: (invocation) => printDiagnosis(invocation, times),
+  })
+
+/** The holder of the Lease renews it every five seconds. */
+export const doctor = doctorWith({ pause: 2_000, lease: 7_000 })
+
+async function printDiagnosis(
+  { flags, names, environment }: Invocation<typeof FLAGS>,
+  times: Times,
 ): Promise<number> {
-  const { values: flags, positionals } = readFlags(DOCTOR_FLAGS, args, environment)
-  if (positionals.length > 0)
-    throw new UsageError('doctor takes no files; --namespace names the installation')
+  if (names.length > 0) throw new UsageError('doctor takes no files; --namespace names the installation')
   const { kubeconfig, namespace, service, 'api-group': group, output, wait } = flags
   const live = await import('../input/live/index.ts')
   const until = performance.now() + wait * 1_000

@@ -3,16 +3,28 @@ import { KINDS } from '../../kinds/index.ts'
 import { allRules } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../../review/engine-ids.ts'
 import { nearest } from '../../rule/nearest.ts'
+import { defineCommand, type Invocation } from '../define-command.ts'
 import { idPage } from '../output/id-page.ts'
 import { PROGRAM } from '../program-name.ts'
 import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
 
-/**
- * Prints the page of an id, a kind or a field, or without an argument one line for each id. Returns the exit code. Throws
- * UsageError.
- */
-export function explain(args: readonly string[]): number {
-  const [name, more] = args
+export const explain = defineCommand({
+  name: 'explain',
+  summary: 'list every id that a finding can have',
+  arguments: [
+    [''],
+    ['ID', 'print what a rule asks for, why, and examples'],
+    ['KIND', 'print the fields of a kind, and the rules about it'],
+    ['PATH', 'print what a field is for, and the rules about it'],
+  ],
+  words: [...KINDS.map(({ kind }) => kind), ...[...ALL_IDS].toSorted()],
+  flags: {},
+  examples: ['role-mapping-matcher-compiles'],
+  exitCodes: { 0: 'done' },
+  run: printPage,
+})
+
+function printPage({ names: [name, more] }: Invocation<object>): number {
   if (more !== undefined)
     throw new UsageError(
       'name one id, as it ends a finding in parentheses, one kind, or the path of one field',

@@ -1,7 +1,8 @@
-import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { withoutUserInfo } from '../../rule/go-text.ts'
 import { pathText } from '../../rule/path.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { unifiedDiff } from '../fix/diff.ts'
 import { type Change, fixAll } from '../fix/fix-all.ts'
 import { replaceFile } from '../fix/replace-file.ts'
@@ -19,7 +20,7 @@ import type { Judging } from './judge-document.ts'
 
 const { namespace, exclude, 'fail-on-not-judged': failOnNotJudged } = READING_FLAGS
 
-export const FIX_FLAGS = {
+const FLAGS = {
   write: toggle('change the files; without it the changes are printed as a diff'),
   'add-defaults': toggle('write the documented defaults that are missing too'),
   namespace,
@@ -30,12 +31,17 @@ export const FIX_FLAGS = {
   ...RELEASE_FLAGS,
 }
 
-/** Mends what can be mended safely; returns the exit code. Throws UsageError. */
-export async function fix(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(FIX_FLAGS, args, environment)
+export const fix = defineCommand({
+  name: 'fix',
+  summary: 'print safe fixes of these files as a diff, or make them',
+  arguments: [['[flags] FILE|DIRECTORY ...']],
+  flags: FLAGS,
+  examples: ['--write deploy/'],
+  exitCodes: { 0: 'nothing to fix, or --write has fixed it', 1: 'there are fixes in the diff', 3: UNREAD },
+  run: fixFiles,
+})
+
+async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>): Promise<number> {
   if (positionals.length === 0) throw new UsageError('name the files or folders to fix')
   if (flags.write && positionals.includes('-'))
     throw new UsageError('--write changes files, not standard input')

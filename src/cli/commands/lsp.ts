@@ -1,4 +1,4 @@
-import { readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import { toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -7,6 +7,7 @@ import {
 } from '../../configuration/judging.ts'
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
+import { defineCommand } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { EDITOR_READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -23,18 +24,20 @@ export const LSP_FLAGS = {
   ...RELEASE_FLAGS,
 }
 
-/** Serves an editor over the Language Server Protocol until it closes the connection. Throws UsageError. */
-export async function lsp(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(LSP_FLAGS, args, environment)
-  if (positionals.length > 0)
-    throw new UsageError('name no files: the editor names the folders of its workspace')
-  const { judging, configured } = await judgingWith(flags)
-  const { serveStdio } = await import('../lsp/stdio.ts')
-  return serveStdio(judging, readOptions(flags, environment), configured)
-}
+export const lsp = defineCommand({
+  name: 'lsp',
+  summary: 'serve an editor: findings, completion, names (Language Server Protocol)',
+  arguments: [['[flags]']],
+  flags: LSP_FLAGS,
+  examples: ['--stdio'],
+  exitCodes: { 0: 'the editor has ended' },
+  run: async ({ flags, names, environment }) => {
+    if (names.length > 0) throw new UsageError('name no files: the editor names the folders of its workspace')
+    const { judging, configured } = await judgingWith(flags)
+    const { serveStdio } = await import('../lsp/stdio.ts')
+    return serveStdio(judging, readOptions(flags, environment), configured)
+  },
+})
 
 /** How the flags judge, alone and with the configuration file of the folders. Throws UsageError. */
 export async function judgingWith(

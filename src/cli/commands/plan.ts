@@ -1,7 +1,7 @@
 import {
   choice,
+  type Environment,
   namespaceNames,
-  readFlags,
   toggle,
   UsageError,
   type Values,
@@ -11,6 +11,7 @@ import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments, type ReadOptions } from '../input/documents.ts'
@@ -27,7 +28,7 @@ import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from 
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
 
-export const PLAN_FLAGS = {
+const FLAGS = {
   output: choice('format of the output', ['human', 'json', 'mermaid', 'markdown'], 'human'),
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
@@ -42,9 +43,27 @@ export const PLAN_FLAGS = {
   namespaces: namespaceNames('with --cluster alone: read these namespaces only, separated by commas'),
 }
 
-/** Prints who is authenticated how, or what changes between two states; returns the exit code. Throws UsageError. */
-export async function plan(args: readonly string[], environment: Environment): Promise<number> {
-  const { values, positionals } = readFlags(PLAN_FLAGS, args, environment)
+export const plan = defineCommand({
+  name: 'plan',
+  summary: 'print how clients and vMCP are authenticated',
+  arguments: [
+    ['[flags] FILE|DIRECTORY|- ...'],
+    ['[flags] OLD NEW', 'print what changes between two files or folders'],
+    ['--cluster', 'print how clients and vMCP are authenticated in a cluster'],
+    ['--cluster FILE|DIRECTORY|- ...', 'print what the files would change in a cluster'],
+  ],
+  flags: FLAGS,
+  examples: ['deploy/'],
+  exitCodes: { 0: 'done', 3: UNREAD },
+  run: printPlan,
+})
+
+async function printPlan({
+  flags: values,
+  names: positionals,
+  args,
+  environment,
+}: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(values.cluster, args, ['kubeconfig', 'namespaces'])
   const configuration = await openConfiguration(values['config-file'], positionals.slice(-1))
   const flags = {
@@ -60,11 +79,9 @@ export async function plan(args: readonly string[], environment: Environment): P
   return unread.length > 0 ? EXIT.unread : EXIT.clean
 }
 
-type Flags = Values<typeof PLAN_FLAGS> & { readonly placeholders: FindPlaceholder | undefined }
+type Flags = Values<typeof FLAGS> & { readonly placeholders: FindPlaceholder | undefined }
 
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 async function planFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   if (names.length === 0)

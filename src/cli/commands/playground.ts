@@ -2,26 +2,28 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { port, readFlags, text, UsageError } from '../../configuration/flags.ts'
+import { port, text, UsageError } from '../../configuration/flags.ts'
 import { errorMessage } from '../../rule/error-message.ts'
+import { defineCommand } from '../define-command.ts'
 import { EXIT } from '../output/report.ts'
 import { readPage } from '../program-files.ts'
 
-export const PLAYGROUND_FLAGS = {
-  port: port('the port to listen on, on this machine alone; 0 is a free one', 0),
-  write: text('write the page into this folder, to publish it, in place of serving it', 'DIR', ''),
-}
-
-/** Serves the playground until the process ends, or writes it; returns the exit code. Throws UsageError. */
-export async function playground(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(PLAYGROUND_FLAGS, args, environment)
-  if (positionals.length > 0) throw new UsageError('playground takes no files: open them in the page')
-  const page = readPage('playground')
-  return flags.write === '' ? serve(page, flags.port) : write(page, flags.write)
-}
+export const playground = defineCommand({
+  name: 'playground',
+  summary: 'serve a page to judge manifests in a browser, on this machine alone',
+  arguments: [['[--port PORT]'], ['--write DIR', 'write this page into a folder, to publish it']],
+  flags: {
+    port: port('the port to listen on, on this machine alone; 0 is a free one', 0),
+    write: text('write the page into this folder, to publish it, in place of serving it', 'DIR', ''),
+  },
+  examples: ['--port 8080'],
+  exitCodes: { 0: 'ended with Ctrl+C, or written', 3: 'cannot listen, or cannot write' },
+  run: ({ flags, names }) => {
+    if (names.length > 0) throw new UsageError('playground takes no files: open them in the page')
+    const page = readPage('playground')
+    return flags.write === '' ? serve(page, flags.port) : write(page, flags.write)
+  },
+})
 
 function write(page: string, folder: string): number {
   const file = join(folder, 'index.html')

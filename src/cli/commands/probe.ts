@@ -1,4 +1,11 @@
-import { choice, type Flag, readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import {
+  choice,
+  type Environment,
+  type Flag,
+  toggle,
+  UsageError,
+  type Values,
+} from '../../configuration/flags.ts'
 import {
   chosenProfile,
   chosenSettings,
@@ -14,6 +21,7 @@ import { judge } from '../../review/judge.ts'
 import { placeholderFinder } from '../../review/own-placeholders.ts'
 import type { Settings } from '../../review/settings.ts'
 import { withoutUserInfo } from '../../rule/go-text.ts'
+import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -46,7 +54,7 @@ const requests: Flag<number> = {
   },
 }
 
-export const PROBE_FLAGS = {
+const FLAGS = {
   yes: toggle('ask other hosts without a question first, as in CI; hosts on this machine are always asked'),
   list: toggle('print the addresses that would be asked, and ask none'),
   timeout: seconds('wait this long for each answer', 10),
@@ -67,11 +75,20 @@ export const PROBE_FLAGS = {
   namespaces: LIVE_FLAGS.namespaces,
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export const probe = defineCommand({
+  name: 'probe',
+  summary: 'ask the issuers and endpoints that these files name whether they agree',
+  arguments: [
+    ['[flags] FILE|DIRECTORY|- ...'],
+    ['--cluster', 'ask those that the resources in a cluster name'],
+  ],
+  flags: FLAGS,
+  examples: ['--yes deploy/'],
+  exitCodes: OF_FINDINGS,
+  run: askAddresses,
+})
 
-/** Asks the addresses that resources name whether the other side agrees; returns the exit code. Throws UsageError. */
-export async function probe(args: readonly string[], environment: Environment): Promise<number> {
-  const { values: flags, positionals: names } = readFlags(PROBE_FLAGS, args, environment)
+async function askAddresses({ flags, names, args, environment }: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
   if (flags.cluster && names.length > 0)
     throw new UsageError(
@@ -147,7 +164,7 @@ interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'>
   readonly scope: string
 }
 
-type Flags = Values<typeof PROBE_FLAGS>
+type Flags = Values<typeof FLAGS>
 
 async function readFromFiles(
   names: readonly string[],

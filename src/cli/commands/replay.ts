@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { choice, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { choice, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
@@ -10,6 +10,7 @@ import { ALL_DEFAULTS, createJudge, type Judge, type Submission, type World } fr
 import type { Settings } from '../../review/settings.ts'
 import { shownPath } from '../../rule/path.ts'
 import { isObject } from '../../rule/resource.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { whyUnread } from '../input/files.ts'
@@ -19,7 +20,7 @@ import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../
 import { progressOn } from '../output/progress.ts'
 import { EXIT, type Located } from '../output/report.ts'
 
-export const REPLAY_FLAGS = {
+const FLAGS = {
   output: choice('format of the output', ['human', 'json'], 'human'),
   advice: toggle('show advice too, which the webhook sends when an object is created'),
   quiet: toggle('print no progress'),
@@ -28,12 +29,17 @@ export const REPLAY_FLAGS = {
   ...RELEASE_FLAGS,
 }
 
-/** Judges the writes of audit logs as the webhook would have; returns the exit code. Throws UsageError. */
-export async function replay(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals: names } = readFlags(REPLAY_FLAGS, args, environment)
+export const replay = defineCommand({
+  name: 'replay',
+  summary: 'judge the writes of audit logs as the webhook would have',
+  arguments: [['[flags] LOG|- ...']],
+  flags: FLAGS,
+  examples: ['audit.log'],
+  exitCodes: { 0: 'no write would have been denied', 1: 'at least one would have been', 3: UNREAD },
+  run: judgeLogs,
+})
+
+async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<number> {
   if (names.length === 0)
     throw new UsageError('name audit logs of the API server, oldest first, or - for standard input')
   const configuration = await openConfiguration(flags['config-file'], [])

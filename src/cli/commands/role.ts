@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
-import { choice, isNamespaceName, readFlags, text, toggle, UsageError } from '../../configuration/flags.ts'
+import {
+  choice,
+  type Environment,
+  isNamespaceName,
+  text,
+  toggle,
+  UsageError,
+} from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { printUnread } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../output/report.ts'
@@ -23,7 +31,7 @@ import { generationsOf, readRelease } from '../../access/role/releases.ts'
 import { sessionNameFrom } from '../../access/role/session-name.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 
-export const ROLE_FLAGS = {
+const FLAGS = {
   config: text(
     'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input; with --cluster NAME or NAMESPACE/NAME',
     'FILE',
@@ -48,12 +56,25 @@ export const ROLE_FLAGS = {
   cluster: toggle('read the configuration from a cluster'),
 }
 
-/** Prints the role that a caller gets, and why; returns the exit code. Throws UsageError. */
-export async function role(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(ROLE_FLAGS, args, environment)
+export const role = defineCommand({
+  name: 'role',
+  summary: 'print which IAM role a caller gets, and why',
+  arguments: [
+    ['--config FILE --claims FILE|-'],
+    ['--cluster --config NAME --claims FILE|-', 'print the same for a configuration in a cluster'],
+  ],
+  flags: FLAGS,
+  examples: ['--config aws.yaml --claims ann.json'],
+  exitCodes: { 0: 'a role', 1: 'no role', 3: UNREAD },
+  run: printRoleOf,
+})
+
+async function printRoleOf({
+  flags,
+  names: positionals,
+  args,
+  environment,
+}: Invocation<typeof FLAGS>): Promise<number> {
   if (positionals.length > 0 || flags.config === '' || flags.claims === '')
     throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
   needCluster(flags.cluster, args, ['kubeconfig'])
@@ -95,7 +116,7 @@ async function findConfig(written: string, group: string): Promise<FoundConfig> 
 async function configInCluster(
   written: string,
   { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Promise<FoundConfig> {
   const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
   if (name === undefined || (given !== undefined && !isNamespaceName(given)))

@@ -1,3 +1,4 @@
+import type { Environment } from '../../configuration/flags.ts'
 import type { Answer } from '../input/live/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ALL_IDS } from '../../review/engine-ids.ts'
@@ -17,7 +18,7 @@ interface Run {
   readonly judging: Judging
   readonly get: Overlay['get']
   readonly kubeconfig: string
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
 }
 
 type Document = Documents['documents'][number]

@@ -1,4 +1,4 @@
-import { choice, readFlags, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import { choice, type Environment, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { deepEqual } from '../../review/deep-equal.ts'
 import type { Release } from '../../release/release.ts'
@@ -9,6 +9,7 @@ import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
 import { LAST_APPLIED } from '../../steps/versions.ts'
+import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { leftOutIn } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -30,7 +31,7 @@ import { stepsJson, stepsMarkdown, stepsText } from '../output/steps.ts'
 import { applySteps } from './steps/apply.ts'
 import { needEmptyFolder, writeCommits } from './steps/write.ts'
 
-export const STEPS_FLAGS = {
+const FLAGS = {
   tool: choice(
     'the tool that applies the commits; a commit must pass with all of them by default',
     ['all', ...TOOLS],
@@ -57,12 +58,31 @@ export const STEPS_FLAGS = {
   ...RELEASE_FLAGS,
 }
 
-type Flags = Values<typeof STEPS_FLAGS>
-type Environment = Readonly<Record<string, string | undefined>>
+type Flags = Values<typeof FLAGS>
 
-/** Prints a safe order of writes from an old to a new state, or carries it out; returns the exit code. Throws UsageError. */
-export async function steps(args: readonly string[], environment: Environment): Promise<number> {
-  const { values: flags, positionals } = readFlags(STEPS_FLAGS, args, environment)
+export const steps = defineCommand({
+  name: 'steps',
+  summary: 'print in which steps a change passes the webhook, and nobody loses or gains access',
+  arguments: [
+    ['[flags] OLD NEW'],
+    ['--cluster FILE|DIRECTORY ...', 'print the same for a change of a cluster; --apply carries it out'],
+  ],
+  flags: FLAGS,
+  examples: ['git:main deploy/'],
+  exitCodes: {
+    0: 'there is an order, and with --apply it is applied',
+    1: 'there is none without harm, the new state contradicts itself, or a step failed',
+    3: UNREAD,
+  },
+  run: printSteps,
+})
+
+async function printSteps({
+  flags,
+  names: positionals,
+  args,
+  environment,
+}: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
   // VMCP_YES is meant for other commands: only who writes --yes is not asked.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))

@@ -1,8 +1,9 @@
 import { managerOf } from '../../arming/reconcile.ts'
 import { removeDefinitions } from '../../arming/temporary.ts'
-import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { toggle, UsageError } from '../../configuration/flags.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import { LEADER_NAME, WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { part } from './doctor/findings.ts'
 import { CA_SECRET, CONFIGURATIONS, setupsOf } from './doctor/setup.ts'
@@ -11,7 +12,7 @@ import { EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 
-export const UNINSTALL_FLAGS = {
+const FLAGS = {
   all: toggle(`remove the Lease and the Secret ${CA_SECRET} too`),
   'dry-run': toggle('print what would be removed, and remove nothing'),
   force: toggle(
@@ -30,14 +31,22 @@ interface Target {
   remove(): Promise<boolean>
 }
 
-/** Removes the webhook configurations; returns the exit code. Throws UsageError. */
-export async function uninstall(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const { values: flags, positionals } = readFlags(UNINSTALL_FLAGS, args, environment)
-  if (positionals.length > 0)
-    throw new UsageError('uninstall takes no files; --namespace names the installation')
+export const uninstall = defineCommand({
+  name: 'uninstall',
+  summary: 'remove the webhook configurations from a cluster',
+  arguments: [['[flags]']],
+  flags: FLAGS,
+  examples: ['--all'],
+  exitCodes: {
+    0: 'removed, or nothing was there',
+    1: 'a server runs that would write them again, or they are of another installation',
+    3: 'something could not be removed',
+  },
+  run: removeInstallation,
+})
+
+async function removeInstallation({ flags, names, environment }: Invocation<typeof FLAGS>): Promise<number> {
+  if (names.length > 0) throw new UsageError('uninstall takes no files; --namespace names the installation')
   const { kubeconfig, namespace, all, force, 'dry-run': dryRun } = flags
   const { openInstallation } = await import('../input/live/index.ts')
   const failures: string[] = []

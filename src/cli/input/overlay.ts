@@ -1,4 +1,4 @@
-import { isNamespaceName } from '../../configuration/flags.ts'
+import { type Environment, isNamespaceName } from '../../configuration/flags.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
@@ -33,7 +33,7 @@ interface Asked extends Reading {
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   asked: Asked,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Promise<Overlay> {
   const { group, kubeconfig, strict } = asked
   const values = documents.map(({ document }) => document.value)

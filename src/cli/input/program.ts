@@ -1,7 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, relative } from 'node:path'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../../configuration/flags.ts'
 
 /** The folders of PATH that are absolute and not in the tree: a tree may hold a program of any name. */
 export function searchPath(environment: Environment, tree: string): string[] {

@@ -1,12 +1,10 @@
-import { type Flag, text, toggle, type Values } from '../../configuration/flags.ts'
+import { type Environment, type Flag, text, toggle, type Values } from '../../configuration/flags.ts'
 import type { ReadOptions } from './documents.ts'
 import type { Documents } from './texts.ts'
 import { excluding } from './files.ts'
 import { newAllowance } from './regular-file.ts'
 import { counted, type Located, type Unread } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const values: Flag<ReadonlyMap<string, string>> = {
   help: 'fill in a placeholder first; may be repeated',

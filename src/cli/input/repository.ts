@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { UsageError } from '../../configuration/flags.ts'
+import { type Environment, UsageError } from '../../configuration/flags.ts'
 import { findProgram, searchPath } from './program.ts'
 import { type Allowance, MOST_BYTES, TOO_LARGE, TOO_MUCH } from './regular-file.ts'
 
@@ -24,8 +24,6 @@ export interface BlobName {
   readonly id: string
   readonly isLink: boolean
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Longest output of git beside the files themselves, and most seconds that it may take. */
 const [MOST_OUTPUT, MOST_SECONDS] = [2 ** 28, 120]

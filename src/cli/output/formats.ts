@@ -1,4 +1,4 @@
-import { choice, toggle } from '../../configuration/flags.ts'
+import { choice, type Environment, toggle } from '../../configuration/flags.ts'
 import type { Plan } from '../../access/effective-authentication.ts'
 import type { Profile } from '../../review/profiles.ts'
 import type { Format, Report } from './report.ts'
@@ -71,7 +71,7 @@ export async function printReport(
   report: Report,
   { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
   { scope, strict = false, names = [], texts, plans = () => [] }: Told,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Promise<void> {
   const { stdout } = process
   const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()

@@ -1,7 +1,7 @@
 import { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
+import type { Environment } from '../../configuration/flags.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
 type Style = Parameters<typeof styleText>[0]
 
 /** What the output may use of a terminal. */

@@ -41,7 +41,6 @@ export const ACCESS_FLAGS = {
 }
 
 export type Flags = Values<typeof ACCESS_FLAGS>
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether a name fits one of the patterns. */
 export function fits(patterns: readonly string[]): (name: string) => boolean {

@@ -1,4 +1,4 @@
-import { UsageError } from '../../../configuration/flags.ts'
+import { type Environment, UsageError } from '../../../configuration/flags.ts'
 import { type Entry, entriesOf } from '../../../access/difference/entries.ts'
 import type { Reading } from '../../../review/given-objects.ts'
 import { jsonKey } from '../../../rule/path.ts'
@@ -8,7 +8,7 @@ import { printEmpty, printLines, readOptions } from '../../input/reading.ts'
 import type { Documents } from '../../input/texts.ts'
 import { readState, readTwoStates } from '../../input/two-states.ts'
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
-import type { Environment, Flags } from './flags.ts'
+import type { Flags } from './flags.ts'
 
 /** Both states, and what of them could not be read. */
 export interface States {

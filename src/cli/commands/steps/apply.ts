@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
-import { UsageError } from '../../../configuration/flags.ts'
+import { type Environment, UsageError } from '../../../configuration/flags.ts'
 import type { Step, StepsPlan } from '../../../steps/plan.ts'
 import { findProgram } from '../../input/program.ts'
 import { counted, EXIT } from '../../output/report.ts'
@@ -11,8 +11,6 @@ interface Applying {
   readonly kubeconfig: string
   readonly yes: boolean
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Applies the steps one by one with kubectl, and ends at the first that fails; returns the exit code. Throws UsageError. */
 export async function applySteps(

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import type { Environment } from '../../../configuration/flags.ts'
 import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } from '../../../cluster/index.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Milliseconds without an answer of the API server. Lists of a cold cache and credential plugins take long. */
 export const ANSWER_TIMEOUT_MS = 30_000

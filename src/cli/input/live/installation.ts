@@ -4,7 +4,8 @@ import {
   type Registrations,
   StatusError,
 } from '../../../cluster/index.ts'
-import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
+import type { Environment } from '../../../configuration/flags.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 
 /** The objects of an installation: those of the chart, and those that the server writes. */
 export interface Opened {

@@ -1,7 +1,8 @@
 import { ClusterConnection } from '../../../cluster/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
-import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
+import type { Environment } from '../../../configuration/flags.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 import { forEachConcurrently, retryRefused } from './requests.ts'
 
 /** Reads one object; undefined when it is not there. Throws an Error of one line. */
