@@ -17,7 +17,7 @@ RUN npm run bundle -- /app/dist && cp package.json LICENSE /app/
 
 FROM ${RUN_IMAGE}
 # The heap is a share of the container's memory limit; the rest is for young objects, buffers and code. glibc otherwise
-# keeps what compiler threads have freed, 10 to 15 MB (docs/performance.md).
+# keeps what compiler threads have freed, 10 to 15 MB (contributing/performance.md).
 ENV NODE_ENV=production \
     NODE_OPTIONS="--max-old-space-size-percentage=50 --max-semi-space-size=4" \
     MALLOC_ARENA_MAX=1 \

@@ -1,6 +1,6 @@
 /**
  * Replays the golden expressions, whose verdicts are cel-go's, through the CEL libraries of npm and through our own
- * front end, and writes docs/cel-libraries.md. Each library works in a worker thread with a time limit for every
+ * front end, and writes contributing/cel-libraries.md. Each library works in a worker thread with a time limit for every
  * expression, so that none can hang or take down the run. Run: npm run compare:cel
  */
 import { celEnv, parse as bufParse, plan } from '@bufbuild/cel'
@@ -204,7 +204,7 @@ async function main(): Promise<void> {
     .map((line) => JSON.parse(line) as Golden)
   const results = new Map<string, readonly Outcome[]>()
   for (const library of Object.keys(libraries)) results.set(library, await replay(library, golden))
-  writeFileSync(new URL('../docs/cel-libraries.md', import.meta.url), page(golden, results))
+  writeFileSync(new URL('../contributing/cel-libraries.md', import.meta.url), page(golden, results))
 }
 
 if (isMainThread) await main()

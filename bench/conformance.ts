@@ -1,5 +1,5 @@
 /**
- * Writes docs/conformance.md from the recorded verdicts of test/golden/conformance and our verdicts of now. Run:
+ * Writes contributing/conformance.md from the recorded verdicts of test/golden/conformance and our verdicts of now. Run:
  * npm run conformance. With the word `worlds` it prints the corpus, a world a line, for those who record verdicts; with
  * `crds` it records what the CRDs of releases refuse of it, at a real API server (five minutes).
  */

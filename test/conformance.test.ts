@@ -13,7 +13,7 @@ t.test('every difference from releases is explained', async (t) => {
   )
 })
 
-t.test('docs/conformance.md tells the differences of now', async (t) => {
+t.test('contributing/conformance.md tells the differences of now', async (t) => {
   const page = readFileSync(PAGE, 'utf8')
   for (const part of differencesParts(found))
     t.ok(page.includes(part), `${part.slice(0, 60)} (npm run conformance)`)

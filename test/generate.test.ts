@@ -52,10 +52,10 @@ t.test('every normative statement of the specification is held by a rule, a sche
 
 t.test('--check names what is stale, fails, and writes nothing', async (t) => {
   const copy = t.testdir()
-  for (const folder of ['src', 'schemas', 'deploy', 'docs', 'package.json'])
+  for (const folder of ['src', 'schemas', 'deploy', 'docs', 'contributing', 'package.json'])
     cpSync(new URL(`../${folder}`, import.meta.url), join(copy, folder), { recursive: true })
   symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(copy, 'node_modules'))
-  const stale = ['docs/rules/schema.md', 'deploy/crds/mcpgroups.yaml'].map((path) => join(copy, path))
+  const stale = ['docs/rules/schema-enum.md', 'deploy/crds/mcpgroups.yaml'].map((path) => join(copy, path))
   for (const path of stale) writeFileSync(path, 'old')
   const { status, stderr } = spawnSync(process.execPath, ['src/generate/main.ts', '--check'], {
     cwd: copy,
@@ -64,7 +64,7 @@ t.test('--check names what is stale, fails, and writes nothing', async (t) => {
   t.equal(status, 1)
   t.strictSame(stderr.trim().split('\n'), [
     'stale: deploy/crds/mcpgroups.yaml',
-    'stale: docs/rules/schema.md',
+    'stale: docs/rules/schema-enum.md',
     'run `npm run generate` and commit the result',
   ])
   for (const path of stale) t.equal(readFileSync(path, 'utf8'), 'old')

@@ -191,7 +191,7 @@ t.test('the command', async (t) => {
 })
 
 t.test('the page names each class, and shows what the command prints', async (t) => {
-  const page = readFileSync(`${ROOT}docs/mistakes.md`, 'utf8')
+  const page = readFileSync(`${ROOT}contributing/mistakes.md`, 'utf8')
   for (const [name, what] of Object.entries(CLASSES))
     t.ok(page.includes(`| ${name} `) && page.includes(what), name)
   const [, command = '', shown] =

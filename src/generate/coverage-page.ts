@@ -8,11 +8,14 @@ import type { GeneratedFile } from './generated-file.ts'
 import { code, GENERATED, idLink, linkedSources, page, sourceLinks, table } from './markdown.ts'
 import { type Section, SECTIONS } from './specification.ts'
 
-const INTRODUCTION = `The statements of the specification, and what holds each: a [rule](rules/README.md), keywords of the schema at a path, a default that
-/mutate writes, or a part of the CRD; or why nothing does. [The model](model.md) explains each section. **must** marks what a single
+/** From contributing/ to the pages of users. */
+const DOCS = '../docs/'
+
+const INTRODUCTION = `The statements of the specification, and what holds each: a [rule](../docs/rules/README.md), keywords of the schema at a path, a default that
+/mutate writes, or a part of the CRD; or why nothing does. [The model](../docs/model.md) explains each section. **must** marks what a single
 resource can get wrong. The rows of field tables follow from the schemas. A must that nothing holds fails the tests.`
 
-/** docs/coverage.md: what enforces each sentence of the specification, or why nothing does. */
+/** contributing/coverage.md: what enforces each sentence of the specification, or why nothing does. */
 export function coveragePage(): GeneratedFile {
   const problems = coverageProblems()
   if (problems.length > 0) throw new Error(`coverage of the specification:\n${problems.join('\n')}`)
@@ -26,7 +29,7 @@ export function coveragePage(): GeneratedFile {
     'These rules rest on decisions where the specification is silent, or beside it.',
     table(['Rule', 'Decision'], decisionRows()),
   ])
-  return { path: 'docs/coverage.md', text }
+  return { path: 'contributing/coverage.md', text }
 }
 
 function summary(): string {
@@ -40,7 +43,7 @@ function summary(): string {
       ['must, all with an owner', count(({ must }) => must)],
       ['others with an owner', count(({ must, owners }) => !must && owners.length > 0)],
       ...[...reasons].map((reason) => [
-        `without an owner: ${linkedSources(reason)}`,
+        `without an owner: ${linkedSources(reason, DOCS)}`,
         count((s) => s.because === reason),
       ]),
     ],
@@ -59,11 +62,15 @@ function sectionText({ section, title }: Section): string[] {
 
 function statementRow({ text, must, owners, because }: CoveredStatement): string[] {
   const holders = owners.map(ownerLink).join(', ')
-  return [text, must ? '**must**' : '', owners.length === 0 ? `— ${linkedSources(because ?? '')}` : holders]
+  return [
+    text,
+    must ? '**must**' : '',
+    owners.length === 0 ? `— ${linkedSources(because ?? '', DOCS)}` : holders,
+  ]
 }
 
 function ownerLink(owner: Owner): string {
-  if ('rule' in owner) return idLink(owner.rule) + (WARNINGS.has(owner.rule) ? ' (warning)' : '')
+  if ('rule' in owner) return idLink(owner.rule, DOCS) + (WARNINGS.has(owner.rule) ? ' (warning)' : '')
   if ('crd' in owner) return `${code(owner.crd)} in the CRD of MCPExternalAuthConfig`
   const { kind, path, keywords } = owner
   return `${keywords.map(keywordText).join(' and ')} of ${code(path)} (${kind})`
@@ -76,7 +83,7 @@ const WARNINGS = new Set(
 /** What a keyword is called where people meet it. */
 function keywordText(keyword: string): string {
   if (keyword === 'default') return 'default'
-  return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`)
+  return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`, DOCS)
 }
 
 /** The rows of a section's field tables, from the objects that name it as their source. */
@@ -99,7 +106,7 @@ function holdersOf(field: Field): string {
   return [
     ...keywords.map(
       (keyword) =>
-        `${keywordText(keyword)}${decided.includes(keyword) ? ` (${sourceLinks(['decision 17'])})` : ''}`,
+        `${keywordText(keyword)}${decided.includes(keyword) ? ` (${sourceLinks(['decision 17'], DOCS)})` : ''}`,
     ),
     ...(others.length === 0 ? [] : ['required: see above']),
   ].join(', ')
@@ -108,6 +115,6 @@ function holdersOf(field: Field): string {
 function decisionRows(): string[][] {
   return allRules().flatMap(({ id, sources }) => {
     const decisions = sourceNames(sources).filter((source) => !/^\d/.test(source))
-    return decisions.length === 0 ? [] : [[idLink(id), sourceLinks(decisions)]]
+    return decisions.length === 0 ? [] : [[idLink(id, DOCS), sourceLinks(decisions, DOCS)]]
   })
 }

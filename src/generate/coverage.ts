@@ -43,7 +43,7 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** What is wrong with sources and statements; the generation of docs/coverage.md fails when there is anything. */
+/** What is wrong with sources and statements; the generation of contributing/coverage.md fails when there is anything. */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }

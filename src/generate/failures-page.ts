@@ -1,10 +1,11 @@
 import { allRules } from '../kinds/places.ts'
 import type { Failure, Rule } from '../rule/rule.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { GENERATED, idLink, page, table, threadLinks } from './markdown.ts'
+import { GENERATED, idLink, page, table } from './markdown.ts'
 
-const INTRODUCTION = `Setups that people ran and that failed, by who tells them so today. Each row is a rule: its page has the wrong manifest and the
-right one, and both run in the tests. Numbers are threads of the operator's repository.`
+const INTRODUCTION = `The index of rules by symptom: setups that people ran and that failed, by who tells them so today. Search this page for what
+you see. The page of the rule says what must be true, with a wrong and a right manifest and the public threads.
+[The index by kind](rules/README.md) has all rules, also those whose failure nobody has reported.`
 
 /** Who tells of a failure, the latest first. */
 const TOLD: readonly { readonly by: Failure['toldBy']; readonly title: string; readonly about: string }[] = [
@@ -45,12 +46,6 @@ export function failuresPage(): GeneratedFile {
 
 const failureTable = (rules: readonly (Rule & { readonly failure: Failure })[]) =>
   table(
-    ['What is seen', 'What must be true', 'Releases', 'Rule', 'Reported in'],
-    rules.map(({ id, summary, failure: { symptom, releases, threads } }) => [
-      symptom,
-      summary,
-      releases ?? 'all',
-      idLink(id),
-      threadLinks(threads),
-    ]),
+    ['What is seen', 'Releases', 'Rule'],
+    rules.map(({ id, failure: { symptom, releases } }) => [symptom, releases ?? 'all', idLink(id)]),
   )

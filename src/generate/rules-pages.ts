@@ -1,8 +1,8 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules, examplesOf, type PlacedExample, placesOf, type RulePlace } from '../kinds/places.ts'
-import { rulePageOf } from '../review/documentation.ts'
-import { ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
+import { ENGINE_IDS, type EngineExample, type EngineId } from '../review/engine-ids.ts'
 import { isStrictError, STRICT } from '../review/profiles.ts'
+import { problemWithIgnoredId } from '../review/ignored.ts'
 import { FIXED } from '../review/settings.ts'
 import { pathText } from '../rule/path.ts'
 import { type Rule, sourceNames } from '../rule/rule.ts'
@@ -12,16 +12,16 @@ import {
   code,
   details,
   GENERATED,
+  idLink,
   page,
-  sideBySide,
   sourceLinks,
   table,
   threadLinks,
   toYaml,
 } from './markdown.ts'
 
-/** The pages in docs/rules that are not about one kind; the others are named by their kind. */
-const PAGES: Readonly<Record<string, { readonly title: string; readonly about: string }>> = {
+/** The groups of the index that are not one kind; the others are named by their kind. */
+const GROUPS: Readonly<Record<string, { readonly title: string; readonly about: string }>> = {
   'embedded-auth-server': {
     title: 'The embedded authorization server',
     about:
@@ -53,18 +53,16 @@ A wrong JSON type (\`schema-type\`) cannot be relaxed, because no rule could rea
   },
 }
 
-const ABBREVIATED = `The manifests on this page leave out \`apiVersion\` and the namespace; \`vmcp-admission explain ID\` prints them in full.`
+const INTRODUCTION = `Every finding ends with the id of its rule in parentheses: \`(reference-found)\`. Each id has a page: what must be true, what
+happens otherwise, a wrong and a right manifest, and how to relax it. This index is by kind.
+[What goes wrong in practice](../failures.md) is an index by symptom, and [rules.md](../rules.md) lists the ids by the alphabet.
 
-const INTRODUCTION = `Every finding ends with the id of its rule in parentheses: \`(reference-found)\`. This page lists the ids;
-each leads to what must be true, what happens at run time otherwise, a wrong and a right manifest, and how to relax it.
-[rules.md](../rules.md) lists the same ids by the alphabet.
+- An \`error\` makes the webhook refuse the write, and \`check\` end with exit code 1.
+- A \`warning\` is shown, and the write goes through: something will fail or be exposed at run time.
+- \`advice\` is about production, such as storage in memory: the webhook shows it when an object is created; \`check\` and \`audit\`
+  count it, and show it with \`--advice\`.
 
-- An \`error\` makes the webhook refuse the write, and \`check\` end with exit code 1. A \`warning\` is shown, and the write goes through:
-  something will fail or be exposed at run time. \`advice\` is about production, such as storage in memory: the webhook tells it when an
-  object is created, \`check\` and \`audit\` count it, and show it with \`--advice\`.
-- \`--severity ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]\` changes the severity, for one field and for some namespaces
-  if need be, on [the server](../server.md#change-the-severity-of-a-rule) and in the CLI.
-- An error that the stored object already has is a warning on an update: [decision 8](../decisions.md#decision-8).`
+An error that the stored object already has is a warning on an update: [decision 8](../decisions.md#decision-8).`
 
 const PROFILES = `\`--profile strict\` makes errors of these warnings, on the server, in the chart (\`profile: strict\`), in \`check\` and
 in \`audit\`. It is for clusters without GitOps: with both ends of a contradiction refused, a commit that changes both needs
@@ -75,67 +73,82 @@ const BY_ID = `The rules by id. [The index by kind](rules/README.md) says what e
 
 interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'> {
   readonly about: string
-  readonly section: readonly string[]
+  /** The group of the index. */
+  readonly group: string
+  /** Facts about the rule beside those that every id has. */
+  readonly facts: readonly Fact[]
+  readonly examples: readonly string[]
 }
 
-/** docs/rules: every id that a finding can carry, on a page for each kind or part; docs/rules.md: the ids by the alphabet. */
+type Fact = readonly [name: string, value: string]
+
+/** docs/rules: a page for every id that a finding can carry, and the index by kind; docs/rules.md: the ids by the alphabet. */
 export function* rulesPages(): Iterable<GeneratedFile> {
   const entries = [...allRules().map(ruleEntry), ...ENGINE_IDS.map(engineEntry)]
-  const pages = Map.groupBy(entries, ({ id }) => rulePageOf(id))
-  for (const [name, held] of pages) {
-    const { title, about } = pageOf(name, held)
-    const text = page([
-      GENERATED,
-      `# ${title}`,
-      about,
-      ABBREVIATED,
-      idTable(held, ''),
-      ...held.flatMap(({ section }) => section),
-    ])
-    yield { path: `docs/rules/${name}.md`, text }
-  }
-  const index = [...pages].flatMap(([name, held]) => [
-    `## [${pageOf(name, held).title}](${name}.md)`,
-    idTable(held, `${name}.md`),
-  ])
-  const all = new Map(entries.map(({ id }) => [id, `[${id}](${rulePageOf(id)}.md#${id.toLowerCase()})`]))
-  const strict = STRICT.map(({ reason, ids }) => [reason, ids.map((id) => all.get(id)).join(', ')])
+  for (const entry of entries) yield { path: `docs/rules/${entry.id}.md`, text: rulePage(entry) }
+  const groups = Map.groupBy(entries, ({ group }) => group)
+  const index = [...groups].flatMap(([group, held]) => {
+    const { title, about } = GROUPS[group] ?? aloneGroup(group)
+    return [anchor(group), `## ${title}`, about, idTable(held)]
+  })
+  const strict = STRICT.map(({ reason, ids }) => [reason, ids.map(link).join(', ')])
   const profiles = ['## Profiles', PROFILES, table(['Why', 'An error with `--profile strict`'], strict)]
+  const contents = [...groups.keys()].map(
+    (group) => `- [${(GROUPS[group] ?? aloneGroup(group)).title}](#${group.toLowerCase()})`,
+  )
   yield {
     path: 'docs/rules/README.md',
-    text: page([GENERATED, '# Rules', INTRODUCTION, ...profiles, ...index]),
+    text: page([GENERATED, '# Rules by kind', INTRODUCTION, contents.join('\n'), ...index, ...profiles]),
   }
   const ids = entries
     .map(({ id }) => id)
     .toSorted()
-    .map((id) => `- ${anchor(id)}[${id}](rules/${rulePageOf(id)}.md#${id.toLowerCase()})`)
+    .map((id) => `- ${anchor(id)}${idLink(id)}`)
   yield { path: 'docs/rules.md', text: page([GENERATED, '# Rules by id', BY_ID, ids.join('\n')]) }
 }
 
-function pageOf(name: string, [first]: readonly Entry[]): { title: string; about: string } {
-  const given = PAGES[name]
-  if (given) return given
-  const kind = first?.about ?? name
-  const about = `Rules about one ${kind} alone. [Between resources](between-resources.md) has those that look at others too${
-    ['MCPExternalAuthConfig', 'VirtualMCPServer'].includes(kind)
-      ? ', and [the embedded authorization server](embedded-auth-server.md) those about that part'
-      : ''
-  }.`
-  return { title: kind, about }
-}
+/** A link between pages of docs/rules. */
+const link = (id: string): string => `[${id}](${id}.md)`
 
-/** The ids of a page; what they are about only where that differs. */
-function idTable(entries: readonly Entry[], file: string): string {
+/** The group of the rules about one kind alone. */
+const aloneGroup = (kind: string) => ({
+  title: kind,
+  about: `Rules about one ${kind} alone. [Between resources](#between-resources) has those that look at others too.`,
+})
+
+/** The ids of a group; what they are about only where that differs. */
+function idTable(entries: readonly Entry[]): string {
   const differs = new Set(entries.map(({ about }) => about)).size > 1
   return table(
     ['Id', 'Severity', ...(differs ? ['About'] : []), 'What must be true'],
     entries.map(({ id, severity, about, summary }) => [
-      `[${id}](${file}#${id.toLowerCase()})`,
+      link(id),
       severityText(id, severity),
       ...(differs ? [about] : []),
       summary,
     ]),
   )
+}
+
+function rulePage(entry: Entry): string {
+  const { id, severity, summary, why, sources, about, group, facts, examples } = entry
+  const rows: readonly Fact[] = [
+    ['Severity', severityText(id, severity)],
+    ['About', about],
+    ...facts,
+    ['From', sourceLinks(sourceNames(sources), '../')],
+  ]
+  return page([
+    GENERATED,
+    `# ${id}`,
+    summary,
+    `**At run time otherwise:** ${why}`,
+    rows.map(([name, value]) => `- **${name}:** ${value}`).join('\n'),
+    ...examples,
+    '## Relax it',
+    relaxing(id, severity),
+    `More rules: [by kind](README.md#${group.toLowerCase()}), [by symptom](../failures.md), [by id](../rules.md).`,
+  ])
 }
 
 /** GitHub's anchors are in lower case. */
@@ -146,7 +159,31 @@ function placeText({ kind, at }: RulePlace): string {
 }
 
 function ruleEntry(rule: Rule): Entry {
-  const about = placesOf(rule).map(placeText).join(', ')
+  const places = placesOf(rule)
+  const about = places.map(placeText).join(', ')
+  const deleted = rule.when === 'delete' ? `${about}, when it is deleted` : about
+  return {
+    ...rule,
+    about: deleted,
+    group: groupOf(places, rule.reads),
+    facts: [
+      ...failureFacts(rule),
+      ...releaseFacts(rule),
+      ...(rule.reads.length === 0 ? [] : [['Looks at', rule.reads.join(', ')] as const]),
+    ],
+    examples: exampleTexts(rule),
+  }
+}
+
+/** The kind of a rule that looks at one resource alone, or else a key of GROUPS. */
+function groupOf(places: readonly RulePlace[], reads: readonly string[]): string {
+  if (places.some(({ at }) => at.length > 0)) return 'embedded-auth-server'
+  const [place] = places
+  return place === undefined || places.length > 1 || reads.length > 0 ? 'between-resources' : place.kind.kind
+}
+
+/** The first wrong manifest and the right one that is nearest to it; the others only by what is said of them. */
+function exampleTexts(rule: Rule): string[] {
   const examples = examplesOf(rule)
   const wrong = examples.find(({ findings }) => findings.length > 0)
   const right = mostLike(
@@ -154,26 +191,21 @@ function ruleEntry(rule: Rule): Entry {
     examples.filter(({ findings }) => findings.length === 0),
   )
   const others = examples.filter((each) => each !== wrong && each !== right)
-  const section = [
-    ...heading(rule, [
-      ['About', rule.when === 'delete' ? `${about}, when it is deleted` : about],
-      ...failureFacts(rule),
-      ...(rule.reads.length === 0 ? [] : [['Looks at', rule.reads.join(', ')] as const]),
-    ]),
-    ...(wrong && right ? [sideBySide(exampleText(wrong, rule), exampleText(right, rule))] : []),
-    ...(others.length === 0
-      ? []
-      : [
-          details(
-            `More examples (${others.length})`,
-            others.map((each) => exampleText(each, rule)).join('\n\n'),
-          ),
-        ]),
+  const lines = others.map(({ title, findings }) =>
+    [`- ${verdictOf(rule, findings)}: ${title}`, ...findings.map((text) => `  - ${code(text)}`)].join('\n'),
+  )
+  const more = `${lines.join('\n')}\n\n\`vmcp-admission explain ${rule.id}\` prints the manifests.`
+  return [
+    ABBREVIATED,
+    ...(wrong ? ['## Wrong', exampleText(wrong, rule)] : []),
+    ...(right ? ['## Right', exampleText(right, rule)] : []),
+    ...(others.length === 0 ? [] : [details(`${others.length} more`, more)]),
   ]
-  return { ...rule, about, section }
 }
 
-function failureFacts({ failure }: Rule): (readonly [string, string])[] {
+const ABBREVIATED = 'The manifests leave out `apiVersion` and the namespace.'
+
+function failureFacts({ failure }: Rule): Fact[] {
   if (failure === undefined) return []
   const { symptom, releases, threads } = failure
   const seen = releases === undefined ? symptom : `${symptom} (${releases})`
@@ -181,6 +213,18 @@ function failureFacts({ failure }: Rule): (readonly [string, string])[] {
     ['Seen as', seen],
     ...(threads.length === 0 ? [] : [['Reported in', threadLinks(threads)] as const]),
   ]
+}
+
+function releaseFacts({ appliesTo }: Rule): Fact[] {
+  if (appliesTo === undefined) return []
+  const { from, to } = appliesTo
+  const text =
+    from === undefined
+      ? `up to ${to}`
+      : to === undefined
+        ? `from ${from} on, where it is known`
+        : `${from} to ${to}`
+  return [['Counts with operator releases', text]]
 }
 
 /** The accepted example that shares most lines with the wrong one: what differs is what matters. */
@@ -196,50 +240,48 @@ function mostLike(
   return accepted.toSorted((a, b) => differing(a) - differing(b))[0]
 }
 
-function exampleText(example: PlacedExample, { severity }: Rule): string {
+function exampleText(example: PlacedExample, rule: Rule): string {
   const { title, old, findings } = example
-  const verdict = findings.length === 0 ? 'Accepted' : severity === 'error' ? 'Refused' : 'Warned about'
   return [
-    `**${verdict}:** ${title}`,
+    `${verdictOf(rule, findings)}: ${title}.`,
     block('yaml', manifests(example)),
     ...(old === undefined ? [] : ['Stored before:', block('yaml', manifest(old))]),
     ...findings.map((text) => code(text)),
   ].join('\n\n')
 }
 
+const verdictOf = ({ severity }: Rule, findings: readonly string[]): string =>
+  findings.length === 0 ? 'Accepted' : severity === 'error' ? 'Refused' : 'Warned about'
+
 function engineEntry(id: EngineId): Entry {
-  const about = id.id.startsWith('schema-') ? 'every field' : 'every kind'
-  const section = [...heading(id, [['About', about]])]
-  if (id.example) {
-    const { resource, findings, corrected } = id.example
-    const wrong = ['**Wrong:**', block('yaml', manifest(resource)), ...findings.map((text) => code(text))]
-    section.push(sideBySide(wrong.join('\n\n'), `**Right:**\n\n${block('yaml', manifest(corrected))}`))
-  }
-  return { ...id, about, section }
+  const group = /^(?:schema|probe)(?=-)/.exec(id.id)?.[0] ?? 'engine'
+  const about = group === 'schema' ? 'every field' : 'every kind'
+  return { ...id, about, group, facts: [], examples: id.example ? engineExample(id.example) : [] }
 }
 
-function heading(
-  { id, severity, summary, why, sources }: Omit<Entry, 'about' | 'section'>,
-  facts: readonly (readonly [string, string])[],
-): string[] {
-  const rows = [
-    ['Severity', severityText(id, severity)],
-    ['At run time otherwise', why],
-    ...facts,
-    ['To change it', relaxing(id, severity)],
-    ['From', sourceLinks(sourceNames(sources), '../')],
-  ] as const
-  return [`## ${id}`, summary, rows.map(([name, value]) => `- **${name}:** ${value}`).join('\n')]
-}
+const engineExample = ({ resource, findings, corrected }: EngineExample): string[] => [
+  ABBREVIATED,
+  '## Wrong',
+  block('yaml', manifest(resource)),
+  ...findings.map((text) => code(text)),
+  '## Right',
+  block('yaml', manifest(corrected)),
+]
 
 const severityText = (id: string, severity: string) =>
   isStrictError(id) ? `${severity}; with [\`--profile strict\`](README.md#profiles) error` : severity
 
 function relaxing(id: string, severity: string): string {
-  if (FIXED.has(id)) return 'not possible, it is always an error'
+  if (FIXED.has(id)) return 'It is always an error.'
   const choices =
     severity === 'error' ? ['warning', 'off'] : severity === 'warning' ? ['off', 'error'] : ['off', 'warning']
-  return choices.map((choice) => code(`--severity ${id}=${choice}`)).join(' or ')
+  const flags = choices.map((choice) => code(`--severity ${id}=${choice}`)).join(' or ')
+  const severities = `- For everything: ${flags}, or the same under \`severities\` of [the configuration file](../configuration.md).
+  \`ID:PATH=…\` narrows it to a field, \`…@NAMESPACE\` to namespaces.`
+  if (problemWithIgnoredId(id) !== undefined) return severities
+  return `${severities}
+- For some objects, with a reason: an [exemption](../configuration.md#exemptions).
+- For one manifest: ${code(`# vmcp-admission: ignore[${id}] why`)} above [the line](../configuration.md#in-a-manifest).`
 }
 
 /** The manifests of an example: the other resources, then the resource itself. */

@@ -5,7 +5,7 @@ import { PATTERNS } from './patterns.ts'
 /**
  * Words for schemas. Beside JSON Schema a field may carry:
  * - `source`: the section of the specification (or decision) with its table of fields;
- * - `statements`: what the specification says of the field elsewhere, for docs/coverage.md;
+ * - `statements`: what the specification says of the field elsewhere, for contributing/coverage.md;
  * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
  * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
  * - `open`: an object whose field list the specification leaves open (decision 2);

@@ -1,14 +1,16 @@
-import { allRules, placesOf } from '../kinds/places.ts'
-
-/** Where something is described: a page in docs/, an anchor on it, and how a text names it. */
+/** Where something is described: a page in docs/, an anchor on it where it is a part of a page, and how a text names it. */
 export interface Described {
   readonly text: string
   readonly page: string
-  readonly anchor: string
+  readonly anchor?: string
 }
 
 /** The description as a path from the top of the repository. */
-export const pathOf = ({ page, anchor }: Described): string => `docs/${page}#${anchor}`
+export const pathOf = (described: Described): string => `docs/${placeOf(described)}`
+
+/** The description as a path from docs/. */
+export const placeOf = ({ page, anchor }: Described): string =>
+  anchor === undefined ? page : `${page}#${anchor}`
 
 /** The description of a source of a rule: `2.4.1` is a section of the model, `decision 14` a decision. */
 export function describedSource(source: string): Described {
@@ -18,34 +20,8 @@ export function describedSource(source: string): Described {
     : { text: source, page: 'decisions.md', anchor: `decision-${number}` }
 }
 
-/** The description of an id that a finding ends with; GitHub's anchors are in lower case. */
-export const describedId = (id: string): Described => ({
-  text: id,
-  page: `rules/${rulePageOf(id)}.md`,
-  anchor: id.toLowerCase(),
-})
-
-/**
- * The page in docs/rules of an id: one for the rules of each kind that look at the resource alone, one for a part that
- * several kinds hold, one for the rules that look at other resources.
- */
-export function rulePageOf(id: string): string {
-  const rule = allRules().find((each) => each.id === id)
-  if (rule === undefined) return /^(?:schema|probe)(?=-)/.exec(id)?.[0] ?? 'engine'
-  const places = placesOf(rule)
-  if (places.some(({ at }) => at.length > 0)) return 'embedded-auth-server'
-  const [place] = places
-  return place === undefined || places.length > 1 || rule.reads.length > 0
-    ? 'between-resources'
-    : kebab(place.kind.kind)
-}
-
-/** `MCPOIDCConfig` as `mcp-oidc-config`, which is also the name of its folder in src/kinds. */
-const kebab = (kind: string) =>
-  kind
-    .replaceAll(/MCP|OIDC|[A-Z][a-z]+/g, '-$&')
-    .slice(1)
-    .toLowerCase()
+/** The description of an id that a finding ends with: a page of its own. */
+export const describedId = (id: string): Described => ({ text: id, page: `rules/${id}.md` })
 
 /** The address of a public thread, written `owner/repository#number`. */
 export const threadUrl = (thread: string): string => `https://github.com/${thread.replace('#', '/issues/')}`

@@ -7,7 +7,7 @@ import { withApiServer } from './suite.ts'
 /** Each of the recorded releases takes ten seconds. */
 const ASKED = comparedReleases(['0.26', '0.44', '0.63'])
 
-/** What the CRDs of releases refuse of the corpus of docs/conformance.md, at a real API server. */
+/** What the CRDs of releases refuse of the corpus of contributing/conformance.md, at a real API server. */
 await withApiServer(root, async (t, api) => {
   t.equal(ASKED.length, 3)
   const recorded = recordedRefusals()

@@ -1,7 +1,10 @@
 import { code, idLink, linkedSources, page, table } from '../../src/generate/markdown.ts'
 import { type Differences, differences, NEWEST, releasesLike } from './conformance.ts'
 
-export const PAGE = new URL('../../docs/conformance.md', import.meta.url)
+export const PAGE = new URL('../../contributing/conformance.md', import.meta.url)
+
+/** From contributing/ to the pages of users. */
+const DOCS = '../docs/'
 
 const NOT_COMPARED =
   'Section 5.2 excludes it; the operator does not compare providers where a backend brings the configuration.'
@@ -122,13 +125,13 @@ export function conformancePage(found = differences()): string {
 /** All of the page that does not count objects. */
 export const differencesParts = (found: Differences): readonly string[] => [
   '## What the release takes and we deny',
-  `Our errors in objects that the CRD of release ${NEWEST} takes and its operator reconciles. The specification decides ([decision 3](decisions.md#decision-3)).`,
+  `Our errors in objects that the CRD of release ${NEWEST} takes and its operator reconciles. The specification decides ([decision 3](../docs/decisions.md#decision-3)).`,
   table(
     ['Rule', 'With the release known', 'Why'],
     found.denied.map(({ what, known }) => [
-      idLink(what),
+      idLink(what, DOCS),
       known === 0 ? 'a warning or nothing' : 'still an error',
-      linkedSources(DENIED[what] ?? ''),
+      linkedSources(DENIED[what] ?? '', DOCS),
     ]),
   ),
   '## What the CRD refuses and we do not',
@@ -136,7 +139,7 @@ export const differencesParts = (found: Differences): readonly string[] => [
   table(
     ['Why', 'Fields'],
     grouped(found.refused.map(({ what }) => [explained(OF_RELEASES, what) ?? '', what])).map(
-      ([why, fields]) => [linkedSources(why), fields.map(code).join(', ')],
+      ([why, fields]) => [linkedSources(why, DOCS), fields.map(code).join(', ')],
     ),
   ),
   '## What the operator refuses and we do not tell',
@@ -145,7 +148,7 @@ export const differencesParts = (found: Differences): readonly string[] => [
     ['The operator says', 'Why we do not'],
     found.operator
       .filter(({ silent }) => silent.length > 0)
-      .map(({ what }) => [code(what), linkedSources(explained(SILENT, what) ?? '')]),
+      .map(({ what }) => [code(what), linkedSources(explained(SILENT, what) ?? '', DOCS)]),
   ),
   '## What the recording does not cover',
   'The network (discovery, keys, registration), Secrets and ConfigMaps that are mounted, Redis, Cedar policies of a VirtualMCPServer, and what happens at a request. There is no published module of release 0.49 and of 0.51 to 0.54.',
