@@ -1,4 +1,4 @@
-import { authServer, gateway } from '../src/kinds/between/examples.ts'
+import { authServer, gateway } from '../src/relations/examples.ts'
 import { resourceOf, reviewOf } from '../test/support/review.ts'
 
 /** Bodies that cost much, by name; a different one for each number, so that nothing of the one before is remembered. */

@@ -11,12 +11,12 @@ import {
   injectConfig,
   inline,
   oidcConfig,
-} from '../src/kinds/between/examples.ts'
+} from '../src/relations/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import type { Judge, Submission } from '../src/engine/index.ts'
 import { judgeOf } from '../test/support/review.ts'
-import { CurrentFindings } from '../src/review/current-findings.ts'
-import { ClusterState } from '../src/review/cluster-state.ts'
+import { CurrentFindings } from '../src/server/current-findings.ts'
+import { ClusterState } from '../src/state/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 
 const NAMESPACES = 100

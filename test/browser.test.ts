@@ -9,8 +9,8 @@ import { resourceOf } from './support/review.ts'
 const ENTRY = `
   export { ALL_DEFAULTS, createJudge } from './src/engine/index.ts'
   export { kindNamed } from './src/kinds/index.ts'
-  export { DEFAULT_SETTINGS } from './src/review/settings.ts'
-  export { configMapFacts } from './src/kinds/between/config-maps.ts'
+  export { DEFAULT_SETTINGS } from './src/engine/settings.ts'
+  export { configMapFacts } from './src/relations/config-maps.ts'
   export { decideRole } from './src/access/role/decide.ts'
   export { planOf } from './src/access/effective-authentication.ts'
 `

@@ -5,7 +5,7 @@ import t from 'tap'
 import { checkMatcher, maxBytes, maxProblems, outsideStringLiterals, parse } from '../src/cel/index.ts'
 import type { CelGoVersion, MatcherVerdict } from '../src/cel/index.ts'
 import { matcherVerdict } from '../src/kinds/mcp-external-auth-config/matcher-verdicts.ts'
-import { JUDGEMENT } from '../src/review/check.ts'
+import { JUDGEMENT } from '../src/engine/rules.ts'
 import { Budget } from '../src/rule/budget.ts'
 
 /** `line` and `col` are missing where no program can be made: cel-go names no place. */

@@ -10,8 +10,8 @@ import { readConfiguration } from '../src/configuration/read-file.ts'
 import { ignoreComment } from '../src/cli/input/ignore-comments.ts'
 import { submissionOf } from '../src/engine/index.ts'
 import { judgeOf } from './support/review.ts'
-import { ignoreAnnotation } from '../src/review/ignored.ts'
-import { type Settings } from '../src/review/settings.ts'
+import { ignoreAnnotation } from '../src/engine/ignored.ts'
+import { type Settings } from '../src/engine/settings.ts'
 import { errorMessage } from '../src/rule/error-message.ts'
 import { ConfigurationFile } from '../src/server/configuration-file.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
@@ -596,7 +596,7 @@ t.test('the server reads the file again', async (t) => {
     'severities: [schema-enum=warning]\nexemptions: [{ id: unknown-field, reason: x, expires: 2027-01-01 }]\n'
   await writeFile(path, RIGHT)
   await file.open()
-  const ids = () => file.settings.exemptions?.map(({ id }) => id)
+  const ids = () => file.settings.exemptions.map(({ id }) => id)
   t.same(ids(), ['unknown-field'])
   t.equal(file.settings.severities.at(-1)?.severity, 'off', 'a flag counts over the file')
   t.match(file.state(), { isRight: true, since: now, exemptions: { active: 1, expired: 0 } })

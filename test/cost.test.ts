@@ -11,18 +11,18 @@ import {
   injectConfig,
   inline,
   oidcConfig,
-} from '../src/kinds/between/examples.ts'
-import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
+} from '../src/relations/examples.ts'
+import { BACKEND_KINDS } from '../src/relations/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { COMPILED_PER_UNIT, LONGEST_MATCHER } from '../src/kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
 import { Budget } from '../src/rule/budget.ts'
-import { JUDGEMENT } from '../src/review/check.ts'
+import { JUDGEMENT } from '../src/engine/rules.ts'
 import type { Submission } from '../src/engine/index.ts'
-import { CurrentFindings } from '../src/review/current-findings.ts'
-import { ClusterState } from '../src/review/cluster-state.ts'
+import { CurrentFindings } from '../src/server/current-findings.ts'
+import { ClusterState } from '../src/state/cluster-state.ts'
 import { pathText } from '../src/rule/path.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { judgeOf, resourceOf, submissionOf } from './support/review.ts'
@@ -295,10 +295,10 @@ const OUTLIVES: Readonly<Record<string, string>> = {
   'library/index.ts known': 'one entry a release, while the caller has it',
   'pages/playground/main.ts timer': 'one timer',
   'release/cel-rules.ts compiled': '4 MiB',
-  'review/check.ts selected': 'the seven kinds',
-  'review/cluster-state.ts EMPTY': 'stays empty',
-  'review/defaults.ts defaultsOf': 'the seven kinds',
-  'review/release.ts newestFields': 'one entry a release, while it is in use',
+  'engine/rules.ts selected': 'the seven kinds',
+  'state/cluster-state.ts EMPTY': 'stays empty',
+  'engine/defaults.ts defaultsOf': 'the seven kinds',
+  'engine/yielding.ts newestFields': 'one entry a release, while it is in use',
   'rule/bounded-cache.ts all': 'the caches',
 }
 
@@ -314,7 +314,7 @@ function makesCollection(node: ts.Node): boolean {
 }
 
 t.test('whatever outlives a judgement is listed with its bound', async (t) => {
-  const src = new URL('../src/', import.meta.url)
+  const src = new URL('../src', import.meta.url)
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const found = files
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))

@@ -10,7 +10,7 @@ import { openInstallation } from '../src/cli/input/live/index.ts'
 import { uninstall } from '../src/cli/commands/uninstall.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP as GROUP, KINDS } from '../src/kinds/index.ts'
-import { probeAnnotation } from '../src/arming/webhook-configurations.ts'
+import { probeAnnotation } from '../src/registration/webhook-configurations.ts'
 import { runCli, runHere } from './support/cli.ts'
 import { type Answer, fakeApiServer, json, refusal } from './support/fake-api-server.ts'
 

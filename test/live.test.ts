@@ -18,11 +18,11 @@ import {
   inline,
   oidcConfig,
   serverConfig,
-} from '../src/kinds/between/examples.ts'
+} from '../src/relations/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
-import { CurrentFindings } from '../src/review/current-findings.ts'
-import { type Budget, ClusterState } from '../src/review/cluster-state.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../src/engine/settings.ts'
+import { CurrentFindings } from '../src/server/current-findings.ts'
+import { type Budget, ClusterState } from '../src/state/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'

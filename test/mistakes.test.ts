@@ -13,7 +13,7 @@ import { withMistake } from '../src/mistakes/mistake.ts'
 import { coverageOf, type Made } from '../src/mistakes/run.ts'
 import { countsOf } from '../src/mistakes/summary.ts'
 import { linkObjects } from '../src/mistakes/linked-objects.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import { DEFAULT_SETTINGS } from '../src/engine/settings.ts'
 import { runCli } from './support/cli.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

@@ -7,10 +7,10 @@ import { loadDocuments } from '../src/cli/input/load.ts'
 import { IN_CLUSTER, type Report } from '../src/cli/output/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
-import { causeText } from '../src/review/finding.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import { causeText } from '../src/rule/finding.ts'
+import { DEFAULT_SETTINGS } from '../src/engine/settings.ts'
 import { pathText } from '../src/rule/path.ts'
-import type { ClusterState } from '../src/review/cluster-state.ts'
+import type { ClusterState } from '../src/state/cluster-state.ts'
 import { judgeOf, submissionOf } from './support/review.ts'
 import { stateOf } from './support/cluster-state.ts'
 
@@ -102,7 +102,7 @@ t.test('every example of every rule: the CLI finds what the webhook finds', asyn
 })
 
 t.test('the files of examples/', async (t) => {
-  const folder = new URL('../examples/', import.meta.url).pathname
+  const folder = new URL('../examples', import.meta.url).pathname
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.yaml'),
   )

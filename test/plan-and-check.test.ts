@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Outgoing } from '../src/access/outgoing.ts'
 import { type Plan, plansOf } from '../src/access/effective-authentication.ts'
-import { stateOf } from '../src/review/given-objects.ts'
+import { stateOf } from '../src/documents/given-objects.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { fileOf, judgeOf, resourceOf } from './support/review.ts'
 

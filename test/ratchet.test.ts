@@ -9,12 +9,12 @@ import {
   inline,
   oidcConfig,
   serverConfig,
-} from '../src/kinds/between/examples.ts'
+} from '../src/relations/examples.ts'
 import { examplesAt, type PlacedExample, rulePlaces } from '../src/kinds/places.ts'
-import { ALL_IDS } from '../src/review/engine-ids.ts'
-import { findingText } from '../src/review/finding.ts'
-import { fieldOf, type SchemaNode } from '../src/review/pointer.ts'
-import type { Settings, SeveritySetting } from '../src/review/settings.ts'
+import { ALL_IDS } from '../src/engine/engine-ids.ts'
+import { findingText } from '../src/rule/finding.ts'
+import { fieldOf, type SchemaNode } from '../src/shape/pointer.ts'
+import type { Settings, SeveritySetting } from '../src/engine/settings.ts'
 import { isObject } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { judgeOf, resourceOf, submissionOf } from './support/review.ts'

@@ -7,7 +7,7 @@ import { wantedConfigurations } from '../src/arming/reconcile.ts'
 import {
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
-} from '../src/arming/webhook-configurations.ts'
+} from '../src/registration/webhook-configurations.ts'
 
 /** What must be registered, written down from the decisions and from nothing else. */
 const ENTRIES = parse(`

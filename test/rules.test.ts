@@ -13,9 +13,9 @@ import {
   injectConfig,
   oidcConfig,
   serverConfig,
-} from '../src/kinds/between/examples.ts'
-import { isUnused } from '../src/kinds/between/reach.ts'
-import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
+} from '../src/relations/examples.ts'
+import { isUnused } from '../src/relations/reach.ts'
+import { BACKEND_KINDS } from '../src/relations/related-resources.ts'
 import {
   allRules,
   examplesAt,
@@ -24,17 +24,17 @@ import {
   type RulePlace,
   rulePlaces,
 } from '../src/kinds/places.ts'
-import { type Finding, findingText } from '../src/review/finding.ts'
-import { REFERENCES } from '../src/kinds/between/references.ts'
+import { type Finding, findingText } from '../src/rule/finding.ts'
+import { REFERENCES } from '../src/relations/references.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
-import { runRules } from '../src/review/check.ts'
-import { shape } from '../src/review/shape.ts'
-import { overlay } from '../src/review/overlay.ts'
-import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
+import { runRules } from '../src/engine/rules.ts'
+import { shape } from '../src/shape/shape.ts'
+import { overlay } from '../src/state/overlay.ts'
+import { findingsIn, findingsOnDelete } from '../src/engine/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
-import { ENGINE_IDS } from '../src/review/engine-ids.ts'
-import { severitiesOf, STRICT } from '../src/review/profiles.ts'
-import type { SeveritySetting } from '../src/review/settings.ts'
+import { ENGINE_IDS } from '../src/engine/engine-ids.ts'
+import { severitiesOf, STRICT } from '../src/engine/profiles.ts'
+import type { SeveritySetting } from '../src/engine/settings.ts'
 import { answering, type Cluster, nameKey } from '../src/rule/cluster.ts'
 import { pathText, valueAt } from '../src/rule/path.ts'
 import { isObject, metadataOf } from '../src/rule/resource.ts'

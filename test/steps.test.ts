@@ -15,10 +15,10 @@ import {
   oidcConfig,
   serverConfig,
   workload,
-} from '../src/kinds/between/examples.ts'
+} from '../src/relations/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
-import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/review/settings.ts'
-import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/engine/settings.ts'
+import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'

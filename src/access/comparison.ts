@@ -1,8 +1,7 @@
-import { deepEqual } from '../review/deep-equal.ts'
+import { compareText, deepEqual } from '../rule/index.ts'
 import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
-import { compareText } from '../rule/compare-text.ts'
 
 /** A value before and after; null on the side where it does not exist. */
 export interface Difference<T> {

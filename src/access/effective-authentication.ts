@@ -1,12 +1,10 @@
-import { type Gateway, getGateway, groupOf, olderGroupOf } from '../kinds/between/related-resources.ts'
-import { backendsOf } from '../kinds/between/reach.ts'
-import type { Cluster } from '../rule/cluster.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
+import { backendsOf, type Gateway, getGateway, groupOf, olderGroupOf } from '../relations/index.ts'
+import { type Cluster, compareText } from '../rule/index.ts'
+import type { ClusterState } from '../state/index.ts'
 import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
 import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
-import { compareText } from '../rule/compare-text.ts'
 
 /** The effective authentication of one VirtualMCPServer as plain JSON: an unknown value is null, never absent. */
 export interface Plan {

@@ -1,12 +1,5 @@
-import {
-  type Gateway,
-  getOidcConfig,
-  oidcConfigNamed,
-  providersOf,
-} from '../kinds/between/related-resources.ts'
-import type { Cluster } from '../rule/cluster.ts'
-import { withoutUserInfo } from '../rule/go-text.ts'
-import { isAbsent } from '../rule/resource.ts'
+import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../relations/index.ts'
+import { type Cluster, isAbsent, withoutUserInfo } from '../rule/index.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
 /** How clients authenticate to a VirtualMCPServer. A value that does not apply or is not known is null. Section 5.1. */

@@ -1,17 +1,18 @@
 import {
+  agreedProvider,
   type AuthConfig,
   authConfigNamed,
+  type Backend,
   type Gateway,
   getAuthConfig,
   getWorkload,
+  knowsReachers,
   leavesSubjectProvider,
   namedProvider,
   providersOf,
-} from '../kinds/between/related-resources.ts'
-import { type Backend, sourceOf } from '../kinds/between/reach.ts'
-import { agreedProvider, knowsReachers } from '../kinds/between/subject-provider.ts'
-import { type Cluster, nameText } from '../rule/cluster.ts'
-import { isAbsent } from '../rule/resource.ts'
+  sourceOf,
+} from '../relations/index.ts'
+import { type Cluster, isAbsent, nameText } from '../rule/index.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 

@@ -1,9 +1,16 @@
-import { isForNoBackend, NOT_FOR_BACKENDS } from '../kinds/between/matrix.ts'
-import { authConfigNamed, type Gateway, getWorkload } from '../kinds/between/related-resources.ts'
-import { type Backend, configsNamed, sourceOf } from '../kinds/between/reach.ts'
-import { audienceErrors, gatewayChecker } from '../kinds/between/resource-url.ts'
-import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
-import { pathText, pathTo } from '../rule/path.ts'
+import {
+  audienceErrors,
+  authConfigNamed,
+  type Backend,
+  configsNamed,
+  type Gateway,
+  gatewayChecker,
+  getWorkload,
+  isForNoBackend,
+  NOT_FOR_BACKENDS,
+  sourceOf,
+} from '../relations/index.ts'
+import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
 import { notFound } from './unknown.ts'
 
 /** Types for which releases have no strategy under a VirtualMCPServer. */

@@ -1,5 +1,4 @@
-import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
-import { isAbsent } from '../rule/resource.ts'
+import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
 
 /** Why a field has no value: it is absent, or cannot be read. */
 export function unreadable<T extends object>(

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { type LabelSelector, labelsSelectedBy } from '../configuration/label-selector.ts'
-import type { ClientConfig } from './webhook-configurations.ts'
-import { WEBHOOK_NAME } from './webhook-configurations.ts'
+import { type ClientConfig, WEBHOOK_NAME } from '../registration/index.ts'
 import {
   clientConfigOf,
   bundlesOf,
@@ -17,7 +16,7 @@ import {
   wantedConfigurations,
 } from './reconcile.ts'
 import { LeaseHolder, type LeaseStore } from './lease.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage } from '../rule/index.ts'
 
 export { bundlesOf, type Configuration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'

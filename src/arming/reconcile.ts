@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LabelSelector } from '../configuration/label-selector.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/index.ts'
 import {
   type ClientConfig,
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
   WEBHOOK_NAME,
-} from './webhook-configurations.ts'
+} from '../registration/index.ts'
 
 export type Configuration = Readonly<Record<string, unknown>>
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from './webhook-configurations.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../registration/index.ts'
+import { isObject, metadataOf } from '../rule/index.ts'
 import { type Configuration, probeAnswer } from './index.ts'
 
 /** The requests that a registration for the life of one process sends. */

@@ -1,4 +1,4 @@
-import { nearest } from '../rule/nearest.ts'
+import { nearest } from '../rule/index.ts'
 import { overloads, typeNames, variables } from './declarations.ts'
 
 /** Functions of other languages and of CEL extensions that matchers cannot use, with what to write instead. */

@@ -1,107 +1,19 @@
-import type { Expr } from './ast.ts'
-import { check, maxProblems } from './checker.ts'
-import type { CelGoVersion, CheckResult, Problem } from './checker.ts'
-import { parse } from './parser.ts'
-
-export { check, maxProblems }
-export type { SettledCalls } from './checker.ts'
 export { type Expr, subexpressions } from './ast.ts'
+export { type CelGoVersion, check, maxProblems, type SettledCalls } from './checker.ts'
+export { STRING_FUNCTIONS } from './declarations.ts'
+export { evaluate } from './evaluate/evaluate.ts'
+export { isFound } from './evaluate/patterns.ts'
+export { described, Failure, fromJson, type Spend, typeOf, type Value } from './evaluate/values.ts'
 export { outsideStringLiterals } from './lexer.ts'
-export { parse } from './parser.ts'
-export type { ParseResult } from './parser.ts'
-export type { CelGoVersion }
-
-/** Longest source in UTF-8 bytes, as upstream. */
-export const maxBytes = 10_000
-
-/** `line` and `column` count from 1, columns in code points as cel-go does. */
-export interface MatcherError {
-  readonly line: number
-  readonly column: number
-  readonly message: string
-}
-
-export type MatcherVerdict =
-  | {
-      readonly ok: true
-      readonly expr: Expr
-      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
-      readonly type: string
-      /** The first error of the version of cel-go that refuses what the other one takes. */
-      readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
-    }
-  | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
-
-/**
- * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with cel-go's verdict: not ok
- * when both versions refuse it. Any string may go in; never throws. A failure repeats its first error, in the order of
- * the source. Source: CEL language definition.
- */
-export function checkMatcher(source: string): MatcherVerdict {
-  if (isLongerThan(source, maxBytes)) {
-    return failure(source, [{ offset: 0, message: `expression is longer than ${maxBytes} bytes` }])
-  }
-  const parsed = parse(source)
-  if (!parsed.ok) return failure(source, [parsed])
-  const { expr } = parsed
-  const older = check(expr, '0.32')
-  const newer = older.dependsOnVersion ? check(expr, '0.33') : older
-  if (!newer.ok && !older.ok) return failure(source, newer.problems)
-  return { ok: true, expr, type: typeOfEither(newer, older), ...refusal(source, newer, older) }
-}
-
-function typeOfEither(newer: CheckResult, older: CheckResult): string {
-  if (newer.ok) return newer.type
-  return older.ok ? older.type : 'dyn'
-}
-
-function refusal(source: string, newer: CheckResult, older: CheckResult) {
-  const version = newer.ok ? '0.32' : '0.33'
-  const problems = newer.ok ? (older.ok ? [] : older.problems) : newer.problems
-  const [error] = withPositions(source, problems)
-  return error === undefined ? {} : { refusedBy: { version, ...error } as const }
-}
-
-function failure(source: string, problems: readonly Problem[]): MatcherVerdict {
-  const errors = withPositions(source, problems)
-  const { line, column, message } = errors[0] ?? { line: 1, column: 1, message: 'invalid expression' }
-  return { ok: false, line, column, message, errors }
-}
-
-/** One walk over the source for all problems, which come in the order of the source. */
-function withPositions(source: string, problems: readonly Problem[]): MatcherError[] {
-  let line = 1
-  let column = 1
-  let offset = 0
-  return problems.map((problem) => {
-    while (offset < problem.offset) {
-      const character = source.codePointAt(offset) ?? 0
-      if (character === 10) {
-        line++
-        column = 1
-      } else {
-        column++
-      }
-      offset += character > 0xffff ? 2 : 1
-    }
-    return { line, column, message: problem.message }
-  })
-}
-
-function isLongerThan(source: string, limit: number): boolean {
-  if (source.length * 3 <= limit) return false
-  return source.length > limit || utf8Length(source) > limit
-}
-
-/** Bytes of a text in UTF-8, a lone surrogate as the three of U+FFFD. */
-export function utf8Length(text: string): number {
-  let bytes = 0
-  for (const character of text) bytes += bytesOf(character.codePointAt(0) ?? 0)
-  return bytes
-}
-
-function bytesOf(codePoint: number): number {
-  if (codePoint < 0x80) return 1
-  if (codePoint < 0x800) return 2
-  return codePoint < 0x10000 ? 3 : 4
-}
+export { parse, type ParseResult } from './parser.ts'
+export { isTrueWithoutClaims, provedConstant } from './reason/facts.ts'
+export { NUMBERS, numbersFrom, textsFrom } from './reason/hints.ts'
+export { solve } from './reason/model.ts'
+export { printed } from './reason/print.ts'
+export { type Program, programOf } from './reason/program.ts'
+export { read } from './reason/reader.ts'
+export type { Literal } from './reason/solver.ts'
+export { isText } from './reason/texts.ts'
+export { type Guess, type Place, World } from './reason/world.ts'
+export { dyn } from './types.ts'
+export { checkMatcher, type MatcherError, type MatcherVerdict, maxBytes, utf8Length } from './matcher.ts'

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import { type AuthorityState, bundleOf, type FormerAuthority, type SigningAuthority } from './rotation.ts'
 import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 

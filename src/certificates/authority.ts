@@ -28,7 +28,7 @@ import {
   makeAuthority,
   signLeaf,
 } from './x509.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage } from '../rule/index.ts'
 
 export interface SelfManagedOptions {
   readonly store: SecretStore

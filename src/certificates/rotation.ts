@@ -3,7 +3,7 @@
  * state to be stored next. README.md draws the states.
  */
 
-import { aheadOrBehind, inWords } from '../rule/in-words.ts'
+import { aheadOrBehind, inWords } from '../rule/index.ts'
 import { type Authority, BACKDATE, publicPart } from './x509.ts'
 
 /** A CA that may sign. */

@@ -1,4 +1,4 @@
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import type { SecretData } from './authority-data.ts'
 
 /** Where the replicas keep the state that they share. */

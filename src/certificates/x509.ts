@@ -2,7 +2,7 @@ import 'reflect-metadata'
 import { webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
-import { certificateBlocks } from '../rule/pem.ts'
+import { certificateBlocks } from '../rule/index.ts'
 
 /** How far back certificates begin, so that a clock that is slow takes them for valid. */
 export const BACKDATE = 60 * 60 * 1_000

@@ -1,6 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' }
 import { type Environment, UsageError } from '../configuration/flags.ts'
-import { nearest } from '../rule/nearest.ts'
+import { nearest } from '../rule/index.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import type { Command } from './define-command.ts'
 import { helpOf, overview } from './output/help.ts'

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest, STATUS_CODES } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import type { Access } from './access.ts'
 import { Deadline } from './deadline.ts'
 import { ServerClock } from './server-clock.ts'

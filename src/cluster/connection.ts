@@ -1,7 +1,7 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { readKinds } from '../kinds/places.ts'
-import { metadataOf } from '../rule/resource.ts'
+import { metadataOf } from '../rule/index.ts'
 import type { Access } from './access.ts'
 import { type Answer, Api, StatusError } from './api.ts'
 import { Informer } from './informer.ts'

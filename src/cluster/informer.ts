@@ -5,7 +5,7 @@ import type { InformerState, InformerStatus, Logger } from './informers.ts'
 import { list, SilentWatch, watch, type WatchEvent } from './list-watch.ts'
 import type { Replacement, Sink } from './sink.ts'
 import { jittered, pauseAfter, type Times } from './times.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage } from '../rule/index.ts'
 
 const EXPIRED = 410
 const TOO_MANY_REQUESTS = 429

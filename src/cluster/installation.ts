@@ -1,6 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
-import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import { WEBHOOK_NAME } from '../registration/index.ts'
+import { isObject, metadataOf } from '../rule/index.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
 /** The right that a SubjectAccessReview checks. */

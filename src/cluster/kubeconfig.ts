@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import { LineCounter, parseDocument } from 'yaml'
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 
 /**
  * The content of a kubeconfig; an empty one has none. The messages of YAML libraries show the text, which may be a

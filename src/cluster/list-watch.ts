@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/index.ts'
 import { type Api, parseJson, StatusError } from './api.ts'
 import { lines } from './lines.ts'
 import type { Times } from './times.ts'

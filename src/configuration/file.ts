@@ -1,4 +1,4 @@
-import type { Exemption, SeveritySetting } from '../review/settings.ts'
+import type { Exemption, SeveritySetting } from '../engine/index.ts'
 import type { WrittenConfiguration } from './file-schema.ts'
 
 /** The name of the file, beside the manifests or above them. */

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearest } from '../rule/nearest.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage, nearest } from '../rule/index.ts'
 
 /** The variables of the environment of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -1,7 +1,12 @@
 import { DEFAULT_API_GROUP } from '../kinds/index.ts'
-import { ALL_IDS } from '../review/engine-ids.ts'
-import { type Profile, severitiesOf } from '../review/profiles.ts'
-import { parseSeveritySetting, type Settings, type SeveritySetting } from '../review/settings.ts'
+import {
+  ALL_IDS,
+  parseSeveritySetting,
+  type Profile,
+  type Settings,
+  severitiesOf,
+  type SeveritySetting,
+} from '../engine/index.ts'
 import { type Configuration, holdsAt } from './file.ts'
 import { choice, type Flag, text, toggle } from './flags.ts'
 

@@ -1,16 +1,13 @@
-import { referencesOf } from '../kinds/between/references.ts'
+import { referencesOf } from '../relations/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
-import { isObject } from '../rule/resource.ts'
-import type { Steps } from '../rule/steps.ts'
-import type { Surroundings } from '../review/check.ts'
-import type { Finding } from '../review/finding.ts'
-import { findingsIn, findingsOnDelete } from '../review/findings.ts'
-import { isLeftOut } from '../review/ignored.ts'
-import type { Confirmed, Verdict } from '../review/judge.ts'
-import { yielding } from '../review/release.ts'
-import { severityAt } from '../review/settings.ts'
-import { shape } from '../review/shape.ts'
+import { type Cluster, type Finding, isObject, nameKey, type ObjectName, type Steps } from '../rule/index.ts'
+import type { Surroundings } from './rules.ts'
+import { findingsIn, findingsOnDelete } from './findings.ts'
+import { isLeftOut } from './ignored.ts'
+import type { Confirmed, Verdict } from './decide.ts'
+import { yielding } from './yielding.ts'
+import { severityAt } from './settings.ts'
+import { shape } from '../shape/index.ts'
 import { ADMITTED, around, type Judgement, judgement, readable } from './judgement.ts'
 import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
 import type { Prepared } from './world.ts'
@@ -64,7 +61,6 @@ function* judgedWith(
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],
-  // eslint-disable-next-line require-yield -- there is nothing to judge again
   *with() {
     return CERTAIN
   },

@@ -1,10 +1,9 @@
 /** The door of the engine: a judge, made once of a world, for every front end. Pure, synchronous, never throws on any JSON. */
 
-import { atOnce, type Steps } from '../rule/steps.ts'
-import type { Change } from '../review/defaults.ts'
-import type { Finding } from '../review/finding.ts'
-import { isLeftOut } from '../review/ignored.ts'
-import { judge as decide, type Verdict } from '../review/judge.ts'
+import { atOnce, type Finding, type Steps } from '../rule/index.ts'
+import type { Change } from './defaults.ts'
+import { isLeftOut } from './ignored.ts'
+import { judge as decide, type Verdict } from './decide.ts'
 import { type Admission, admitting } from './admit.ts'
 import { complete } from './complete.ts'
 import { type FileObject, type FileVerdict, judgingFile } from './file.ts'
@@ -56,8 +55,48 @@ const judgeIn = (prepared: Prepared): Judge => ({
 })
 
 export type { Admission } from './admit.ts'
+export { type Confirmed, judge, type Verdict } from './decide.ts'
+export {
+  completed,
+  type Defaults,
+  initial,
+  schemaDefaults,
+  withChanges,
+  type WrittenDefaults,
+} from './defaults.ts'
+export { ALL_IDS, ENGINE_IDS, type EngineExample, type EngineId } from './engine-ids.ts'
 export type { FileObject, FileVerdict } from './file.ts'
+export {
+  allowedIgnores,
+  exemptionText,
+  idleIgnores,
+  ignoresIn,
+  isAlwaysFound,
+  isFor,
+  isForOne,
+  isLeftOut,
+  problemWithIgnore,
+  problemWithIgnoredId,
+  refusal,
+  withoutIgnored,
+} from './ignored.ts'
 export type { Judgement } from './judgement.ts'
+export { jsonPatch, type PatchOperation } from './patch.ts'
+export { PROBE_IDS, type ProbeId } from './probe-ids.ts'
+export { isStrictError, type Profile, severitiesOf, STRICT } from './profiles.ts'
+export {
+  DEFAULT_SETTINGS,
+  type Exemption,
+  FIXED,
+  type Ignore,
+  type Ignored,
+  parseSeveritySetting,
+  problemWithPath,
+  type Settings,
+  type SeveritySetting,
+  writtenIn,
+} from './settings.ts'
 export type { StoredObject } from './stored.ts'
 export { type Submission, submissionOf } from './submission.ts'
+export type { NewerField } from './unknown-fields.ts'
 export { ALL_DEFAULTS, type Completion, type World } from './world.ts'

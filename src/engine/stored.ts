@@ -1,7 +1,7 @@
-import type { Steps } from '../rule/steps.ts'
-import { findingsIn } from '../review/findings.ts'
-import { isLeftOut } from '../review/ignored.ts'
-import { yielding } from '../review/release.ts'
+import type { Steps } from '../rule/index.ts'
+import { findingsIn } from './findings.ts'
+import { isLeftOut } from './ignored.ts'
+import { yielding } from './yielding.ts'
 import { ADMITTED, around, type Judgement, judgement, type Subject } from './judgement.ts'
 import type { Prepared } from './world.ts'
 

@@ -1,10 +1,7 @@
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { ObjectName } from '../rule/cluster.ts'
-import { isObject } from '../rule/resource.ts'
-import { deepEqual } from '../review/deep-equal.ts'
-import type { Finding } from '../review/finding.ts'
-import type { Contents } from '../review/shape.ts'
+import { deepEqual, type Finding, isObject, type ObjectName } from '../rule/index.ts'
+import type { Contents } from '../shape/index.ts'
 
 /** One request to store or delete an object: from the API server, an audit log, or as an apply of a file would send it. */
 export interface Submission {

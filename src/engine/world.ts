@@ -1,13 +1,11 @@
 import type { Kind } from '../kinds/kind.ts'
-import type { Release } from '../release/release.ts'
-import type { Cluster } from '../rule/cluster.ts'
-import type { Severity } from '../rule/rule.ts'
-import { type RulesAt, rulesOf, type Selection } from '../review/check.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
-import type { WrittenDefaults } from '../review/defaults.ts'
-import type { Finding } from '../review/finding.ts'
-import { isAbout } from '../review/release.ts'
-import { type Settings, severityByPlace } from '../review/settings.ts'
+import type { Release } from '../release/index.ts'
+import type { Cluster, Finding, Severity } from '../rule/index.ts'
+import { type RulesAt, rulesOf, type Selection } from './rules.ts'
+import type { ClusterState } from '../state/index.ts'
+import type { WrittenDefaults } from './defaults.ts'
+import { isAbout } from './yielding.ts'
+import { type Settings, severityByPlace } from './settings.ts'
 
 /** What every judgement depends on beside the object. Nothing can be left out: what is not known says so. */
 export interface World {

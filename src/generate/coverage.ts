@@ -6,10 +6,9 @@ import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.t
 import { allRules } from '../kinds/places.ts'
 import { type Field, fieldsOf, keywordsOf } from '../kinds/schema-fields.ts'
 import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
-import { ENGINE_IDS } from '../review/engine-ids.ts'
-import { pathText } from '../rule/path.ts'
-import type { Source, Statement } from '../rule/rule.ts'
-import { crd } from '../registration/crd.ts'
+import { ENGINE_IDS } from '../engine/index.ts'
+import { pathText, type Source, type Statement } from '../rule/index.ts'
+import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
 /** What holds a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig. */

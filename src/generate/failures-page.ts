@@ -1,5 +1,5 @@
 import { allRules } from '../kinds/places.ts'
-import type { Failure, Rule } from '../rule/rule.ts'
+import type { Failure, Rule } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { GENERATED, idLink, page, table } from './markdown.ts'
 

@@ -1,4 +1,4 @@
-import { EmbeddedAuthServer } from '../kinds/embedded-auth-server/schema.ts'
+import { EmbeddedAuthServer } from '../kinds/schemas.ts'
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { secretRef } from '../kinds/parts.ts'

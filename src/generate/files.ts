@@ -17,7 +17,7 @@ import { validatorsModule } from './validators.ts'
 
 /** Everything that is derived from the code, as it should stand in the repository. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
-  yield { path: 'src/review/validators.js', text: validatorsModule() }
+  yield { path: 'src/shape/generated/validators.js', text: validatorsModule() }
   yield* jsonSchemas()
   yield* reportSchema()
   yield* crds()

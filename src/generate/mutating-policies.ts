@@ -1,6 +1,6 @@
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Defaults, initial, schemaDefaults } from '../review/defaults.ts'
+import { type Defaults, initial, schemaDefaults } from '../engine/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 

@@ -1,6 +1,5 @@
 import { allRules, placesOf } from '../kinds/places.ts'
-import { pathText } from '../rule/path.ts'
-import type { Rule } from '../rule/rule.ts'
+import { pathText, type Rule } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { block, code, GENERATED, idLink, page, table } from './markdown.ts'
 import { heldPlaces } from './policies.ts'

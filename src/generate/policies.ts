@@ -1,7 +1,7 @@
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { type RulePlace, rulePlaces } from '../kinds/places.ts'
-import { pathText, type Segment } from '../rule/path.ts'
+import { pathText, type Segment } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { SPEC_CHANGES, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
+import { SPEC_CHANGES, WEBHOOK_NAME } from '../registration/index.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { GeneratedFile } from './generated-file.ts'

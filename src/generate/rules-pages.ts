@@ -1,11 +1,15 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules, examplesOf, type PlacedExample, placesOf, type RulePlace } from '../kinds/places.ts'
-import { ENGINE_IDS, type EngineExample, type EngineId } from '../review/engine-ids.ts'
-import { isStrictError, STRICT } from '../review/profiles.ts'
-import { problemWithIgnoredId } from '../review/ignored.ts'
-import { FIXED } from '../review/settings.ts'
-import { pathText } from '../rule/path.ts'
-import { type Rule, sourceNames } from '../rule/rule.ts'
+import {
+  ENGINE_IDS,
+  type EngineExample,
+  type EngineId,
+  FIXED,
+  isStrictError,
+  problemWithIgnoredId,
+  STRICT,
+} from '../engine/index.ts'
+import { pathText, type Rule, sourceNames } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import {
   block,

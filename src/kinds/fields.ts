@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import type { Statement } from '../rule/rule.ts'
+import type { Statement } from '../rule/index.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { Segment } from '../rule/path.ts'
+import type { Segment } from '../rule/index.ts'
 
 /** One Kubernetes kind: its names, its schema and the parts of it that have rules of their own. */
 export interface Kind {

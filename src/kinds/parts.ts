@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import type { Statement } from '../rule/rule.ts'
+import type { Statement } from '../rule/index.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
 /** Section 2.1: the shape of every Secret reference. */

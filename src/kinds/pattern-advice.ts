@@ -1,4 +1,4 @@
-import { withoutEnd } from '../rule/text-end.ts'
+import { withoutEnd } from '../rule/index.ts'
 import { compilePattern, PATTERNS } from './patterns.ts'
 
 /** Longest text that gets advice: longer ones are not written by hand. */

@@ -1,9 +1,7 @@
 import * as rules from './rules.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
-import { pathText, type Segment } from '../rule/path.ts'
-import type { Example, Other, Rule } from '../rule/rule.ts'
-import { compareText } from '../rule/compare-text.ts'
+import { compareText, type Example, type Other, pathText, type Rule, type Segment } from '../rule/index.ts'
 
 /** A rule at one place where it applies. */
 export interface RulePlace {

@@ -1,5 +1,4 @@
-import { shortQuote } from '../rule/go-text.ts'
-import { slipOf } from '../rule/slip.ts'
+import { shortQuote, slipOf } from '../rule/index.ts'
 
 /** Scopes of OpenID Connect. */
 const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']

@@ -1,7 +1,4 @@
-import { type FieldError, forbidden, required } from '../rule/field-error.ts'
-import type { Path } from '../rule/path.ts'
-import { isAbsent } from '../rule/resource.ts'
-import type { Policy } from '../rule/rule.ts'
+import { type FieldError, forbidden, isAbsent, type Path, type Policy, required } from '../rule/index.ts'
 
 /** A spec whose `type` names the one field that holds its settings. */
 type Typed<Field extends string> = { readonly type?: string | undefined } & Readonly<

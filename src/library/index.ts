@@ -5,21 +5,31 @@
  * @packageDocumentation
  */
 import { DEFAULT_API_GROUP } from '../kinds/index.ts'
-import { releaseOf, type Release as KnownRelease } from '../release/release.ts'
-import type { ReleaseSchema } from '../release/schema.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
-import { ALL_IDS } from '../review/engine-ids.ts'
-import { causeText, type Finding as FoundFinding } from '../review/finding.ts'
-import { asApplied, kindOf, nameOf, type Reading, stateOf, subjectOf } from '../review/given-objects.ts'
-import { ALL_DEFAULTS, createJudge, submissionOf } from '../engine/index.ts'
-import type { Verdict } from '../review/judge.ts'
-import { notJudged } from '../review/not-judged.ts'
-import { jsonPatch } from '../review/patch.ts'
-import { severitiesOf } from '../review/profiles.ts'
-import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
-import { objectKey } from '../rule/cluster.ts'
-import { jsonKey, pathText, type Segment } from '../rule/path.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import { type Release as KnownRelease, releaseOf, type ReleaseSchema } from '../release/index.ts'
+import type { ClusterState } from '../state/index.ts'
+import {
+  ALL_DEFAULTS,
+  ALL_IDS,
+  createJudge,
+  DEFAULT_SETTINGS,
+  jsonPatch,
+  parseSeveritySetting,
+  severitiesOf,
+  type SeveritySetting,
+  submissionOf,
+  type Verdict,
+} from '../engine/index.ts'
+import {
+  causeText,
+  type Finding as FoundFinding,
+  isObject,
+  jsonKey,
+  objectKey,
+  pathText,
+  type Resource,
+  type Segment,
+} from '../rule/index.ts'
+import { asApplied, kindOf, nameOf, notJudged, type Reading, stateOf, subjectOf } from '../documents/index.ts'
 
 /** Options of {@link judge}. */
 export interface JudgeOptions {

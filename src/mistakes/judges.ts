@@ -1,30 +1,43 @@
 /** Who catches a mistake: the findings and refusals that were not there without it. */
 
-import { configMapFacts, configMapReferencesOf } from '../kinds/between/config-maps.ts'
-import { policyReferencesOf } from '../kinds/between/policy-kinds.ts'
-import { secretFacts, secretReferencesOf } from '../kinds/between/secrets.ts'
+import {
+  configMapFacts,
+  configMapReferencesOf,
+  policyReferencesOf,
+  secretFacts,
+  secretReferencesOf,
+} from '../relations/index.ts'
 import { API_VERSION } from '../kinds/index.ts'
-import { refusals } from '../release/refused.ts'
-import type { Release } from '../release/release.ts'
-import { fieldOf, type ReleaseSchema } from '../release/schema.ts'
-import { ClusterState } from '../review/cluster-state.ts'
-import { causeText, type Finding } from '../review/finding.ts'
+import { fieldOf, refusals, type Release, type ReleaseSchema } from '../release/index.ts'
+import { ClusterState } from '../state/index.ts'
+import {
+  causeText,
+  type Finding,
+  isObject,
+  jsonKey,
+  objectKey,
+  pathText,
+  pathTextWithoutIndexes,
+  type Resource,
+} from '../rule/index.ts'
 import {
   kindOf,
   nameOf,
   namespaceOf,
+  notJudged,
   putAll,
   type Reading,
   stateOf,
   subjectOf,
-} from '../review/given-objects.ts'
-import { ALL_DEFAULTS, createJudge, type Judge, submissionOf } from '../engine/index.ts'
-import type { Verdict } from '../review/judge.ts'
-import { notJudged } from '../review/not-judged.ts'
-import type { Settings } from '../review/settings.ts'
-import { objectKey } from '../rule/cluster.ts'
-import { jsonKey, pathText, pathTextWithoutIndexes } from '../rule/path.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+} from '../documents/index.ts'
+import {
+  ALL_DEFAULTS,
+  createJudge,
+  type Judge,
+  type Settings,
+  submissionOf,
+  type Verdict,
+} from '../engine/index.ts'
 import { type Mistake, withMistake } from './mistake.ts'
 
 export interface Judging extends Reading {

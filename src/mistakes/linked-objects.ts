@@ -1,9 +1,8 @@
-import { referencesOf } from '../kinds/between/references.ts'
+import { referencesOf } from '../relations/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { ReleaseSchema } from '../release/schema.ts'
-import type { Release } from '../release/release.ts'
-import { kindOf, nameOf, namespaceOf, type Reading } from '../review/given-objects.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import type { Release, ReleaseSchema } from '../release/index.ts'
+import { kindOf, nameOf, namespaceOf, type Reading } from '../documents/index.ts'
+import { isObject, type Resource } from '../rule/index.ts'
 
 /** An object of one of the seven kinds. */
 export interface LinkedObject {

@@ -1,7 +1,5 @@
-import { changedAt } from '../review/copies.ts'
-import { edited } from '../review/fixes.ts'
-import type { Edit } from '../rule/field-error.ts'
-import type { Segment } from '../rule/path.ts'
+import { changedAt, type Edit, type Segment } from '../rule/index.ts'
+import { edited } from '../shape/index.ts'
 import type { Class, Undecidable } from './classes.ts'
 
 type Change = Edit | { readonly op: 'remove'; readonly at: readonly Segment[] }

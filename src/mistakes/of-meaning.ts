@@ -1,13 +1,13 @@
 /** Mistakes of meaning: values that a schema takes, and that are not the ones that were meant. */
 
-import { configMapReferencesOf } from '../kinds/between/config-maps.ts'
-import { policyReferencesOf } from '../kinds/between/policy-kinds.ts'
-import { referencesOf } from '../kinds/between/references.ts'
-import { secretReferencesOf } from '../kinds/between/secrets.ts'
-import { holdsPlaceholder } from '../review/placeholder.ts'
-import { nameKey } from '../rule/cluster.ts'
-import { jsonPointer, type Segment } from '../rule/path.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import {
+  configMapReferencesOf,
+  policyReferencesOf,
+  referencesOf,
+  secretReferencesOf,
+} from '../relations/index.ts'
+import { holdsPlaceholder } from '../documents/index.ts'
+import { isObject, jsonPointer, nameKey, type Resource, type Segment } from '../rule/index.ts'
 import type { Class } from './classes.ts'
 import type { Mistake } from './mistake.ts'
 import { matcherMistakes } from './of-matchers.ts'

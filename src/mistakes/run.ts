@@ -1,6 +1,4 @@
-import { withoutUserInfo } from '../rule/go-text.ts'
-import { isObject } from '../rule/resource.ts'
-import { jsonKey, pathText, shownPath, valueAt } from '../rule/path.ts'
+import { isObject, jsonKey, pathText, shownPath, valueAt, withoutUserInfo } from '../rule/index.ts'
 import { mistakesIn, sampled } from './all.ts'
 import { type Given, Judges, type Judging } from './judges.ts'
 import type { Mistake } from './mistake.ts'

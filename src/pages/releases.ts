@@ -1,5 +1,4 @@
-import type { Release } from '../release/release.ts'
-import type { ReleaseSchema } from '../release/schema.ts'
+import type { Release, ReleaseSchema } from '../release/index.ts'
 
 /** All releases in one: a part that several schemas share is there once, and stands for itself as `{ "$": index }`. */
 export interface PackedReleases {

@@ -1,7 +1,5 @@
-import type { Gateway } from '../kinds/between/related-resources.ts'
-import { type Path, pathTo, segmentsOf } from '../rule/path.ts'
-import type { Given } from '../rule/resource.ts'
-import { isLoopback, parseUrl } from '../rule/url.ts'
+import type { Gateway } from '../relations/index.ts'
+import { type Given, isLoopback, parseUrl, type Path, pathTo, segmentsOf } from '../rule/index.ts'
 import {
   bundleOf,
   type Connecting,

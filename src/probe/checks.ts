@@ -1,6 +1,5 @@
-import { differenceText } from '../kinds/between/issuers.ts'
-import type { Finding } from '../review/finding.ts'
-import { shortQuote } from '../rule/go-text.ts'
+import { differenceText } from '../relations/index.ts'
+import { type Finding, shortQuote } from '../rule/index.ts'
 import { isRedirect } from './connection.ts'
 import { findingAt, listText, wrongValueAt } from './findings.ts'
 import { problemWithKeys } from './keys.ts'

@@ -1,7 +1,5 @@
 import { isIP } from 'node:net'
-import type { Finding } from '../review/finding.ts'
-import { shortQuote } from '../rule/go-text.ts'
-import { aheadOrBehind } from '../rule/in-words.ts'
+import { aheadOrBehind, type Finding, shortQuote } from '../rule/index.ts'
 import { findingAt } from './findings.ts'
 import { isInCluster } from './hosts.ts'
 import type { Answer, Failure, Method } from './request.ts'

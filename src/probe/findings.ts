@@ -1,7 +1,5 @@
-import type { ProbeId } from '../review/probe-ids.ts'
-import { PROBE_IDS } from '../review/probe-ids.ts'
-import type { Finding } from '../review/finding.ts'
-import { shortQuote } from '../rule/go-text.ts'
+import { PROBE_IDS, type ProbeId } from '../engine/index.ts'
+import { type Finding, shortQuote } from '../rule/index.ts'
 import type { Target } from './target.ts'
 
 const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))

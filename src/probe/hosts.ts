@@ -1,5 +1,4 @@
-import { isInsideCluster, isPrivateAddress } from '../rule/address.ts'
-import { isLoopback, parseUrl } from '../rule/url.ts'
+import { isInsideCluster, isLoopback, isPrivateAddress, parseUrl } from '../rule/index.ts'
 import type { Connecting } from './target.ts'
 
 /** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: no real issuer answers there. */

@@ -1,9 +1,6 @@
 /** Asks the addresses that resources name whether the other side agrees. For the CLI alone: the webhook asks nobody. */
 
-import type { Finding } from '../review/finding.ts'
-import { compareFindings } from '../review/finding.ts'
-import { errorMessage } from '../rule/error-message.ts'
-import { withoutUserInfo } from '../rule/go-text.ts'
+import { compareFindings, errorMessage, type Finding, withoutUserInfo } from '../rule/index.ts'
 import { check } from './checks.ts'
 import { answerFindings, failureFinding, isOfUnknownAuthority } from './connection.ts'
 import { isLocal, isPrivate, whyNotAsked } from './hosts.ts'

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import type { Reader } from './target.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import { parseJson } from './keys.ts'
 
 /** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery). */

@@ -1,5 +1,4 @@
-import type { Finding } from '../review/finding.ts'
-import { withoutUserInfo } from '../rule/go-text.ts'
+import { type Finding, withoutUserInfo } from '../rule/index.ts'
 import { findingAt, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'

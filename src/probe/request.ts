@@ -4,8 +4,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp 
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { isPrivateAddress, isThisMachine } from '../rule/address.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 
 /** Most bytes that are read of an answer: as many as the operator reads. */
 const MOST_BYTES = 2 ** 20

@@ -1,6 +1,5 @@
-import type { Subject } from '../review/given-objects.ts'
-import { type Path, type Segment, segmentsOf } from '../rule/path.ts'
-import { type Given, isObject, type Resource } from '../rule/resource.ts'
+import type { Subject } from '../documents/index.ts'
+import { type Given, isObject, type Path, type Resource, type Segment, segmentsOf } from '../rule/index.ts'
 
 /** A resource that may name addresses, with its parts of a wrong JSON type taken away. */
 export interface Named {

@@ -1,7 +1,6 @@
-import type { AuthConfig, Gateway, OidcConfig } from '../kinds/between/related-resources.ts'
-import type { Subject } from '../review/given-objects.ts'
-import { pathTo, type Segment } from '../rule/path.ts'
-import type { Given, Resource } from '../rule/resource.ts'
+import type { AuthConfig, Gateway, OidcConfig } from '../relations/index.ts'
+import type { Subject } from '../documents/index.ts'
+import { type Given, pathTo, type Resource, type Segment } from '../rule/index.ts'
 import { type AuthServer, inAuthServer } from './auth-server.ts'
 import {
   bundleOf,

@@ -1,7 +1,7 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
-import { OWN_CRD } from '../release/release.ts'
+import { OWN_CRD } from '../release/index.ts'
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
 

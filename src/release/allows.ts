@@ -1,4 +1,4 @@
-import { jsonKey, type Segment } from '../rule/path.ts'
+import { jsonKey, type Segment } from '../rule/index.ts'
 import { breaksRule, refusals } from './refused.ts'
 import { fieldOf, type ReleaseSchema, schemaAt } from './schema.ts'
 

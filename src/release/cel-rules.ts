@@ -1,12 +1,5 @@
-import { check } from '../cel/checker.ts'
-import { evaluate } from '../cel/evaluate/evaluate.ts'
-import { Failure, fromJson } from '../cel/evaluate/values.ts'
-import type { Expr } from '../cel/ast.ts'
-import { STRING_FUNCTIONS } from '../cel/declarations.ts'
-import { parse } from '../cel/parser.ts'
-import { dyn } from '../cel/types.ts'
-import { OutOfBudget } from '../rule/budget.ts'
-import { BoundedCache } from '../rule/bounded-cache.ts'
+import { check, dyn, evaluate, type Expr, Failure, fromJson, parse, STRING_FUNCTIONS } from '../cel/index.ts'
+import { BoundedCache, OutOfBudget } from '../rule/index.ts'
 import type { ValidationRule } from './schema.ts'
 
 /** `failed`: the evaluation ends with an error, such as on an absent field. `unknown`: only the API server can evaluate it. */

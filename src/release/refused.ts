@@ -1,9 +1,12 @@
-import { isFound } from '../cel/evaluate/patterns.ts'
-import { withinBudget } from '../rule/budget.ts'
-import type { ErrorType, FieldError } from '../rule/field-error.ts'
-import { supportedValues } from '../rule/field-error.ts'
-import type { Segment } from '../rule/path.ts'
-import { isObject } from '../rule/resource.ts'
+import { isFound } from '../cel/index.ts'
+import {
+  type ErrorType,
+  type FieldError,
+  isObject,
+  type Segment,
+  supportedValues,
+  withinBudget,
+} from '../rule/index.ts'
 import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 

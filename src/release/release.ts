@@ -1,4 +1,4 @@
-import { isObject } from '../rule/resource.ts'
+import { isObject } from '../rule/index.ts'
 import { ANYTHING, compared, type ReleaseSchema } from './schema.ts'
 
 /** What the API server of a cluster takes, by its CustomResourceDefinitions. */

@@ -1,4 +1,4 @@
-import { jsonKey, type Segment } from '../rule/path.ts'
+import { jsonKey, type Segment } from '../rule/index.ts'
 
 /** A structural schema (apiextensions.k8s.io/v1) as a CRD carries it: the keywords that are compared or checked. */
 export interface ReleaseSchema {

@@ -1,11 +1,15 @@
 import { probeAnswer } from '../arming/index.ts'
-import { causeText, type Finding, findingText, withPlace } from '../review/finding.ts'
-import type { Submission } from '../engine/index.ts'
-import type { Verdict } from '../review/judge.ts'
-import type { PatchOperation } from '../review/patch.ts'
-import { causeOf } from '../rule/field-error.ts'
-import { shownPath } from '../rule/path.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import {
+  causeOf,
+  causeText,
+  type Finding,
+  findingText,
+  isObject,
+  metadataOf,
+  shownPath,
+  withPlace,
+} from '../rule/index.ts'
+import type { PatchOperation, Submission, Verdict } from '../engine/index.ts'
 import type { Body } from './json.ts'
 
 export const REVIEW_VERSION = 'admission.k8s.io/v1'

@@ -2,12 +2,16 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/serving-pair.ts'
-import type { Admission, Judge, Submission } from '../engine/index.ts'
-import type { Verdict } from '../review/judge.ts'
-import { jsonPatch, type PatchOperation } from '../review/patch.ts'
-import { probeAnnotation } from '../arming/webhook-configurations.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
-import { atOnce, type Steps } from '../rule/steps.ts'
+import {
+  type Admission,
+  jsonPatch,
+  type Judge,
+  type PatchOperation,
+  type Submission,
+  type Verdict,
+} from '../engine/index.ts'
+import { probeAnnotation } from '../registration/index.ts'
+import { atOnce, isObject, metadataOf, type Steps } from '../rule/index.ts'
 import {
   decodeReview,
   encodeBusy,

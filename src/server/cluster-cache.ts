@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import type { Replacement, Sink } from '../cluster/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { CurrentFindings } from '../review/current-findings.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
-import { metadataOf } from '../rule/resource.ts'
+import type { CurrentFindings } from './current-findings.ts'
+import type { ClusterState } from '../state/index.ts'
+import { metadataOf } from '../rule/index.ts'
 
 /** Milliseconds from a change to the round that checks its namespace: changes that come together are checked once. */
 const DELAY = 1_000

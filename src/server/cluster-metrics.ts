@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Informers, InformerStatus } from '../cluster/index.ts'
-import type { CurrentFindings } from '../review/current-findings.ts'
-import type { Release } from '../release/release.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
+import type { CurrentFindings } from './current-findings.ts'
+import type { Release } from '../release/index.ts'
+import type { ClusterState } from '../state/index.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 

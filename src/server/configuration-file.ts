@@ -4,8 +4,8 @@ import { readRegularFile } from '../certificates/regular-file.ts'
 import { type Configuration, holdsAt, NO_CONFIGURATION } from '../configuration/file.ts'
 import { UsageError } from '../configuration/flags.ts'
 import { chosenSettings } from '../configuration/judging.ts'
-import type { Settings } from '../review/settings.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import type { Settings } from '../engine/index.ts'
+import { errorMessage } from '../rule/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
 /** Milliseconds between two reads; kubelets bring a changed ConfigMap into a pod within a minute or so. */
@@ -107,7 +107,7 @@ export class ConfigurationFile {
   /** Leaves out the exemptions that have expired since; whether there are any. */
   #expire(): boolean {
     const settings = this.#choose()
-    if (settings.exemptions?.length === this.#settings.exemptions?.length) return false
+    if (settings.exemptions.length === this.#settings.exemptions.length) return false
     this.#settings = settings
     this.#tellExpired()
     return true

@@ -10,7 +10,7 @@ import {
   type Values,
 } from '../configuration/flags.ts'
 import { type LabelSelector, parseLabelSelector } from '../configuration/label-selector.ts'
-import { WEBHOOK_TIMEOUT } from '../arming/webhook-configurations.ts'
+import { WEBHOOK_TIMEOUT } from '../registration/index.ts'
 import { ROTATION } from '../certificates/rotation.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type ClusterConnection, StatusError } from '../cluster/index.ts'
 import { KINDS } from '../kinds/index.ts'
-import { type Release, releaseOf } from '../release/release.ts'
-import { errorMessage } from '../rule/error-message.ts'
-import { metadataOf } from '../rule/resource.ts'
+import { type Release, releaseOf } from '../release/index.ts'
+import { errorMessage, metadataOf } from '../rule/index.ts'
 
 /** Milliseconds between two reads: an upgrade of the operator takes effect within a minute. */
 const EVERY = 30_000

@@ -1,6 +1,5 @@
-import { createJudge, type Judge, type World } from '../engine/index.ts'
-import type { Release } from '../release/release.ts'
-import type { Settings } from '../review/settings.ts'
+import { createJudge, type Judge, type Settings, type World } from '../engine/index.ts'
+import type { Release } from '../release/index.ts'
 
 interface Changing {
   readonly settings: () => Settings

@@ -1,13 +1,11 @@
 import type { ClusterConnection } from '../cluster/index.ts'
-import { configMapFacts } from '../kinds/between/config-maps.ts'
-import { secretFacts } from '../kinds/between/secrets.ts'
+import { configMapFacts, secretFacts } from '../relations/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { Confirmed } from '../review/judge.ts'
-import type { CurrentFindings } from '../review/current-findings.ts'
-import { overlay } from '../review/overlay.ts'
-import { answering, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import type { Confirmed } from '../engine/index.ts'
+import type { CurrentFindings } from './current-findings.ts'
+import { overlay } from '../state/index.ts'
+import { answering, isObject, nameKey, objectKey, type ObjectName, type Resource } from '../rule/index.ts'
 import { ReadLimits } from './read-limits.ts'
 
 /** How many objects are read from the API server for one review. */

@@ -14,11 +14,9 @@ import {
 } from '../arming/temporary.ts'
 import { ClusterConnection, fromKubeconfig } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
-import { crd } from '../registration/crd.ts'
-import { probeAnnotation, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
-import { isObject } from '../rule/resource.ts'
+import { crd, probeAnnotation, WEBHOOK_NAME } from '../registration/index.ts'
+import { errorMessage, isObject } from '../rule/index.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
-import { errorMessage } from '../rule/error-message.ts'
 
 /** Milliseconds until the first lists must be complete. */
 const SYNCED_WITHIN = 30_000

@@ -21,7 +21,7 @@ import { openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing } from './open-serving.ts'
 import type { Serving, ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
-import { errorMessage } from '../rule/error-message.ts'
+import { errorMessage } from '../rule/index.ts'
 import { warmUp } from './warm-up.ts'
 
 /** What a person types before the flags: in a clone, with the image (its path in the Dockerfile), with the package. */

@@ -1,11 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ArmingState } from '../arming/index.ts'
 import { kindNamed } from '../kinds/index.ts'
-import type { Verdict } from '../review/judge.ts'
+import { type Verdict, writtenIn } from '../engine/index.ts'
 import type { Review } from './admission-review.ts'
 import type { Bodies } from './bodies.ts'
 import type { ConfigurationFileState } from './configuration-file.ts'
-import { writtenIn } from '../review/settings.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 import type { ServingState } from './serving.ts'
 

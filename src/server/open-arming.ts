@@ -4,12 +4,7 @@ import type { Logger } from 'pino'
 import { Arming, bundlesOf } from '../arming/index.ts'
 import type { ClusterConnection } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
-import {
-  type ClientConfig,
-  LEADER_NAME,
-  probeAnnotation,
-  WEBHOOK_NAME,
-} from '../arming/webhook-configurations.ts'
+import { type ClientConfig, LEADER_NAME, probeAnnotation, WEBHOOK_NAME } from '../registration/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 

@@ -1,4 +1,4 @@
-import { parseDuration } from '../rule/duration.ts'
+import { parseDuration } from '../rule/index.ts'
 
 /** The timeout of an API server that sends none. */
 const DEFAULT_SECONDS = 10

@@ -1,4 +1,4 @@
-import { findingText } from '../review/finding.ts'
+import { findingText } from '../rule/index.ts'
 import { deliver, type DocumentOrder, fewestCommits, orderOf, type Problem, type Tool } from './commits.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
 import { costAlong, type Path } from './search.ts'

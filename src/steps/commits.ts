@@ -1,4 +1,4 @@
-import type { Finding } from '../review/finding.ts'
+import type { Finding } from '../rule/index.ts'
 import { costOf, type Path } from './search.ts'
 import type { Harm } from './harms.ts'
 import type { Lattice, Move, Node } from './lattice.ts'

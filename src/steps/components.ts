@@ -1,5 +1,5 @@
-import { referencesOf } from '../kinds/between/references.ts'
-import { objectKey } from '../rule/cluster.ts'
+import { referencesOf } from '../relations/index.ts'
+import { objectKey } from '../rule/index.ts'
 import type { Item, Items } from './states.ts'
 import { keyOf } from './states.ts'
 import type { ChangedObject } from './versions.ts'

@@ -1,8 +1,7 @@
 import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
 import { COMPARISON, compareChoices } from '../access/difference/compare.ts'
 import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
-import { deepEqual } from '../review/deep-equal.ts'
-import type { Budget } from '../rule/budget.ts'
+import { type Budget, deepEqual } from '../rule/index.ts'
 import type { Facts, Login, Part, Sent } from './facts.ts'
 
 /** What a state on the way does that neither the old nor the new state does. */

@@ -1,13 +1,16 @@
 import type { Kind } from '../kinds/kind.ts'
-import type { ClusterState } from '../review/cluster-state.ts'
-import { deepEqual } from '../review/deep-equal.ts'
-import { withChanges, type WrittenDefaults } from '../review/defaults.ts'
-import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../review/given-objects.ts'
-import { createJudge, type Judge, submissionOf } from '../engine/index.ts'
-import type { Release } from '../release/release.ts'
-import type { Settings } from '../review/settings.ts'
-import { objectKey } from '../rule/cluster.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import type { ClusterState } from '../state/index.ts'
+import { deepEqual, isObject, metadataOf, objectKey } from '../rule/index.ts'
+import {
+  createJudge,
+  type Judge,
+  type Settings,
+  submissionOf,
+  withChanges,
+  type WrittenDefaults,
+} from '../engine/index.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../documents/index.ts'
+import type { Release } from '../release/index.ts'
 
 export type Manifest = Readonly<Record<string, unknown>>
 

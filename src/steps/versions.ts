@@ -1,5 +1,4 @@
-import { deepEqual } from '../review/deep-equal.ts'
-import { isObject, metadataOf } from '../rule/resource.ts'
+import { deepEqual, isObject, metadataOf } from '../rule/index.ts'
 import type { Item, Manifest } from './states.ts'
 
 /** A version of an object on the way from the old one to the new one; without a value the object is not there. */

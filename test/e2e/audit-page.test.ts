@@ -7,13 +7,13 @@ import { judgeAlone } from '../../src/cli/commands/judge-documents.ts'
 import { documentsOf } from '../../src/cli/input/texts.ts'
 import { printHtml } from '../../src/cli/output/html.ts'
 import { DEFAULT_API_GROUP as group } from '../../src/kinds/index.ts'
-import { stateOf } from '../../src/review/given-objects.ts'
-import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import { stateOf } from '../../src/documents/given-objects.ts'
+import { DEFAULT_SETTINGS } from '../../src/engine/settings.ts'
 import { fakeApiServer, page as answer } from '../support/fake-api-server.ts'
 import { runCli } from '../support/cli.ts'
 import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
 
-const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
 t.setTimeout(300_000)
 
 /** As an audit of a cluster with three namespaces; one has a Secret. */

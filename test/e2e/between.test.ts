@@ -1,4 +1,4 @@
-import { isPolicyKind } from '../../src/kinds/between/policy-kinds.ts'
+import { isPolicyKind } from '../../src/relations/policy-kinds.ts'
 import root, { type Test } from 'tap'
 import {
   authServer,
@@ -9,7 +9,7 @@ import {
   headerConfig,
   injectConfig,
   oidcConfig,
-} from '../../src/kinds/between/examples.ts'
+} from '../../src/relations/examples.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import {
   allRules,

@@ -12,8 +12,8 @@ import {
   oidcConfig,
   serverConfig,
   workload,
-} from '../../src/kinds/between/examples.ts'
-import { referencesOf } from '../../src/kinds/between/references.ts'
+} from '../../src/relations/examples.ts'
+import { referencesOf } from '../../src/relations/references.ts'
 import { pathText } from '../../src/rule/path.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import { type RunningServer, startServer } from '../support/server.ts'

@@ -1,7 +1,7 @@
 import { heldPlaces } from '../../src/generate/policies.ts'
 import { kindNamed } from '../../src/kinds/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
-import { findingsIn } from '../../src/review/findings.ts'
+import { findingsIn } from '../../src/engine/findings.ts'
 import { atOnce } from '../../src/rule/steps.ts'
 import type { Resource } from './resources.ts'
 import type { Status } from './rule-examples.ts'

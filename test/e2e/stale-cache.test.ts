@@ -9,7 +9,7 @@ import {
   group,
   injectConfig,
   oidcConfig,
-} from '../../src/kinds/between/examples.ts'
+} from '../../src/relations/examples.ts'
 import { KINDS } from '../../src/kinds/index.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import { kubeconfigOf } from '../support/fake-api-server.ts'

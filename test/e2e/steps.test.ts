@@ -10,7 +10,7 @@ import {
   group,
   injectConfig,
   oidcConfig,
-} from '../../src/kinds/between/examples.ts'
+} from '../../src/relations/examples.ts'
 import { spawnCli } from '../support/cli.ts'
 import { startServer } from '../support/server.ts'
 import { placed, RandomStates } from '../support/step-pairs.ts'

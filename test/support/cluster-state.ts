@@ -1,8 +1,8 @@
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
-import { configMapFacts } from '../../src/kinds/between/config-maps.ts'
-import { isPolicyKind, policyFacts } from '../../src/kinds/between/policy-kinds.ts'
-import { secretFacts } from '../../src/kinds/between/secrets.ts'
-import { ClusterState } from '../../src/review/cluster-state.ts'
+import { configMapFacts } from '../../src/relations/config-maps.ts'
+import { isPolicyKind, policyFacts } from '../../src/relations/policy-kinds.ts'
+import { secretFacts } from '../../src/relations/secrets.ts'
+import { ClusterState } from '../../src/state/cluster-state.ts'
 
 /** A view in which every object is known: those given, and no others. */
 export function stateOf(objects: readonly unknown[]): ClusterState {

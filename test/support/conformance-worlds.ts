@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
-import { referencesOf } from '../../src/kinds/between/references.ts'
+import { referencesOf } from '../../src/relations/references.ts'
 import { examplesAt, rulePlaces } from '../../src/kinds/places.ts'
 import type { ReleaseSchema } from '../../src/release/schema.ts'
 import { isObject } from '../../src/rule/resource.ts'

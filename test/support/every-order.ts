@@ -1,6 +1,6 @@
-import { stateOf } from '../../src/review/given-objects.ts'
-import { DEFAULT_SETTINGS, parseSeveritySetting, type Settings } from '../../src/review/settings.ts'
-import { ALL_IDS } from '../../src/review/engine-ids.ts'
+import { stateOf } from '../../src/documents/given-objects.ts'
+import { DEFAULT_SETTINGS, parseSeveritySetting, type Settings } from '../../src/engine/settings.ts'
+import { ALL_IDS } from '../../src/engine/engine-ids.ts'
 import { planSteps, type StepsPlan } from '../../src/steps/plan.ts'
 import { interruptions, versionsBetween } from '../../src/steps/versions.ts'
 import {

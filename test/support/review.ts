@@ -6,8 +6,8 @@ import {
   type Judge,
   type Submission,
 } from '../../src/engine/index.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../src/review/settings.ts'
-import type { ClusterState } from '../../src/review/cluster-state.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/engine/settings.ts'
+import type { ClusterState } from '../../src/state/cluster-state.ts'
 import type { Release } from '../../src/release/release.ts'
 import type { Resource } from '../../src/rule/resource.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
@@ -97,7 +97,7 @@ export function fileOf(object: unknown, more: Partial<FileObject> = {}): FileObj
   return {
     kind: known,
     namespace: 'default',
-    name: String(metadata?.name ?? 'example'),
+    name: typeof metadata?.name === 'string' ? metadata.name : 'example',
     object,
     stored: 'nothing',
     ignores: [],

@@ -15,15 +15,15 @@ import {
   inline,
   oidcConfig,
   serverConfig,
-} from '../../src/kinds/between/examples.ts'
+} from '../../src/relations/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
-import type { ClusterState } from '../../src/review/cluster-state.ts'
-import { withChanges } from '../../src/review/defaults.ts'
-import { findingText } from '../../src/review/finding.ts'
-import { asApplied, stateOf } from '../../src/review/given-objects.ts'
+import type { ClusterState } from '../../src/state/cluster-state.ts'
+import { withChanges } from '../../src/engine/defaults.ts'
+import { findingText } from '../../src/rule/finding.ts'
+import { asApplied, stateOf } from '../../src/documents/given-objects.ts'
 import { submissionOf } from '../../src/engine/index.ts'
 import { judgeOf } from './review.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../src/review/settings.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/engine/settings.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import type { Question, StepsPlan } from '../../src/steps/plan.ts'
 import { itemsOf } from '../../src/steps/states.ts'

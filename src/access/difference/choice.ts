@@ -1,7 +1,6 @@
 import type { Claims } from '../role/claims.ts'
-import type { Literal } from '../../cel/reason/solver.ts'
-import type { Budget } from '../../rule/budget.ts'
-import type { World } from '../../cel/reason/world.ts'
+import type { Literal, World } from '../../cel/index.ts'
+import type { Budget } from '../../rule/index.ts'
 
 /** What a caller gets. */
 export interface Outcome {

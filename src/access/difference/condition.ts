@@ -1,8 +1,4 @@
-import type { Expr } from '../../cel/index.ts'
-import { printed } from '../../cel/reason/print.ts'
-import { read } from '../../cel/reason/reader.ts'
-import type { World } from '../../cel/reason/world.ts'
-import type { Program } from '../../cel/reason/program.ts'
+import { type Expr, printed, type Program, read, type World } from '../../cel/index.ts'
 import type { Condition } from './choice.ts'
 
 /** The condition that a matcher is true. */

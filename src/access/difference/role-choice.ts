@@ -1,14 +1,17 @@
-import { evaluate } from '../../cel/evaluate/evaluate.ts'
-import { fromJson, type Value } from '../../cel/evaluate/values.ts'
-import type { Literal } from '../../cel/reason/solver.ts'
-import type { Budget } from '../../rule/budget.ts'
-import type { World } from '../../cel/reason/world.ts'
+import {
+  evaluate,
+  fromJson,
+  type Literal,
+  type Program,
+  programOf,
+  type Value,
+  type World,
+} from '../../cel/index.ts'
+import { type Budget, isAbsent } from '../../rule/index.ts'
 import { hasInClaim } from '../../kinds/mcp-external-auth-config/proofs.ts'
-import { isAbsent } from '../../rule/resource.ts'
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import { claimOutcome, configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
 import { bounded, LIMITS, Stopped } from '../role/matcher.ts'
-import { type Program, programOf } from '../../cel/reason/program.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import {
   type Choice,

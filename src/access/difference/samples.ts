@@ -1,5 +1,4 @@
-import type { Guess, Place, World } from '../../cel/reason/world.ts'
-import { NUMBERS, numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
+import { type Guess, NUMBERS, numbersFrom, type Place, textsFrom, type World } from '../../cel/index.ts'
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 

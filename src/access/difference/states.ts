@@ -1,6 +1,6 @@
 import type { Claims } from '../role/claims.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 import { releasesOf } from '../role/releases.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
 import { type Change, COMPARISON, compareChoices, type Difference, type Undecided } from './compare.ts'

@@ -1,8 +1,14 @@
-import type { CelGoVersion } from '../../cel/index.ts'
-import { evaluate } from '../../cel/evaluate/evaluate.ts'
-import { OutOfBudget } from '../../rule/budget.ts'
-import { programOf } from '../../cel/reason/program.ts'
-import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
+import {
+  type CelGoVersion,
+  described,
+  evaluate,
+  Failure,
+  programOf,
+  type Spend,
+  typeOf,
+  type Value,
+} from '../../cel/index.ts'
+import { OutOfBudget } from '../../rule/index.ts'
 
 /** The result of evaluating a matcher: plain data, which a worker thread can send. */
 export type Evaluation =

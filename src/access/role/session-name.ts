@@ -1,5 +1,5 @@
 import { type Claims, claimPath, filledOr } from './claims.ts'
-import { described, fromJson } from '../../cel/evaluate/values.ts'
+import { described, fromJson } from '../../cel/index.ts'
 
 /** The name of the role session, which CloudTrail shows. */
 export interface SessionName {

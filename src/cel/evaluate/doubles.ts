@@ -1,6 +1,6 @@
 /** Doubles as Go reads and prints them. */
 
-import { goFloat } from '../../rule/go-number.ts'
+import { goFloat } from '../../rule/index.ts'
 
 const HEXADECIMAL = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/i
 

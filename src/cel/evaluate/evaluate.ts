@@ -1,5 +1,5 @@
 import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from '../ast.ts'
-import type { CelGoVersion, SettledCalls } from '../index.ts'
+import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import { call, lengthOfText } from './functions.ts'
 import {
   Aborted,

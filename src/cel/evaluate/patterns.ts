@@ -1,8 +1,7 @@
 /** Regular expressions as Go's regexp takes them (RE2's syntax), with a bound on their size. */
 
 import { RE2JS } from '@bufbuild/re2'
-import { OutOfBudget } from '../../rule/budget.ts'
-import { BoundedCache } from '../../rule/bounded-cache.ts'
+import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
 import { Failure } from './values.ts'
 
 /** A pattern that was compiled. */

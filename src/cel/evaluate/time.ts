@@ -1,4 +1,4 @@
-import { parseDuration } from '../../rule/duration.ts'
+import { parseDuration } from '../../rule/index.ts'
 import { plainDouble } from './doubles.ts'
 import { Failure, Instant, type Result, Span } from './values.ts'
 

@@ -1,4 +1,4 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 
 /** A value at run time (CEL language definition, "Values"); an int is a bigint, a double a number. */
 export type Value =

@@ -1,4 +1,4 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 

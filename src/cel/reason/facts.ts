@@ -1,4 +1,4 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 import { evaluate } from '../evaluate/evaluate.ts'
 import { CelMap, spendingFrom } from '../evaluate/values.ts'
 import { solve } from './model.ts'

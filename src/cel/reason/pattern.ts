@@ -1,6 +1,6 @@
 /** Regular expressions in RE2's syntax as automata: what emptiness of their intersections is decided on. */
 
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 
 /** Code points from the first to the last, both included. */
 export type Range = readonly [first: number, last: number]

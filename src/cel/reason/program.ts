@@ -1,4 +1,7 @@
-import { type CelGoVersion, check, checkMatcher, type Expr, type MatcherError, parse } from '../index.ts'
+import type { Expr } from '../ast.ts'
+import { type CelGoVersion, check } from '../checker.ts'
+import { checkMatcher, type MatcherError } from '../matcher.ts'
+import { parse } from '../parser.ts'
 import type { Matcher } from './reading.ts'
 
 /** Why that version of cel-go does not compile a matcher; undefined when it does. */

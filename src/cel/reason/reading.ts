@@ -1,6 +1,6 @@
 import type { Expr } from '../ast.ts'
 import type { Result } from '../evaluate/values.ts'
-import type { CelGoVersion, SettledCalls } from '../index.ts'
+import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, Part, Scope, Truth } from './parts.ts'
 import type { Over, Place, World } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 
 /**
  * A solver for propositional formulas (conflict-driven clause learning with watched literals), with assumptions

@@ -1,7 +1,7 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { CelMap, Instant, isList, Span, TypeName, Uint, type Value } from '../evaluate/values.ts'
-import type { SettledCalls } from '../index.ts'
+import type { SettledCalls } from '../checker.ts'
 import type { Scope } from './parts.ts'
 
 /** The expression in one spelling: variables as what they stand for. */

@@ -1,5 +1,5 @@
 import { type Instruction, plainPattern, programOf, type Range } from './pattern.ts'
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 
 /** A state of an automaton; states are equal when they are the same text or number. */
 type State = string | number

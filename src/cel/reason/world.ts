@@ -1,4 +1,4 @@
-import type { Budget } from '../../rule/budget.ts'
+import type { Budget } from '../../rule/index.ts'
 import type { Bound } from './bounds.ts'
 import { type Literal, Solver } from './solver.ts'
 import { passes, type TextTest, workOf } from './texts.ts'

@@ -7,7 +7,7 @@ import {
   type PartDifference,
 } from '../../access/difference/states.ts'
 import { ALL_COMPARISONS } from '../../access/difference/compare.ts'
-import { Budget } from '../../rule/budget.ts'
+import { Budget } from '../../rule/index.ts'
 import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf } from '../../access/role/releases.ts'

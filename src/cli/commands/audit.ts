@@ -7,13 +7,14 @@ import {
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { plansOf } from '../../access/effective-authentication.ts'
-import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
-import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
-import { secretReferencesOf } from '../../kinds/between/secrets.ts'
-import { ALL_DEFAULTS, createJudge } from '../../engine/index.ts'
-import type { Release } from '../../release/release.ts'
-import { idleIgnores } from '../../review/ignored.ts'
-import type { Settings } from '../../review/settings.ts'
+import {
+  configMapReferencesOf,
+  policiesOf,
+  type PolicyKind,
+  secretReferencesOf,
+} from '../../relations/index.ts'
+import { ALL_DEFAULTS, createJudge, idleIgnores, type Settings } from '../../engine/index.ts'
+import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'

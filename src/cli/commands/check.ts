@@ -1,4 +1,4 @@
-import { isPolicyKind } from '../../kinds/between/policy-kinds.ts'
+import { isPolicyKind } from '../../relations/index.ts'
 import { type Environment, isNamespaceName, toggle, UsageError } from '../../configuration/flags.ts'
 import {
   chosenProfile,
@@ -13,11 +13,10 @@ import { coversAll, openConfiguration } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { kindOf, namespaceOf } from '../../review/given-objects.ts'
+import { kindOf, namespaceOf, placeholderFinder } from '../../documents/index.ts'
 import { readOverlay, type Overlay } from '../input/overlay.ts'
 import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
-import { placeholderFinder } from '../../review/own-placeholders.ts'
 import { dryRun } from './server-dry-run.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'

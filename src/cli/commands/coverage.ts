@@ -2,7 +2,7 @@ import { choice, type Flag, text, toggle, UsageError } from '../../configuration
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { coverageOf } from '../../mistakes/run.ts'
 import { countsOf } from '../../mistakes/summary.ts'
-import { placeholderFinder } from '../../review/own-placeholders.ts'
+import { placeholderFinder } from '../../documents/index.ts'
 import { leftOutIn } from './exemptions.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'

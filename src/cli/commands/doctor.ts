@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { choice, type Flag, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { WEBHOOK_NAME } from '../../registration/index.ts'
 import { type Command, defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { type Diagnosis, examine, examineProbe } from './doctor/examine.ts'
@@ -9,7 +9,7 @@ import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
 import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage } from '../../rule/index.ts'
 
 const seconds: Flag<number> = {
   help: 'repeat the checks until all is well, at most this long',

@@ -1,8 +1,15 @@
 import { type Configuration, type FileExemption, holdsAt } from '../../configuration/file.ts'
-import { exemptionText, isAlwaysFound, isFor, isForOne, isLeftOut } from '../../review/ignored.ts'
-import type { Ignored, Settings } from '../../review/settings.ts'
-import { kindOf, type Reading, type Subject, subjectOf } from '../../review/given-objects.ts'
-import type { Resource } from '../../rule/resource.ts'
+import {
+  exemptionText,
+  type Ignored,
+  isAlwaysFound,
+  isFor,
+  isForOne,
+  isLeftOut,
+  type Settings,
+} from '../../engine/index.ts'
+import { kindOf, type Reading, type Subject, subjectOf } from '../../documents/index.ts'
+import type { Resource } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
 

@@ -13,8 +13,8 @@ import {
   withoutParts,
 } from '../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../kinds/schema-tree.ts'
-import { describedSource, pathOf } from '../../review/documentation.ts'
-import type { Rule } from '../../rule/rule.ts'
+import { describedSource, pathOf } from '../../kinds/documentation.ts'
+import type { Rule } from '../../rule/index.ts'
 
 /** A field of a kind. */
 interface Found {

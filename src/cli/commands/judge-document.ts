@@ -1,15 +1,31 @@
-import { ALL_DEFAULTS, createJudge, type Judge, type World } from '../../engine/index.ts'
-import { kindOf, nameOf, type Reading, subjectOf } from '../../review/given-objects.ts'
-import type { Verdict } from '../../review/judge.ts'
-import { notJudged } from '../../review/not-judged.ts'
-import { compareReleases, type Release } from '../../release/release.ts'
-import type { NewerField } from '../../review/unknown-fields.ts'
-import { isAlwaysFound, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
-import type { Ignore, Ignored, Settings } from '../../review/settings.ts'
-import { nameKey } from '../../rule/cluster.ts'
-import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
-import { isObject, type Resource } from '../../rule/resource.ts'
-import { atOnce, type Steps } from '../../rule/steps.ts'
+import {
+  ALL_DEFAULTS,
+  createJudge,
+  type Ignore,
+  type Ignored,
+  isAlwaysFound,
+  type Judge,
+  type NewerField,
+  problemWithIgnore,
+  refusal,
+  type Settings,
+  type Verdict,
+  withoutIgnored,
+  type World,
+} from '../../engine/index.ts'
+import { kindOf, nameOf, notJudged, type Reading, subjectOf } from '../../documents/index.ts'
+import { compareReleases, type Release } from '../../release/index.ts'
+import {
+  atOnce,
+  isObject,
+  jsonKey,
+  nameKey,
+  pathText,
+  type Resource,
+  type Segment,
+  type Steps,
+  valueAt,
+} from '../../rule/index.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
 import { type IgnoreComment, MOST_IDS } from '../input/ignore-comments.ts'
 import type { ReadDocument } from '../input/load.ts'

@@ -1,12 +1,10 @@
-import type { ClusterState } from '../../review/cluster-state.ts'
-import { jsonKey } from '../../rule/path.ts'
-import { isObject, metadataOf } from '../../rule/resource.ts'
+import type { ClusterState } from '../../state/index.ts'
+import { isObject, jsonKey, metadataOf, objectKey } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import type { FileDocument } from '../input/load.ts'
-import { objectKey } from '../../rule/cluster.ts'
-import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'
+import { kindOf, namespaceOf, stateOf } from '../../documents/index.ts'
 import { type Beside, judgeDocument, judgeIn, type Judging, targetIn } from './judge-document.ts'
-import { unevaluatedRules } from '../../release/refused.ts'
+import { unevaluatedRules } from '../../release/index.ts'
 import { counted, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
 export interface Checked {

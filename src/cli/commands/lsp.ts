@@ -6,7 +6,7 @@ import {
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
-import { placeholderFinder } from '../../review/own-placeholders.ts'
+import { placeholderFinder } from '../../documents/index.ts'
 import { defineCommand } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { EDITOR_READING_FLAGS, readOptions } from '../input/reading.ts'

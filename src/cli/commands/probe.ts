@@ -13,14 +13,11 @@ import {
   IGNORES_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
-import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
+import { configMapReferencesOf } from '../../relations/index.ts'
 import type { LeftOut, Probed, Target } from '../../probe/index.ts'
-import type { Reading } from '../../review/given-objects.ts'
-import { isLeftOut, withoutIgnored } from '../../review/ignored.ts'
-import { judge } from '../../review/judge.ts'
-import { placeholderFinder } from '../../review/own-placeholders.ts'
-import type { Settings } from '../../review/settings.ts'
-import { withoutUserInfo } from '../../rule/go-text.ts'
+import { placeholderFinder, type Reading } from '../../documents/index.ts'
+import { isLeftOut, judge, type Settings, withoutIgnored } from '../../engine/index.ts'
+import { withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'

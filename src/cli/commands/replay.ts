@@ -4,12 +4,16 @@ import { choice, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
-import { ClusterState } from '../../review/cluster-state.ts'
-import { causeText, type Finding } from '../../review/finding.ts'
-import { ALL_DEFAULTS, createJudge, type Judge, type Submission, type World } from '../../engine/index.ts'
-import type { Settings } from '../../review/settings.ts'
-import { shownPath } from '../../rule/path.ts'
-import { isObject } from '../../rule/resource.ts'
+import { ClusterState } from '../../state/index.ts'
+import { causeText, type Finding, isObject, shownPath } from '../../rule/index.ts'
+import {
+  ALL_DEFAULTS,
+  createJudge,
+  type Judge,
+  type Settings,
+  type Submission,
+  type World,
+} from '../../engine/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
 import { openConfiguration } from '../input/configuration.ts'

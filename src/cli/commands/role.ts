@@ -29,7 +29,7 @@ import { printRole, printRoleJson, printUnreadJson } from '../output/role.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf, readRelease } from '../../access/role/releases.ts'
 import { sessionNameFrom } from '../../access/role/session-name.ts'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage } from '../../rule/index.ts'
 
 const FLAGS = {
   config: text(

@@ -1,13 +1,19 @@
 import type { Environment } from '../../configuration/flags.ts'
 import type { Answer } from '../input/live/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
-import { ALL_IDS } from '../../review/engine-ids.ts'
-import type { Finding } from '../../review/finding.ts'
-import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
-import { jsonKey, pathText, type Segment, stepsIn, valueAt } from '../../rule/path.ts'
-import { isObject, metadataOf } from '../../rule/resource.ts'
+import { ALL_IDS } from '../../engine/index.ts'
+import {
+  type Finding,
+  isObject,
+  jsonKey,
+  metadataOf,
+  pathText,
+  type Segment,
+  stepsIn,
+  valueAt,
+} from '../../rule/index.ts'
+import { holdsPlaceholder, kindOf, namespaceOf, placeholdersIn } from '../../documents/index.ts'
 import type { Documents } from '../input/texts.ts'
-import { kindOf, namespaceOf } from '../../review/given-objects.ts'
 import type { Overlay } from '../input/overlay.ts'
 import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
 import { judgeIn, type Judging } from './judge-document.ts'

@@ -2,7 +2,7 @@ import { managerOf } from '../../arming/reconcile.ts'
 import { removeDefinitions } from '../../arming/temporary.ts'
 import { toggle, UsageError } from '../../configuration/flags.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
-import { LEADER_NAME, WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { LEADER_NAME, WEBHOOK_NAME } from '../../registration/index.ts'
 import { defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { part } from './doctor/findings.ts'
@@ -10,7 +10,7 @@ import { CA_SECRET, CONFIGURATIONS, setupsOf } from './doctor/setup.ts'
 import type { Opened } from '../input/live/index.ts'
 import { EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage } from '../../rule/index.ts'
 
 const FLAGS = {
   all: toggle(`remove the Lease and the Secret ${CA_SECRET} too`),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage } from '../../rule/index.ts'
 import { followLinks, readRegularFile } from '../input/regular-file.ts'
 
 /**

@@ -4,12 +4,8 @@
  * merge shares is never changed. Steps are tried together, and by halves where one of them does not fit: one by one would
  * read the file for each.
  */
-import { withoutEnd } from '../../rule/text-end.ts'
-import type { Edit } from '../../rule/field-error.ts'
-import { jsonKey } from '../../rule/path.ts'
-import { deepEqual } from '../../review/deep-equal.ts'
-import { edited } from '../../review/fixes.ts'
-import { isObject } from '../../rule/resource.ts'
+import { deepEqual, type Edit, isObject, jsonKey, withoutEnd } from '../../rule/index.ts'
+import { edited } from '../../shape/index.ts'
 import { quoteTemplates } from '../input/fill.ts'
 import { countBefore, lineStarts, loadDocuments, type Place, surrogatePairs } from '../input/load.ts'
 

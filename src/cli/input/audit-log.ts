@@ -1,4 +1,4 @@
-import { isObject } from '../../rule/resource.ts'
+import { isObject } from '../../rule/index.ts'
 
 /** A write that the API server stored, as its audit log tells it (`audit.k8s.io/v1`). */
 export interface Write {

@@ -1,5 +1,5 @@
 import type { Claims } from '../../access/role/claims.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject } from '../../rule/index.ts'
 import { readJson, skipSpace } from './json-text.ts'
 import { ReadError, toValue } from './nodes.ts'
 

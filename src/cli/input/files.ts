@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../rule/text-end.ts'
+import { withoutEnd } from '../../rule/index.ts'
 import { RE2JS } from '@bufbuild/re2'
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'

@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../rule/text-end.ts'
+import { withoutEnd } from '../../rule/index.ts'
 
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 

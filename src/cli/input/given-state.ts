@@ -1,6 +1,6 @@
 import type { Live } from './live/index.ts'
-import { ClusterState } from '../../review/cluster-state.ts'
-import { kindsNotKnown, putAll, type Reading } from '../../review/given-objects.ts'
+import { ClusterState } from '../../state/index.ts'
+import { kindsNotKnown, putAll, type Reading } from '../../documents/index.ts'
 
 /** The cluster as it is. */
 export function stateOfCluster(live: Live, group: string): ClusterState {

@@ -1,4 +1,4 @@
-import { isObject } from '../../rule/resource.ts'
+import { isObject } from '../../rule/index.ts'
 import type { FileDocument } from './load.ts'
 import type { Located } from '../output/report.ts'
 

@@ -2,7 +2,7 @@
  * A parsed document: plain data with the place in the text of every part.
  * The parts of an alias are shared, so a tree here can be small where its value is large.
  */
-import { setOwn } from '../../rule/resource.ts'
+import { setOwn } from '../../rule/index.ts'
 
 export type Segment = string | number
 

@@ -1,11 +1,13 @@
 import { type Environment, isNamespaceName } from '../../configuration/flags.ts'
-import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
-import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
-import { secretReferencesOf } from '../../kinds/between/secrets.ts'
-import type { ClusterState } from '../../review/cluster-state.ts'
-import { asApplied, kindOf, nameOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
-import { isObject } from '../../rule/resource.ts'
-import { objectKey } from '../../rule/cluster.ts'
+import {
+  configMapReferencesOf,
+  policiesOf,
+  type PolicyKind,
+  secretReferencesOf,
+} from '../../relations/index.ts'
+import type { ClusterState } from '../../state/index.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, type Reading } from '../../documents/index.ts'
+import { isObject, objectKey } from '../../rule/index.ts'
 import type { Documents } from './texts.ts'
 import { stateOfBoth, stateOfCluster } from './given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from './live/index.ts'

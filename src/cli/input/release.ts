@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { text, UsageError, type Values } from '../../configuration/flags.ts'
-import { type Release, releaseOf } from '../../release/release.ts'
-import type { ReleaseSchema } from '../../release/schema.ts'
+import { type Release, releaseOf, type ReleaseSchema } from '../../release/index.ts'
 import { readReleaseFile, releaseFiles } from '../program-files.ts'
 import { readDocuments } from './documents.ts'
 

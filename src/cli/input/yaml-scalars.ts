@@ -3,7 +3,7 @@
  * uses), with the conversions of map keys that sigs.k8s.io/yaml does before it writes JSON.
  */
 import type { ScalarValue } from './nodes.ts'
-import { goFloat } from '../../rule/go-number.ts'
+import { goFloat } from '../../rule/index.ts'
 
 /** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {

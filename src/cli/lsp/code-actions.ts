@@ -7,7 +7,7 @@ import {
   type TextEdit,
 } from 'vscode-languageserver'
 import type { TextDocument } from 'vscode-languageserver-textdocument'
-import { allowedIgnores, problemWithIgnoredId } from '../../review/ignored.ts'
+import { allowedIgnores, problemWithIgnoredId } from '../../engine/index.ts'
 import { applyFixes } from '../fix/fix-all.ts'
 import { ignoreComment, REASON_TO_WRITE } from '../input/ignore-comments.ts'
 import type { ReportedFinding } from '../output/report.ts'

@@ -1,4 +1,4 @@
-import { namespaceOf } from '../../review/given-objects.ts'
+import { namespaceOf } from '../../documents/index.ts'
 import {
   type CompletionItem,
   CompletionItemKind,
@@ -6,10 +6,10 @@ import {
   type Position,
 } from 'vscode-languageserver'
 import { API_VERSION, KINDS } from '../../kinds/index.ts'
-import { REFERENCES } from '../../kinds/between/references.ts'
+import { REFERENCES } from '../../relations/index.ts'
 import { typeText } from '../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../kinds/schema-tree.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject } from '../../rule/index.ts'
 import { type Typing, typingAt } from './cursor.ts'
 import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { PROVIDER_FIELDS, type JsonPath } from './symbols.ts'

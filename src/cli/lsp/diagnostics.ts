@@ -1,4 +1,4 @@
-import { stepsIn } from '../../rule/path.ts'
+import { stepsIn } from '../../rule/index.ts'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
 import type { ConfigurationError } from '../../configuration/configuration-error.ts'
 import type { Located, Report, ReportedFinding } from '../output/report.ts'

@@ -1,8 +1,8 @@
-import { kindOf, type Reading } from '../../review/given-objects.ts'
+import { kindOf, type Reading } from '../../documents/index.ts'
 import { kindNamed } from '../../kinds/index.ts'
 import { constraintTexts, defaultText, typeText } from '../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../kinds/schema-tree.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject } from '../../rule/index.ts'
 import type { JsonPath } from './symbols.ts'
 
 /** The schema of an object of our kinds; also of one that has a kind and no apiVersion yet. */

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage } from '../../rule/index.ts'
 
 /** Most bytes of a file that is read, and characters of one that an editor has open. */
 export const MOST_BYTES = 32 * 2 ** 20

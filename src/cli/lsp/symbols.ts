@@ -1,10 +1,7 @@
 /** The names in an object that others use, and those of others that it uses. */
-import { kindOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
-import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
-import { referencesOf } from '../../kinds/between/references.ts'
-import { secretReferencesOf } from '../../kinds/between/secrets.ts'
-import { jsonKey, type Segment } from '../../rule/path.ts'
-import { isObject, metadataOf } from '../../rule/resource.ts'
+import { kindOf, namespaceOf, type Reading } from '../../documents/index.ts'
+import { configMapReferencesOf, referencesOf, secretReferencesOf } from '../../relations/index.ts'
+import { isObject, jsonKey, metadataOf, type Segment } from '../../rule/index.ts'
 
 export type JsonPath = readonly (string | number)[]
 

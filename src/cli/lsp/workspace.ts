@@ -1,10 +1,9 @@
 /** The files of a workspace as one world: what stands in them, and what is found in them. */
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import { namespaceOf, stateOf } from '../../review/given-objects.ts'
-import type { ClusterState } from '../../review/cluster-state.ts'
-import { jsonKey, type Segment } from '../../rule/path.ts'
+import { namespaceOf, stateOf } from '../../documents/index.ts'
+import type { ClusterState } from '../../state/index.ts'
+import { atOnce, jsonKey, type Segment, type Steps } from '../../rule/index.ts'
 
-import { atOnce, type Steps } from '../../rule/steps.ts'
 import { judgeIn, judgingDocument, type Judging } from '../commands/judge-document.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import { documentsIn } from '../input/texts.ts'

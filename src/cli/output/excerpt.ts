@@ -1,4 +1,4 @@
-import { withoutUserInfo } from '../../rule/go-text.ts'
+import { withoutUserInfo } from '../../rule/index.ts'
 import { codeUnitsOf } from './columns.ts'
 import { startOf, type Terminal, widthOf } from './terminal.ts'
 import { visible } from './visible.ts'

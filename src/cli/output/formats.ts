@@ -1,6 +1,6 @@
 import { choice, type Environment, toggle } from '../../configuration/flags.ts'
 import type { Plan } from '../../access/effective-authentication.ts'
-import type { Profile } from '../../review/profiles.ts'
+import type { Profile } from '../../engine/index.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 

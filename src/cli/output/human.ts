@@ -1,7 +1,7 @@
 import { excerpt } from './excerpt.ts'
 import { foldCauses, type Told } from './fold.ts'
 import { ignoredIn, inFileOrder, notesIn, reasonOf, shownIn, summary } from './line.ts'
-import { objectKey } from '../../rule/cluster.ts'
+import { objectKey } from '../../rule/index.ts'
 import {
   counted,
   type Format,

@@ -1,11 +1,14 @@
 import { stringify } from 'yaml'
 import { allRules, examplesOf, placesOf } from '../../kinds/places.ts'
-import { ALL_IDS, ENGINE_IDS, type EngineId } from '../../review/engine-ids.ts'
-import { isStrictError } from '../../review/profiles.ts'
-import { parseSeveritySetting } from '../../review/settings.ts'
-import { describedId, describedSource, pathOf, threadUrl } from '../../review/documentation.ts'
-import { pathText } from '../../rule/path.ts'
-import { type Rule, sourceNames } from '../../rule/rule.ts'
+import {
+  ALL_IDS,
+  ENGINE_IDS,
+  type EngineId,
+  isStrictError,
+  parseSeveritySetting,
+} from '../../engine/index.ts'
+import { describedId, describedSource, pathOf, threadUrl } from '../../kinds/documentation.ts'
+import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
 
 type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
 

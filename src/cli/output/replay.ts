@@ -1,4 +1,4 @@
-import type { Subject } from '../../review/given-objects.ts'
+import type { Subject } from '../../documents/index.ts'
 import { counted } from './report.ts'
 import { json, visible } from './visible.ts'
 

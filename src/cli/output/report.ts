@@ -1,11 +1,15 @@
 import type { Plan } from '../../access/effective-authentication.ts'
-import { causeText, type Finding } from '../../review/finding.ts'
-import type { Subject } from '../../review/given-objects.ts'
-import type { Verdict } from '../../review/judge.ts'
-import type { ObjectName } from '../../rule/cluster.ts'
-import { type Ignored, writtenIn } from '../../review/settings.ts'
-import type { Edit, Fix } from '../../rule/field-error.ts'
-import { pathText, type Segment } from '../../rule/path.ts'
+import {
+  causeText,
+  type Edit,
+  type Finding,
+  type Fix,
+  type ObjectName,
+  pathText,
+  type Segment,
+} from '../../rule/index.ts'
+import type { Subject } from '../../documents/index.ts'
+import { type Ignored, type Verdict, writtenIn } from '../../engine/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Exit codes of every command; the worst counts. */

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import type { Context } from '../../rule/rule.ts'
-import { withinBudget } from '../../rule/budget.ts'
+import { type Context, withinBudget } from '../../rule/index.ts'
 import { type MatcherVerdict, matcherVerdict } from '../mcp-external-auth-config/matcher-verdicts.ts'
 import type { Server } from './effective.ts'
 import { delegationPolicies } from './inbound-grants.ts'

@@ -1,6 +1,4 @@
-import type { Failure } from '../../rule/rule.ts'
-import { isAbsent } from '../../rule/resource.ts'
-import { parseUrl } from '../../rule/url.ts'
+import { type Failure, isAbsent, parseUrl } from '../../rule/index.ts'
 import type { Server } from './effective.ts'
 
 /** The host of the authorization endpoint, to which browsers go; empty where it cannot be told. */

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Given, isAbsent } from '../../rule/resource.ts'
+import { type Given, isAbsent } from '../../rule/index.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
 /** The part and its pieces, as rules see them. */

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { type Path, pathTo, segmentsOf } from '../../rule/path.ts'
-import { isAbsent } from '../../rule/resource.ts'
+import { isAbsent, type Path, pathTo, segmentsOf } from '../../rule/index.ts'
 import type { Server } from './effective.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 

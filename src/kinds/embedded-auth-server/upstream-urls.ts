@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Path } from '../../rule/path.ts'
+import type { Path } from '../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../patterns.ts'
 import { mayBeTrue, type Server } from './effective.ts'
 import type { EmbeddedAuthServer } from './schema.ts'

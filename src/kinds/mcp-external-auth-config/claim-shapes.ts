@@ -1,5 +1,5 @@
 import { type Expr, subexpressions } from '../../cel/index.ts'
-import { slipOf } from '../../rule/slip.ts'
+import { slipOf } from '../../rule/index.ts'
 
 /** Claims that every identity provider issues as one text. `scp` and `aud` are a text at some and a list at others. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(

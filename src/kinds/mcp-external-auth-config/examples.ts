@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Given } from '../../rule/resource.ts'
+import type { Given } from '../../rule/index.ts'
 import type { MCPExternalAuthConfig } from './schema.ts'
 
 /** Values that the examples of this kind share. */

@@ -1,5 +1,10 @@
-import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
-import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
+import {
+  type CelGoVersion,
+  checkMatcher,
+  type MatcherError,
+  maxBytes,
+  outsideStringLiterals,
+} from '../../cel/index.ts'
 import {
   claimThatIsNoBool,
   constantOf,
@@ -9,10 +14,7 @@ import {
   type Slip,
   slipIn,
 } from './claim-shapes.ts'
-import { BoundedCache } from '../../rule/bounded-cache.ts'
-import type { Budget } from '../../rule/budget.ts'
-import { remembered } from '../../rule/memo.ts'
-import { type Context } from '../../rule/rule.ts'
+import { BoundedCache, type Budget, type Context, remembered } from '../../rule/index.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 

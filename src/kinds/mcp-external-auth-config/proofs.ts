@@ -1,13 +1,16 @@
-import { isTrueWithoutClaims, provedConstant } from '../../cel/reason/facts.ts'
-import { type Program, programOf } from '../../cel/reason/program.ts'
-import { read } from '../../cel/reason/reader.ts'
-import type { Literal } from '../../cel/reason/solver.ts'
-import { isText } from '../../cel/reason/texts.ts'
-import { solve } from '../../cel/reason/model.ts'
-import { World } from '../../cel/reason/world.ts'
-import type { CelGoVersion } from '../../cel/index.ts'
-import { BoundedCache } from '../../rule/bounded-cache.ts'
-import { type Budget, OutOfBudget } from '../../rule/budget.ts'
+import {
+  type CelGoVersion,
+  isText,
+  isTrueWithoutClaims,
+  type Literal,
+  type Program,
+  programOf,
+  provedConstant,
+  read,
+  solve,
+  World,
+} from '../../cel/index.ts'
+import { BoundedCache, type Budget, OutOfBudget } from '../../rule/index.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'

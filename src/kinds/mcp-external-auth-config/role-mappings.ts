@@ -7,11 +7,15 @@ import {
   matcherVerdict,
   utf8Length,
 } from './matcher-verdicts.ts'
-import { withinBudget } from '../../rule/budget.ts'
-import { pathTo } from '../../rule/path.ts'
-import { type Given, isObject, type Resource } from '../../rule/resource.ts'
-import { oncePerReview } from '../../rule/rule.ts'
-import type { Steps } from '../../rule/steps.ts'
+import {
+  type Given,
+  isObject,
+  oncePerReview,
+  pathTo,
+  type Resource,
+  type Steps,
+  withinBudget,
+} from '../../rule/index.ts'
 import type { roleMapping } from './schema.ts'
 
 export type RoleMapping = Given<Static<typeof roleMapping>>

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Given } from '../../rule/resource.ts'
+import type { Given } from '../../rule/index.ts'
 import type { VirtualMCPServer } from './schema.ts'
 
 type Server = Given<Static<typeof VirtualMCPServer>>

@@ -1,4 +1,4 @@
-import { isAbsent } from '../../rule/resource.ts'
+import { isAbsent } from '../../rule/index.ts'
 import { advertisedScopes } from '../embedded-auth-server/advertised-scopes.ts'
 import { isUnreadable, type Server } from '../embedded-auth-server/effective.ts'
 import type { Spec } from './examples.ts'

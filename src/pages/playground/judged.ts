@@ -6,9 +6,9 @@ import type { FileDocument } from '../../cli/input/load.ts'
 import { documentsIn } from '../../cli/input/texts.ts'
 import type { Report } from '../../cli/output/report.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
-import type { Release } from '../../release/release.ts'
-import { DEFAULT_SETTINGS } from '../../review/settings.ts'
-import { stateOf } from '../../review/given-objects.ts'
+import type { Release } from '../../release/index.ts'
+import { DEFAULT_SETTINGS } from '../../engine/index.ts'
+import { stateOf } from '../../documents/index.ts'
 
 /** The name of the text in findings. */
 export const FILE = 'manifests.yaml'

@@ -9,11 +9,10 @@ import {
 import { bounded, evaluateMatcher } from '../../access/role/matcher.ts'
 import { generationsOf } from '../../access/role/releases.ts'
 import { type SessionName, sessionNameFrom } from '../../access/role/session-name.ts'
-import { fromJson } from '../../cel/evaluate/values.ts'
+import { fromJson } from '../../cel/index.ts'
 import { type ReadClaims, readClaims } from '../../cli/input/claims.ts'
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { metadataOf, isObject } from '../../rule/resource.ts'
-import { errorMessage } from '../../rule/error-message.ts'
+import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
 import type { Judged } from './judged.ts'
 

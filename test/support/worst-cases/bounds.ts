@@ -1,4 +1,4 @@
-import { JUDGEMENT } from '../../../src/review/check.ts'
+import { JUDGEMENT } from '../../../src/engine/rules.ts'
 import type { Result } from './candidate.ts'
 
 /** Most units that the submitted and the stored object spend together, with what the last step goes beyond. */

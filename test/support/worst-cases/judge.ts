@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
 import { DEFAULT_API_GROUP, kindNamed } from '../../../src/kinds/index.ts'
-import { ClusterState } from '../../../src/review/cluster-state.ts'
+import { ClusterState } from '../../../src/state/cluster-state.ts'
 import type { Judgement, Submission } from '../../../src/engine/index.ts'
 import { judgeOf } from '../review.ts'
 import type { Candidate, Cost, Resource } from './candidate.ts'

@@ -1,4 +1,4 @@
-import { fitsGlob } from '../../../rule/glob.ts'
+import { fitsGlob } from '../../../rule/index.ts'
 import { choice, type Flag, text, type Values } from '../../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../../configuration/judging.ts'
 import { readRelease } from '../../../access/role/releases.ts'

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
-import { certificateBlocks } from '../../../rule/pem.ts'
+import { WEBHOOK_NAME } from '../../../registration/index.ts'
+import { certificateBlocks } from '../../../rule/index.ts'
 import { Findings, part, type Place, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'

@@ -1,4 +1,4 @@
-import { LEADER_NAME, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { LEADER_NAME, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { checkCertificates, type FoundCertificate } from './certificates.ts'
 import { checkDefinitions } from './crds.ts'
 import { type DoctorFinding, Findings, type Place, UNREAD } from './findings.ts'

@@ -1,5 +1,5 @@
 import type { Opened } from '../../input/live/index.ts'
-import { errorMessage } from '../../../rule/error-message.ts'
+import { errorMessage } from '../../../rule/index.ts'
 
 /** `problem`: wrong; `note`: worth knowing; `unread`: could not be read or checked. */
 export type Level = 'problem' | 'note' | 'unread'

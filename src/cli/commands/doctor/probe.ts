@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { probeAnswer } from '../../../arming/index.ts'
-import { probeAnnotation, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { probeAnnotation, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { labelsSelectedBy } from '../../../configuration/label-selector.ts'
 import { Findings, type Place } from './findings.ts'
 import type { Setups } from './setup.ts'

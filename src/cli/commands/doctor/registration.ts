@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { drift, managerOf, policyOf, wantedConfigurations } from '../../../arming/reconcile.ts'
 import { KINDS } from '../../../kinds/index.ts'
-import { type ClientConfig, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../arming/webhook-configurations.ts'
-import { isObject } from '../../../rule/resource.ts'
+import { type ClientConfig, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../registration/index.ts'
+import { isObject } from '../../../rule/index.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 import { CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 

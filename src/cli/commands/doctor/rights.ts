@@ -1,5 +1,5 @@
 import { KINDS } from '../../../kinds/index.ts'
-import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { WEBHOOK_NAME } from '../../../registration/index.ts'
 import type { Opened } from '../../input/live/index.ts'
 import { Findings, type Place } from './findings.ts'
 import { CA_SECRET, type Setup } from './setup.ts'

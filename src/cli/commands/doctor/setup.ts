@@ -1,5 +1,5 @@
 import { type LabelSelector, parseLabelSelector } from '../../../configuration/label-selector.ts'
-import { LEADER_NAME, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../arming/webhook-configurations.ts'
+import { LEADER_NAME, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../registration/index.ts'
 import { listOf, part, textsOf } from './findings.ts'
 
 /** The settings of one Deployment of the server, read from its arguments. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LEADER_NAME, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { LEADER_NAME, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { counted } from '../../output/report.ts'
-import { aheadOrBehind } from '../../../rule/in-words.ts'
+import { aheadOrBehind } from '../../../rule/index.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 import { seeLog, type Setup, type Setups } from './setup.ts'
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { UsageError } from '../../../configuration/flags.ts'
 import { isLocal, type Target } from '../../../probe/index.ts'
-import { pathText } from '../../../rule/path.ts'
+import { pathText } from '../../../rule/index.ts'
 import { visible } from '../../output/visible.ts'
 
 /** Whether hosts may be asked: those on this machine always, others with --yes or after a question. */

@@ -1,7 +1,7 @@
 import { UsageError } from '../../../configuration/flags.ts'
 import { kindNamed } from '../../../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
-import { isObject, type Resource } from '../../../rule/resource.ts'
+import { isObject, type Resource } from '../../../rule/index.ts'
 import { quoteTemplates } from '../../input/fill.ts'
 import { readSources } from '../../input/files.ts'
 import { loadDocuments } from '../../input/load.ts'

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { fromJson } from '../../../cel/evaluate/values.ts'
+import { fromJson } from '../../../cel/index.ts'
 import { bounded, evaluateMatcher } from '../../../access/role/matcher.ts'
 import type { Task } from './evaluations.ts'
 

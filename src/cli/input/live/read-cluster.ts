@@ -1,20 +1,18 @@
 import { ClusterConnection, StatusError, type Times } from '../../../cluster/index.ts'
 import { KINDS } from '../../../kinds/index.ts'
-import { configMapFacts } from '../../../kinds/between/config-maps.ts'
 import {
+  configMapFacts,
   isPolicyKind,
   POLICY_KINDS,
   policyFacts,
   type PolicyKind,
-} from '../../../kinds/between/policy-kinds.ts'
-import { secretFacts } from '../../../kinds/between/secrets.ts'
+  secretFacts,
+} from '../../../relations/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
-import { isObject, metadataOf, type Resource } from '../../../rule/resource.ts'
-import { errorMessage } from '../../../rule/error-message.ts'
+import { compareText, errorMessage, isObject, metadataOf, type Resource } from '../../../rule/index.ts'
 import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 import { Failures, forEachConcurrently, retryRefused } from './requests.ts'
-import { compareText } from '../../../rule/compare-text.ts'
 
 export interface LiveObject {
   readonly kind: Kind

@@ -1,6 +1,6 @@
 import { ClusterConnection } from '../../../cluster/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
-import { errorMessage } from '../../../rule/error-message.ts'
+import { errorMessage } from '../../../rule/index.ts'
 import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 import { forEachConcurrently, retryRefused } from './requests.ts'

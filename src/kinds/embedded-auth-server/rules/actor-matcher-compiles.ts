@@ -1,5 +1,4 @@
-import { invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, invalid } from '../../../rule/index.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
 import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'

@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import type { Budget } from '../../../rule/budget.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, type Budget, defineRule } from '../../../rule/index.ts'
 import { acceptsNoClaims, constantOfAllReleases } from '../../mcp-external-auth-config/proofs.ts'
 import { misfitText } from '../../mcp-external-auth-config/claim-shapes.ts'
 import { readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'

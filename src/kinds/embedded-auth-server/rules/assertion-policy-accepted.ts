@@ -1,7 +1,4 @@
-import { duplicate, invalid } from '../../../rule/field-error.ts'
-import { parseDuration } from '../../../rule/duration.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { defineRule, duplicate, invalid, parseDuration, parseUrl } from '../../../rule/index.ts'
 import { granting } from '../examples.ts'
 import { assertionPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

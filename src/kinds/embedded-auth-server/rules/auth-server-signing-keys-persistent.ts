@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
 import { server, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

@@ -1,7 +1,4 @@
-import { invalid } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { defineRule, invalid, isAbsent, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import type { Server } from '../effective.ts'
 import { server } from '../examples.ts'

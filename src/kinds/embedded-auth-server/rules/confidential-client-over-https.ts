@@ -1,6 +1,4 @@
-import { advice, forbidden } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { advice, defineRule, forbidden, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { agent, server } from '../examples.ts'
 import { mayBeTrue } from '../effective.ts'
 import { delegateClients } from '../inbound-grants.ts'

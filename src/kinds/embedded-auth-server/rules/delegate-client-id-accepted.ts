@@ -1,6 +1,4 @@
-import { duplicate, invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { defineRule, duplicate, invalid, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { agent, granting, server } from '../examples.ts'
 import { delegateClients } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

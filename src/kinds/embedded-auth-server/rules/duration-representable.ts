@@ -1,6 +1,4 @@
-import { parseDuration } from '../../../rule/duration.ts'
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, parseDuration } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { redis, server, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

@@ -1,7 +1,4 @@
-import { forbidden, invalid } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { defineRule, forbidden, invalid, isAbsent, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

@@ -1,10 +1,7 @@
-import { invalid, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { bytesAt } from '../../between/secrets.ts'
+import { defineRule, dependingOn, end, invalid, relatedTo, shortQuote } from '../../../rule/index.ts'
+import { bytesAt, NAME } from '../../../relations/index.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
-import { NAME } from '../../between/ends.ts'
 
 const LEAST_BYTES = 32
 const hmac = (text: string) =>

@@ -1,5 +1,4 @@
-import { forbidden } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden } from '../../../rule/index.ts'
 import { agent, granting, partner, server, trusting } from '../examples.ts'
 import { hasDelegationPolicy } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

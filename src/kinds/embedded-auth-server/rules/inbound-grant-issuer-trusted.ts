@@ -1,8 +1,12 @@
-import { duplicate, notFound } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import {
+  defineRule,
+  duplicate,
+  isAbsent,
+  MOST_HINTS,
+  nearest,
+  notFound,
+  shortQuote,
+} from '../../../rule/index.ts'
 import { granting, partner, trusting } from '../examples.ts'
 import { isUnreadable, type Server } from '../effective.ts'
 import { policiesOf, type TrustedIssuer } from '../inbound-grants.ts'

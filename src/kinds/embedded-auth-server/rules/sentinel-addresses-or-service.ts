@@ -1,6 +1,4 @@
-import { forbidden } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden, isAbsent } from '../../../rule/index.ts'
 import { redis, sentinel, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

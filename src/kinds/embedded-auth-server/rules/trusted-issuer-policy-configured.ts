@@ -1,6 +1,4 @@
-import { required } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, isAbsent, required } from '../../../rule/index.ts'
 import { isUnreadable, type Server } from '../effective.ts'
 import { granting, partner, trusting } from '../examples.ts'
 import { mayHaveDelegationPolicy, policiesOf } from '../inbound-grants.ts'

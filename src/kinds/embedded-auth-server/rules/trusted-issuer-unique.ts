@@ -1,5 +1,4 @@
-import { duplicate, invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, duplicate, invalid } from '../../../rule/index.ts'
 import { partner, server, trusting } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

@@ -1,7 +1,4 @@
-import { isPrivateAddress } from '../../../rule/address.ts'
-import { invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { defineRule, invalid, isPrivateAddress, parseUrl } from '../../../rule/index.ts'
 import { partner, trusting } from '../examples.ts'
 import { mayBeTrue } from '../effective.ts'
 import type { TrustedIssuer } from '../inbound-grants.ts'

@@ -1,5 +1,4 @@
-import { forbidden } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

@@ -1,6 +1,4 @@
-import { required } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, isAbsent, required } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

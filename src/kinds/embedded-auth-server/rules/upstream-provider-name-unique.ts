@@ -1,5 +1,4 @@
-import { duplicate } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, duplicate } from '../../../rule/index.ts'
 import { github, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

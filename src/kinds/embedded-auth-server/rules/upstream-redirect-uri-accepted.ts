@@ -1,6 +1,4 @@
-import { invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { defineRule, invalid, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { mayBeTrue } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

@@ -1,7 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { advice, defineRule, isAbsent, parseUrl } from '../../../rule/index.ts'
 import { mayBeTrue, type Provider, requestedScopes } from '../effective.ts'
 import { withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

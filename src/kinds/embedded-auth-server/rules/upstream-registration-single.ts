@@ -1,6 +1,4 @@
-import { forbidden, required } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden, isAbsent, required } from '../../../rule/index.ts'
 import { githubConfig, okta, withOAuth2, withOidc, withOidcConfig, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 

@@ -1,5 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule } from '../../../rule/index.ts'
 import { scopeSlips } from '../../scope-slips.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

@@ -1,7 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
 import { withOidc } from '../examples.ts'
 import { byName, type Provider } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
 import { requestedScopes } from '../effective.ts'
 import { withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'

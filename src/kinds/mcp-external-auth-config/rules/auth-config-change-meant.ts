@@ -1,18 +1,21 @@
-import type { Cluster, ObjectName } from '../../../rule/cluster.ts'
-import type { Path } from '../../../rule/path.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { changesFor, type Held, heldIn, isChanged } from '../../between/change.ts'
-import { authServer, backend, gateway } from '../../between/examples.ts'
+import { type Cluster, defineRule, type ObjectName, type Path } from '../../../rule/index.ts'
 import {
   type AuthConfig,
+  authServer,
+  backend,
   BACKEND_KINDS,
+  changesFor,
+  gateway,
+  type Held,
+  heldIn,
+  isChanged,
   leavesSubjectProvider,
   providersOf,
-} from '../../between/related-resources.ts'
-import { reachersOf } from '../../between/reach.ts'
+  reachersOf,
+  referenceEnds,
+} from '../../../relations/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 export const authConfigChangeMeant = defineRule({
   id: 'auth-config-change-meant',

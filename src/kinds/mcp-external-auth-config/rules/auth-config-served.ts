@@ -1,10 +1,17 @@
-import { advice, dependingAsError, relatedTo } from '../../../rule/field-error.ts'
-import { MOST_HINTS } from '../../../rule/nearest.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, gateway, inline } from '../../between/examples.ts'
-import { BACKEND_KINDS } from '../../between/related-resources.ts'
-import { neededProvider, unserved, unservedText, gatewayEnd, unservedCause } from '../../between/providers.ts'
-import { reachersOf } from '../../between/reach.ts'
+import { advice, defineRule, dependingAsError, MOST_HINTS, relatedTo } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  BACKEND_KINDS,
+  gateway,
+  gatewayEnd,
+  inline,
+  neededProvider,
+  reachersOf,
+  unserved,
+  unservedCause,
+  unservedText,
+} from '../../../relations/index.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const authConfigServed = defineRule({

@@ -1,21 +1,31 @@
-import { type Cluster, namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { backend, gateway, inline } from '../../between/examples.ts'
 import {
-  hasIgnoredHeader,
+  advice,
+  type Cluster,
+  defineRule,
+  namesText,
+  type ObjectName,
+  relatedTo,
+} from '../../../rule/index.ts'
+import {
   allUnsuited,
+  type AuthConfig,
+  backend,
+  BACKEND_KINDS,
+  gateway,
+  getWorkload,
+  hasIgnoredHeader,
+  inline,
+  isUnused,
   NOT_FOR_BACKENDS,
+  reachersOf,
+  referenceEnds,
   someNeedsGateway,
+  unsuitedCause,
   unusedText,
   useOf,
-  unsuitedCause,
-} from '../../between/matrix.ts'
-import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/related-resources.ts'
-import { isUnused, reachersOf } from '../../between/reach.ts'
+} from '../../../relations/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 export const authConfigTypeSuitsConsumers = defineRule({
   id: 'auth-config-type-suits-consumers',

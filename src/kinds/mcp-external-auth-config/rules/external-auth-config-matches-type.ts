@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule } from '../../../rule/index.ts'
 import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'

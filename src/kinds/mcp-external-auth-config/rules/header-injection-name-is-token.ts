@@ -1,5 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule } from '../../../rule/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 

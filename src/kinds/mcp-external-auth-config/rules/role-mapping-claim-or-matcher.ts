@@ -1,5 +1,4 @@
-import { forbidden } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden } from '../../../rule/index.ts'
 import { role } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

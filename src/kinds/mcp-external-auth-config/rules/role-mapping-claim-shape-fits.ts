@@ -1,7 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
 import { misfitText, TEXT_CLAIMS } from '../claim-shapes.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'

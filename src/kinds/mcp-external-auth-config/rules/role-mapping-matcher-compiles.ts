@@ -1,6 +1,5 @@
-import { invalid, tooLong } from '../../../rule/field-error.ts'
+import { defineRule, invalid, tooLong } from '../../../rule/index.ts'
 import { LONGEST_MATCHER } from '../matcher-verdicts.ts'
-import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
 import { MATCHER_TYPES, factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

@@ -1,5 +1,4 @@
-import { aboutEach, tooLong } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { aboutEach, defineRule, tooLong } from '../../../rule/index.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

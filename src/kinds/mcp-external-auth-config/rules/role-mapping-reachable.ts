@@ -1,7 +1,5 @@
 import type { Static } from 'typebox'
-import { advice } from '../../../rule/field-error.ts'
-import { type Given, isAbsent } from '../../../rule/resource.ts'
-import { type Context, defineRule } from '../../../rule/rule.ts'
+import { advice, type Context, defineRule, type Given, isAbsent } from '../../../rule/index.ts'
 import { role, signing } from '../examples.ts'
 import { type Taken, takenByEarlier } from '../proofs.ts'
 import type { Compiling } from '../matcher-verdicts.ts'

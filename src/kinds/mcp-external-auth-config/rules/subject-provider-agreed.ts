@@ -1,8 +1,14 @@
-import { advice, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, gateway } from '../../between/examples.ts'
-import { leavesSubjectProvider } from '../../between/related-resources.ts'
-import { choicesText, subjectProviders, choiceEnds, undecidedCause } from '../../between/subject-provider.ts'
+import { advice, defineRule, relatedTo } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  choiceEnds,
+  choicesText,
+  gateway,
+  leavesSubjectProvider,
+  subjectProviders,
+  undecidedCause,
+} from '../../../relations/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 

@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { advice, defineRule, isLoopback, parseUrl } from '../../../rule/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 

@@ -1,10 +1,13 @@
-import { namesText } from '../../../rule/cluster.ts'
-import { aboutEach, dependingOn, tooMany, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, gateway, inline } from '../../between/examples.ts'
-import { SINGLE_PROVIDER_KINDS } from '../../between/related-resources.ts'
+import { aboutEach, defineRule, dependingOn, namesText, relatedTo, tooMany } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  gateway,
+  inline,
+  referenceEnds,
+  SINGLE_PROVIDER_KINDS,
+} from '../../../relations/index.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 export const upstreamProviderSingleForWorkloads = defineRule({
   id: 'upstream-provider-single-for-workloads',

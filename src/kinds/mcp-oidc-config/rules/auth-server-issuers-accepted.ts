@@ -1,12 +1,23 @@
-import { nameText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice, dependingAsError, end, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, gateway } from '../../between/examples.ts'
-import { issuerText, refusalOf, refusedCause } from '../../between/issuers.ts'
-import { getGateway } from '../../between/related-resources.ts'
+import {
+  advice,
+  defineRule,
+  dependingAsError,
+  end,
+  nameText,
+  type ObjectName,
+  relatedTo,
+} from '../../../rule/index.ts'
+import {
+  authServer,
+  GATEWAY,
+  gateway,
+  getGateway,
+  issuerText,
+  refusalOf,
+  refusedCause,
+} from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
-import { GATEWAY } from '../../between/ends.ts'
 
 export const authServerIssuersAccepted = defineRule({
   id: 'auth-server-issuers-accepted',

@@ -1,11 +1,13 @@
-import { isInsideCluster } from '../../../rule/address.ts'
-import type { Cluster, ObjectName } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
-import { authServer, gateway } from '../../between/examples.ts'
-import { getGateway, getWorkload } from '../../between/related-resources.ts'
+import {
+  advice,
+  type Cluster,
+  defineRule,
+  isAbsent,
+  isInsideCluster,
+  type ObjectName,
+  parseUrl,
+} from '../../../rule/index.ts'
+import { authServer, gateway, getGateway, getWorkload } from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 

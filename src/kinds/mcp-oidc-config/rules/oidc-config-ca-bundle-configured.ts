@@ -1,6 +1,4 @@
-import { required, tooLong } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, isAbsent, required, tooLong } from '../../../rule/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 

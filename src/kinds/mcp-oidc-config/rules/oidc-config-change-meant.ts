@@ -1,9 +1,7 @@
-import { defineRule } from '../../../rule/rule.ts'
-import { changesFor, heldIn } from '../../between/change.ts'
-import { gateway } from '../../between/examples.ts'
+import { defineRule } from '../../../rule/index.ts'
+import { changesFor, gateway, heldIn, referenceEnds } from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 const CONSUMERS = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']
 

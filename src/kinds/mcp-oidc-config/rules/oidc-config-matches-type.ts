@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule } from '../../../rule/index.ts'
 import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig, OIDC_TYPES } from '../schema.ts'

@@ -1,7 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { advice, defineRule, isAbsent, parseUrl } from '../../../rule/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 

@@ -1,11 +1,13 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { bearerConfig, exchangeConfig, stsConfig } from '../../between/examples.ts'
-import { authConfigNamed, getAuthConfig } from '../../between/related-resources.ts'
+import { about, advice, defineRule, end, isAbsent, nameText, relatedTo } from '../../../rule/index.ts'
+import {
+  AUTH_CONFIG,
+  authConfigNamed,
+  bearerConfig,
+  exchangeConfig,
+  getAuthConfig,
+  stsConfig,
+} from '../../../relations/index.ts'
 import { MCPRemoteProxy } from '../schema.ts'
-import { AUTH_CONFIG } from '../../between/ends.ts'
 
 const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
 

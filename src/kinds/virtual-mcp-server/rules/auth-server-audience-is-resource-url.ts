@@ -1,6 +1,11 @@
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, gatewayOf } from '../../between/examples.ts'
-import { audienceErrors, gatewayChecker, namespaceOf } from '../../between/resource-url.ts'
+import { defineRule } from '../../../rule/index.ts'
+import {
+  audienceErrors,
+  authServer,
+  gatewayChecker,
+  gatewayOf,
+  namespaceOf,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const listening = (oidcConfigRef: { name?: string; audience?: string; resourceUrl?: string }) =>

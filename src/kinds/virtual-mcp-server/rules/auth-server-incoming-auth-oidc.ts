@@ -1,6 +1,4 @@
-import { about, advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { about, advice, defineRule, isAbsent } from '../../../rule/index.ts'
 import { embedded, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

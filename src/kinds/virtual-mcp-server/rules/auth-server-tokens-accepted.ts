@@ -1,9 +1,22 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { invalid, dependingOn, type FieldError, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
-import { issuerText, refusalOf, acceptingEnd, refusedCause } from '../../between/issuers.ts'
-import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
+import {
+  defineRule,
+  dependingOn,
+  type FieldError,
+  invalid,
+  nameText,
+  relatedTo,
+} from '../../../rule/index.ts'
+import {
+  acceptingEnd,
+  authServer,
+  gatewayOf,
+  getOidcConfig,
+  issuerText,
+  oidcConfig,
+  oidcConfigNamed,
+  refusalOf,
+  refusedCause,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const authServerTokensAccepted = defineRule({

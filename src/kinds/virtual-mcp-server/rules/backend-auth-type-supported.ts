@@ -1,21 +1,35 @@
-import { nameText, namesText } from '../../../rule/cluster.ts'
-import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { pathTo, type Path } from '../../../rule/path.ts'
-import { defineRule } from '../../../rule/rule.ts'
 import {
+  about,
+  advice,
+  defineRule,
+  end,
+  namesText,
+  nameText,
+  type Path,
+  pathTo,
+  relatedTo,
+} from '../../../rule/index.ts'
+import {
+  AUTH_CONFIG,
+  authConfigNamed,
   backend,
   bearerConfig,
+  configsNamed,
+  configsReached,
   exchangeConfigIn,
   gatewayOf,
+  hasIgnoredHeader,
   headerConfig,
   inline,
+  isForNoBackend,
+  REACHED_KINDS,
+  referenceEnds,
+  routeOf,
   serverConfig,
-} from '../../between/examples.ts'
-import { hasIgnoredHeader, isForNoBackend, unsuitedCause } from '../../between/matrix.ts'
-import { authConfigNamed } from '../../between/related-resources.ts'
-import { configsNamed, configsReached, REACHED_KINDS, routeOf, sourceOf } from '../../between/reach.ts'
+  sourceOf,
+  unsuitedCause,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { AUTH_CONFIG, referenceEnds } from '../../between/ends.ts'
 
 export const backendAuthTypeSupported = defineRule({
   id: 'backend-auth-type-supported',

@@ -1,10 +1,26 @@
-import { type Cluster, namesText, nameText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { withoutCredentials } from '../../between/ends.ts'
-import { backend, checking, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
-import { authConfigNamed, checksTokens, getWorkload } from '../../between/related-resources.ts'
-import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
+import {
+  advice,
+  type Cluster,
+  defineRule,
+  namesText,
+  nameText,
+  type ObjectName,
+} from '../../../rule/index.ts'
+import {
+  authConfigNamed,
+  backend,
+  checking,
+  checksTokens,
+  configsReached,
+  gatewayOf,
+  getWorkload,
+  headerConfig,
+  inline,
+  REACHED_KINDS,
+  sourceOf,
+  withoutCredentials,
+  withoutStrategy,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const ID = 'backend-credentials-configured'

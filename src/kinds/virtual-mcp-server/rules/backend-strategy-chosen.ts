@@ -1,15 +1,19 @@
-import { namesText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { withoutCredentials } from '../../between/ends.ts'
-import { backend, checking, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
+import { advice, defineRule, namesText } from '../../../rule/index.ts'
 import {
   addsHeaderFromSecret,
+  backend,
+  checking,
   checksTokens,
+  gatewayOf,
   getWorkload,
   hasNoStrategy,
-} from '../../between/related-resources.ts'
-import { REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
+  headerConfig,
+  inline,
+  REACHED_KINDS,
+  sourceOf,
+  withoutCredentials,
+  withoutStrategy,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const ID = 'backend-strategy-chosen'

@@ -1,7 +1,14 @@
-import { defineRule } from '../../../rule/rule.ts'
-import { backend, exchangeConfig, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
-import { exchangedAgain, repeated } from '../../between/exchange.ts'
-import { REACHED_KINDS } from '../../between/reach.ts'
+import { defineRule } from '../../../rule/index.ts'
+import {
+  backend,
+  exchangeConfig,
+  exchangedAgain,
+  gatewayOf,
+  headerConfig,
+  inline,
+  REACHED_KINDS,
+  repeated,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const ID = 'backend-token-exchanged-once'

@@ -1,5 +1,4 @@
-import { invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, invalid } from '../../../rule/index.ts'
 import { agent } from '../../embedded-auth-server/examples.ts'
 import { delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
 import { embedded, server } from '../examples.ts'

@@ -1,10 +1,14 @@
-import { advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { backend, gatewayOf, group } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
+import { advice, defineRule, end, relatedTo, shortQuote } from '../../../rule/index.ts'
+import {
+  backend,
+  BACKEND_KINDS,
+  gatewayOf,
+  group,
+  groupOf,
+  membersOf,
+  NAME,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { NAME } from '../../between/ends.ts'
 
 /** That a group is empty depends on no object that could be read: the finding says 'yet'. */
 export const groupHasBackends = defineRule({

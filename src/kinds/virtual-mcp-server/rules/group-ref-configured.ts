@@ -1,8 +1,5 @@
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { olderGroupOf } from '../../between/related-resources.ts'
+import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { olderGroupOf } from '../../../relations/index.ts'
 import { oidc, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -1,5 +1,4 @@
-import { forbidden, invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, forbidden, invalid } from '../../../rule/index.ts'
 import { agent } from '../../embedded-auth-server/examples.ts'
 import { assertionPolicies, delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
 import { embedded, oidc, server, type Spec } from '../examples.ts'

@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -1,10 +1,13 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
-import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
+import { advice, defineRule, end, nameText, relatedTo } from '../../../rule/index.ts'
+import {
+  authServer,
+  gatewayOf,
+  getOidcConfig,
+  OIDC_CONFIG,
+  oidcConfig,
+  oidcConfigNamed,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { OIDC_CONFIG } from '../../between/ends.ts'
 
 export const incomingJwksPrivateIpNeeded = defineRule({
   id: 'incoming-jwks-private-ip-needed',

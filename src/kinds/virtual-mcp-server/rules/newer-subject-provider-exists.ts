@@ -1,19 +1,30 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { pathTo } from '../../../rule/path.ts'
-import { isAbsent } from '../../../rule/resource.ts'
-import { defineRule, type Other } from '../../../rule/rule.ts'
-import { authServer, backend, gatewayOf, inline } from '../../between/examples.ts'
-import { configsReached, REACHED_KINDS, routeOf } from '../../between/reach.ts'
+import {
+  about,
+  advice,
+  defineRule,
+  end,
+  isAbsent,
+  nameText,
+  type Other,
+  pathTo,
+  relatedTo,
+  shortQuote,
+} from '../../../rule/index.ts'
 import {
   type AuthConfig,
   authConfigNamed,
+  authServer,
+  backend,
+  configsReached,
+  gatewayOf,
+  inline,
   type Providers,
   providersOf,
-} from '../../between/related-resources.ts'
+  REACHED_KINDS,
+  referenceEnds,
+  routeOf,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
   kind: 'MCPExternalAuthConfig',

@@ -1,13 +1,28 @@
-import { about, notFound, dependingOn, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
-import type { Path } from '../../../rule/path.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
-import { listedIn, sourceOf } from '../../between/reach.ts'
+import {
+  about,
+  defineRule,
+  dependingOn,
+  MOST_HINTS,
+  nearest,
+  notFound,
+  type Path,
+  relatedTo,
+  shortQuote,
+} from '../../../rule/index.ts'
+import {
+  backend,
+  BACKEND_KINDS,
+  gatewayOf,
+  group,
+  groupOf,
+  headerConfig,
+  inline,
+  listedIn,
+  membersOf,
+  referenceEnds,
+  sourceOf,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { referenceEnds } from '../../between/ends.ts'
 
 /** Most members among which a near name is searched. */
 const MOST_NAMES = 500

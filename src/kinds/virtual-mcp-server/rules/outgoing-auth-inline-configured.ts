@@ -1,6 +1,5 @@
-import { advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { hasNoStrategy } from '../../between/related-resources.ts'
+import { advice, defineRule } from '../../../rule/index.ts'
+import { hasNoStrategy } from '../../../relations/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

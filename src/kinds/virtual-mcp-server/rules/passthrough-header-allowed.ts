@@ -1,5 +1,4 @@
-import { invalid } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule, invalid } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

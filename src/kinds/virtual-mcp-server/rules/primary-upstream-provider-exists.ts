@@ -1,10 +1,5 @@
-import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { chosenProvider } from '../../between/authorization.ts'
-import { authServer, gatewayOf, withPolicies } from '../../between/examples.ts'
-import { providersOf } from '../../between/related-resources.ts'
+import { advice, defineRule, nearest, shortQuote } from '../../../rule/index.ts'
+import { authServer, chosenProvider, gatewayOf, providersOf, withPolicies } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const primaryUpstreamProviderExists = defineRule({

@@ -1,6 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { advice, defineRule, shortQuote } from '../../../rule/index.ts'
 import {
   authorizationHost,
   hostOf,

@@ -1,20 +1,32 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { pathTo } from '../../../rule/path.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
-import { authConfigNamed, leavesSubjectProvider } from '../../between/related-resources.ts'
-import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import {
-  choicesText,
-  firstProvider,
-  subjectProviders,
+  about,
+  advice,
+  defineRule,
+  end,
+  nameText,
+  pathTo,
+  relatedTo,
+  shortQuote,
+} from '../../../rule/index.ts'
+import {
+  AUTH_CONFIG,
+  authConfigNamed,
+  authServer,
+  backend,
   choiceEnds,
+  choicesText,
+  configsReached,
+  exchangeConfig,
+  firstProvider,
+  gateway,
+  gatewayOf,
+  inline,
+  leavesSubjectProvider,
+  REACHED_KINDS,
+  subjectProviders,
   undecidedCause,
-} from '../../between/subject-provider.ts'
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { AUTH_CONFIG } from '../../between/ends.ts'
 
 export const subjectProviderAgreedByGateways = defineRule({
   id: 'subject-provider-agreed-by-gateways',

@@ -1,21 +1,33 @@
-import { namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { aboutEach, advice, end, relatedTo } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import { defineRule } from '../../../rule/rule.ts'
 import {
+  aboutEach,
+  advice,
+  defineRule,
+  end,
+  namesText,
+  type ObjectName,
+  relatedTo,
+  shortQuote,
+} from '../../../rule/index.ts'
+import {
+  agreedProvider,
+  AUTH_CONFIG,
+  authConfigNamed,
   authServer,
   backend,
+  configsReached,
   exchangeConfig,
   exchangeConfigWritten,
+  firstProvider,
   gateway,
   gatewayOf,
   inline,
-} from '../../between/examples.ts'
-import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../between/related-resources.ts'
-import { configsReached, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
-import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
+  knowsReachers,
+  leavesSubjectProvider,
+  providersOf,
+  REACHED_KINDS,
+  sourceOf,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
-import { AUTH_CONFIG } from '../../between/ends.ts'
 
 export const subjectProviderChosen = defineRule({
   id: 'subject-provider-chosen',

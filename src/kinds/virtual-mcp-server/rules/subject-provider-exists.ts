@@ -1,14 +1,14 @@
-import { defineRule } from '../../../rule/rule.ts'
+import { defineRule } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
   exchangeConfig,
   exchangeConfigWritten,
   gatewayOf,
-} from '../../between/examples.ts'
-import { unservedBy } from '../../between/providers.ts'
-import { REACHED_KINDS } from '../../between/reach.ts'
-import { isDecided } from '../../between/subject-provider.ts'
+  isDecided,
+  REACHED_KINDS,
+  unservedBy,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const subjectProviderExists = defineRule({

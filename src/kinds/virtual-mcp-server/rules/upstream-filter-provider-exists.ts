@@ -1,9 +1,5 @@
-import { advice, type FieldError } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
-import type { Path } from '../../../rule/path.ts'
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, gatewayOf } from '../../between/examples.ts'
-import { providersOf } from '../../between/related-resources.ts'
+import { advice, defineRule, type FieldError, type Path, shortQuote } from '../../../rule/index.ts'
+import { authServer, gatewayOf, providersOf } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const STAFF = { groups: ['staff'], upstreamProviders: ['github'] }

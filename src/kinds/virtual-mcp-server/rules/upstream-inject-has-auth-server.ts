@@ -1,7 +1,13 @@
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, gatewayOf, injectConfig, inline } from '../../between/examples.ts'
-import { unservedBy } from '../../between/providers.ts'
-import { REACHED_KINDS } from '../../between/reach.ts'
+import { defineRule } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  gatewayOf,
+  injectConfig,
+  inline,
+  REACHED_KINDS,
+  unservedBy,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const upstreamInjectHasAuthServer = defineRule({

@@ -1,8 +1,14 @@
-import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, exchangeConfigWritten, gateway, gatewayOf } from '../../between/examples.ts'
-import { unservedBy } from '../../between/providers.ts'
-import { REACHED_KINDS } from '../../between/reach.ts'
-import { isDecided } from '../../between/subject-provider.ts'
+import { defineRule } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  exchangeConfigWritten,
+  gateway,
+  gatewayOf,
+  isDecided,
+  REACHED_KINDS,
+  unservedBy,
+} from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const writtenSubjectProviderExists = defineRule({

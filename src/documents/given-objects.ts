@@ -1,0 +1,191 @@
+import {
+  BACKEND_KINDS,
+  configMapFacts,
+  isPolicyKind,
+  leavesSubjectProvider,
+  namedProvider,
+  nameIn,
+  policyFacts,
+  secretFacts,
+  writtenAnnotation,
+} from '../relations/index.ts'
+import { kindNamed } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { FindPlaceholder } from './own-placeholders.ts'
+import { holdsPlaceholder, placeholdersIn } from './placeholder.ts'
+import { ClusterState } from '../state/index.ts'
+import { isObject, metadataOf, type Resource } from '../rule/index.ts'
+
+/** The settings for reading documents as resources. */
+export interface Reading {
+  readonly group: string
+  /** Namespace of documents that name none. */
+  readonly namespace: string
+  /** Whether placeholders are judged as they stand (`--strict`). */
+  readonly strict: boolean
+  /** Placeholders beside those that are known. */
+  readonly placeholders?: FindPlaceholder | undefined
+}
+
+/** The kind of a document of our API group, whatever its version; undefined for any other document. */
+export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
+    return undefined
+  return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
+}
+
+/**
+ * The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them; and ConfigMaps
+ * in a namespace of which the files hold none.
+ */
+export function stateOf(
+  values: readonly unknown[],
+  reading: Reading,
+  where = () => 'in the given files',
+): ClusterState {
+  const { group } = reading
+  const hidden = kindsNotKnown(values, reading)
+  const withConfigMaps = namespacesOf('ConfigMap', values, reading)
+  const isGiven = (kind: string) => kindNamed.has(kind) || isPolicyKind(kind)
+  const knows = (kind: string, namespace: string) =>
+    (kind === 'ConfigMap' ? withConfigMaps.has(namespace) : isGiven(kind)) && !hidden(kind, namespace)
+  const state = new ClusterState({ group, knows, where })
+  putAll(state, values, reading)
+  return state
+}
+
+function namespacesOf(kind: string, values: readonly unknown[], reading: Reading): ReadonlySet<unknown> {
+  const found = values.filter((value) => factsKindOf(value, reading) === kind).map(metadataOf)
+  return new Set(found.map(({ namespace = reading.namespace }) => namespace))
+}
+
+/** Puts documents into the state, each in place of the object of its name. */
+export function putAll(state: ClusterState, values: readonly unknown[], reading: Reading): void {
+  for (const value of values) {
+    const kind = kindOf(value, reading)
+    if (kind !== undefined) {
+      const filled =
+        isObject(value) && !reading.strict ? placeholdersIn(kind, value, reading.placeholders) : []
+      const places = filled.map(({ at }) => at)
+      state.put(kind, value, reading.namespace, places)
+    } else {
+      const named = factsKindOf(value, reading)
+      const { name, namespace = reading.namespace } = metadataOf(value)
+      if (named === undefined || typeof name !== 'string' || typeof namespace !== 'string') continue
+      const facts = FACTS[named](
+        value as Record<string, unknown>,
+        reading.strict ? undefined : isFilled(reading),
+      )
+      state.putFacts({ kind: named, name }, namespace, facts)
+    }
+  }
+}
+
+/** The kinds of whose objects only facts are kept. */
+const FACTS = {
+  Secret: secretFacts,
+  ConfigMap: configMapFacts,
+  MCPAuthzConfig: policyFacts,
+  MCPToolConfig: policyFacts,
+} as const
+
+function factsKindOf(value: unknown, { group }: Reading): keyof typeof FACTS | undefined {
+  if (!isObject(value) || typeof value.apiVersion !== 'string') return undefined
+  const { apiVersion, kind } = value
+  if (apiVersion.startsWith(`${group}/`)) return isPolicyKind(kind) ? kind : undefined
+  return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
+}
+
+/** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
+const isFilled =
+  ({ placeholders }: Reading) =>
+  (text: string): boolean =>
+    holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
+
+/**
+ * The kinds, by namespace, of which not every object is known before deployment: a placeholder in a name or a namespace
+ * can become anything, and a placeholder in the group of a backend any group (decision 28).
+ */
+export function kindsNotKnown(
+  values: readonly unknown[],
+  reading: Reading,
+): (kind: string, namespace: string) => boolean {
+  const hidden = new Set<string>()
+  for (const value of reading.strict ? [] : values) {
+    const kind = kindOf(value, reading)?.kind ?? factsKindOf(value, reading)
+    if (kind === undefined || !isObject(value)) continue
+    const { name, namespace = reading.namespace } = metadataOf(value)
+    const isOpen =
+      isFilledIn(name, reading) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec, reading))
+    if (isFilledIn(namespace, reading)) hidden.add(kind)
+    else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)
+  }
+  return (kind, namespace) => hidden.has(kind) || hidden.has(`${kind}/${namespace}`)
+}
+
+const isFilledIn = (value: unknown, { placeholders }: Reading): boolean =>
+  typeof value === 'string' && holdsPlaceholder(value, placeholders)
+
+function hasUnknownGroup(spec: unknown, reading: Reading): boolean {
+  if (!isObject(spec)) return spec !== undefined && spec !== null
+  const { groupRef } = spec
+  if (groupRef === undefined || groupRef === null) return false
+  const name = nameIn(groupRef, 'MCPGroup')
+  return typeof name !== 'string' || isFilledIn(name, reading)
+}
+
+/** The namespace that a document names, or that of documents which name none. */
+export function namespaceOf(value: unknown, { namespace: fallback }: Reading): string {
+  const { namespace } = metadataOf(value)
+  return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
+}
+
+/**
+ * The document as an apply would store it over the old object: with the provider that /mutate wrote, because no file has
+ * the field (decision 25).
+ */
+export function asApplied(value: unknown, old: unknown, reading: Reading): unknown {
+  if (!isObject(value) || !isObject(old)) return value
+  const isConfig = kindOf(value, reading)?.kind === 'MCPExternalAuthConfig'
+  return isConfig ? withWrittenProviders(value, old, reading.group) : value
+}
+
+function withWrittenProviders(
+  value: Readonly<Record<string, unknown>>,
+  old: Readonly<Record<string, unknown>>,
+  group: string,
+): unknown {
+  const stored = namedProvider(old, group)
+  const { metadata, spec } = value
+  if (stored?.written !== true || !isObject(spec) || !isObject(spec.tokenExchange)) return value
+  if (!leavesSubjectProvider(value, group)) return value
+  const { annotations, ...rest } = isObject(metadata) ? metadata : {}
+  const written = {
+    ...(isObject(annotations) ? annotations : {}),
+    [writtenAnnotation(group)]: stored.provider,
+  }
+  const tokenExchange = { ...spec.tokenExchange, subjectProviderName: stored.provider }
+  return { ...value, metadata: { ...rest, annotations: written }, spec: { ...spec, tokenExchange } }
+}
+
+/** A resource that is judged. */
+export interface Subject {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** The subject of a document; an object without a name is called by its `generateName`. */
+export function subjectOf(kind: string, { metadata }: Resource, { namespace }: Reading): Subject {
+  const text = (value: unknown, fallback: string) =>
+    typeof value === 'string' && value !== '' ? value : fallback
+  return {
+    kind,
+    namespace: text(metadata?.namespace, namespace),
+    name: text(metadata?.name, text(metadata?.generateName, '')),
+  }
+}
+
+/** The name of a document; empty where it has none. */
+export const nameOf = ({ metadata }: Resource): string =>
+  typeof metadata?.name === 'string' ? metadata.name : ''

@@ -1,0 +1,107 @@
+import { API_VERSION, kindNamed } from '../kinds/index.ts'
+import { type FieldError, type Finding, type Fix, isObject, nearest, type Resource } from '../rule/index.ts'
+import { holdsPlaceholder } from './placeholder.ts'
+import { kindOf, type Reading } from './given-objects.ts'
+
+/** The message about a document, or an item of a list, that is not judged. */
+export interface NotJudged {
+  /** The field that the message is about; empty for the whole document. */
+  readonly at: readonly (string | number)[]
+  readonly detail: string
+  /** Set when the document is certainly meant for our API group; otherwise the message is a note. */
+  readonly finding?: Finding
+  readonly resource: Resource
+}
+
+/** Other products have a kind of this name. */
+const OF_OTHERS_TOO = 'MCPServer'
+const OF_THE_PRODUCT = /toolhive|stackloc?k/i
+
+/** Why a document that looks like one of our resources is not: another kind or group, or a list. */
+export function notJudged(value: unknown, reading: Reading): NotJudged | undefined {
+  if (Array.isArray(value)) return ofList(value, reading)
+  if (!isObject(value)) return undefined
+  const { apiVersion, kind } = value
+  const isOurs = typeof apiVersion === 'string' && apiVersion.startsWith(`${reading.group}/`)
+  if (isOurs) return ofKind(value, reading)
+  return typeof kind === 'string' && kindNamed.has(kind) ? ofGroup(value, kind, reading) : undefined
+}
+
+type Id = 'api-group-known' | 'kind-known'
+
+function meant(
+  id: Id,
+  at: readonly (string | number)[],
+  detail: string,
+  resource: Resource,
+  { strict }: Reading,
+  near?: string,
+): NotJudged {
+  const fix: Fix | undefined =
+    near === undefined ? undefined : { title: `write '${near}'`, edits: [{ op: 'set', at, value: near }] }
+  const error: FieldError = { type: 'advice', at, detail: `not checked: ${detail}`, ...(fix && { fix }) }
+  return { at, detail, resource, finding: { id, severity: strict ? 'error' : 'warning', error } }
+}
+
+function ofList(values: readonly unknown[], reading: Reading): NotJudged | undefined {
+  const index = values.findIndex((value) => kindOf(value, reading) !== undefined)
+  if (index < 0) return undefined
+  const detail =
+    "kubectl takes no list of resources; write documents with --- between them, or 'kind: List' with 'items'"
+  return meant('kind-known', [index], detail, values[index] as Resource, reading)
+}
+
+/** A document of our API group whose kind is not one of the seven. */
+function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
+  const { kind } = value
+  if (typeof kind !== 'string') {
+    const detail = isMissing(kind) ? missing('kind', value) : `the kind is ${described(kind)}`
+    return meant('kind-known', ['kind'], detail, value, reading)
+  }
+  if (kindNamed.has(kind)) return undefined
+  const near = nearest(kind, kindNamed.keys())
+  const detail = `there are no rules for the kind '${kind}'`
+  return near === undefined
+    ? { at: ['kind'], detail, resource: value }
+    : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading, near)
+}
+
+/** A document of one of the seven kinds in another API group. */
+function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
+  const { group, strict, placeholders } = reading
+  const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined
+  const isNear =
+    given !== undefined &&
+    (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
+  const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
+  // Without an apiVersion it is of no product: kubectl refuses it.
+  const hasNoGroup = given === undefined && isObject(value.metadata) && isObject(value.spec)
+  const isOpen = !strict && holdsPlaceholder(given ?? '', placeholders)
+  if (isOpen || (!isNear && !hasNoGroup && kind === OF_OTHERS_TOO))
+    return { at: ['apiVersion'], detail, resource: value }
+  const near = isNear ? `${group}/${API_VERSION}` : undefined
+  return meant('api-group-known', ['apiVersion'], detail, value, reading, near)
+}
+
+function wrongGroup(value: Resource, given: string | undefined, ours: string, isNear: boolean): string {
+  const { apiVersion } = value
+  if (isMissing(apiVersion)) return `${missing('apiVersion', value)}; write '${ours}'`
+  if (given === undefined) return `the apiVersion is ${described(apiVersion)}; write '${ours}'`
+  return isNear
+    ? `the apiVersion is '${given}'; did you mean '${ours}'`
+    : `the apiVersion is '${given}', and not '${ours}' (--api-group names another group)`
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null
+
+/** The message that a field is missing, and the key that is there in its place. */
+function missing(field: string, holder: object): string {
+  const near = nearest(field, Object.keys(holder))
+  return `there is no ${field}${near === undefined || near === field ? '' : `, but '${near}'`}`
+}
+
+function described(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number') return `the number ${value}`
+  return isObject(value) ? 'a map' : String(value)
+}

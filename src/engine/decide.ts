@@ -1,0 +1,217 @@
+import {
+  atOnce,
+  type Cluster,
+  compareFindings,
+  type FieldError,
+  type Finding,
+  jsonKey,
+  NOT_JUDGED,
+  type ObjectName,
+  type Steps,
+  type Thing,
+  valueAt,
+} from '../rule/index.ts'
+import { type Ignore, type Ignored, type Settings, severityAt } from './settings.ts'
+
+/** The decision on a resource: it is denied when there is an error. Errors and warnings are sorted by `compareFindings`. */
+export interface Verdict {
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly Finding[]
+  /** Findings that a severity setting made less than an error; they are logged and counted. */
+  readonly exempted: readonly string[]
+  /** Rules that failed on this resource; they are logged and counted. */
+  readonly failures: readonly Finding[]
+  /** Findings that an exemption or an ignore takes out of the verdict; they are counted. */
+  readonly ignored: readonly Ignored[]
+  /** Ignores of the manifest that name a finding, and that the settings do not allow. */
+  readonly refusedIgnores: readonly Ignore[]
+}
+
+export const NO_FINDINGS: Verdict = {
+  errors: [],
+  warnings: [],
+  exempted: [],
+  failures: [],
+  ignored: [],
+  refusedIgnores: [],
+}
+
+/** The findings in an object, and the object as submitted or stored, completed with the defaults that it lacks. */
+export interface Judged {
+  readonly findings: readonly Finding[]
+  readonly value: () => unknown
+}
+
+/** The objects that were just read from the API server, for an error that depends on them. */
+export interface Confirmed {
+  has(name: ObjectName): boolean
+  /** The cluster with the Secrets that were read for this review only. */
+  with(cluster: Cluster): Cluster
+}
+
+export interface Judging {
+  readonly namespace: string
+  readonly settings: Settings
+  readonly dryRun?: boolean
+  readonly confirmed?: Confirmed | undefined
+}
+
+/**
+ * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
+ * depend on other objects (decision 9), the mode, sorting. Judges the stored object, by `old`, only when there is an error.
+ */
+export function* judgeBeside(
+  { findings, value }: Judged,
+  { namespace, settings, dryRun = false, confirmed }: Judging,
+  old?: () => Steps<Judged | undefined>,
+): Steps<Verdict> {
+  if (findings.length === 0) return NO_FINDINGS
+  const exempted: string[] = []
+  const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
+    all.flatMap((finding): Finding[] => {
+      const { id, constraint, error } = finding
+      const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
+      const set = severityAt(settings, place, finding.severity)
+      // A rule that failed never denies, whatever its findings are worth (decision 20).
+      const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
+      if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
+      return severity === 'off'
+        ? []
+        : [{ ...finding, severity, error: severity === 'error' ? asError(error) : error }]
+    })
+  const weighed = weigh(findings, (id) => exempted.push(id))
+  const before = old !== undefined && weighed.some(isError) ? yield* old() : undefined
+  const ratcheted =
+    before === undefined
+      ? weighed
+      : excuseStored(weighed, value(), {
+          value: before.value,
+          findings: weigh(before.findings).filter(isError),
+        })
+  const trial = settings.mode === 'warn'
+  const decided = ratcheted.map((finding) => settle(finding, { dryRun, confirmed, trial }))
+  const ordered = distinct(decided.toSorted(compareFindings))
+  return {
+    errors: ordered.filter(isError),
+    warnings: ordered.filter((finding) => !isError(finding)),
+    exempted,
+    failures: findings.filter(({ failure }) => failure !== undefined),
+    ignored: [],
+    refusedIgnores: [],
+  }
+}
+
+/** As `judgeBeside`, for an object of which nothing is stored. */
+export const judge = (judged: Judged, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
+
+/** The error of a finding that denies: it names the other objects that it depends on. */
+const asError = (error: FieldError): FieldError =>
+  error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
+
+const isError = ({ severity }: Finding) => severity === 'error'
+
+const asWarning = (finding: Finding, prefix: string): Finding => ({
+  ...finding,
+  severity: 'warning',
+  prefix,
+  ...(isError(finding) && { wasError: true }),
+})
+
+/**
+ * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
+ * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
+ */
+function settle(
+  finding: Finding,
+  { dryRun, confirmed, trial }: { dryRun: boolean; confirmed: Confirmed | undefined; trial: boolean },
+): Finding {
+  const { dependsOn } = finding.error
+  if (dependsOn !== undefined && confirmed !== undefined && !dependsOn.every((name) => confirmed.has(name)))
+    return asWarning(finding, `not confirmed: ${finding.prefix ?? ''}`)
+  if (!isError(finding)) return finding
+  if (trial) return asWarning(finding, 'would be denied: ')
+  return dryRun && dependsOn !== undefined ? asWarning(finding, 'alone, this would be denied: ') : finding
+}
+
+/** Turns each error that the stored object already has into a warning. */
+function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
+  if (old.findings.length === 0) return [...findings]
+  const before = old.value()
+  const stored = new Tally(old.findings.flatMap((finding) => thingsOf(finding, before)))
+  return findings.map((finding) =>
+    isError(finding) && stored.takeAll(thingsOf(finding, value))
+      ? asWarning(finding, 'stored before: ')
+      : finding,
+  )
+}
+
+/** Counts the things that errors of the stored object are about. Words are not joined: a thousand errors may share a long one. */
+class Tally {
+  readonly #root: Counted = { count: 0, next: new Map() }
+
+  constructor(things: readonly Thing[]) {
+    for (const thing of things) this.#at(thing).count += 1
+  }
+
+  /** Takes each of the things away once and returns true; takes none when one is missing or the list is empty. */
+  takeAll(things: readonly Thing[]): boolean {
+    if (things.length === 0) return false
+    const taken: Counted[] = []
+    for (const thing of things) {
+      const found = this.#at(thing)
+      if (found.count === 0) break
+      found.count -= 1
+      taken.push(found)
+    }
+    if (taken.length === things.length) return true
+    for (const found of taken) found.count += 1
+    return false
+  }
+
+  #at(thing: Thing): Counted {
+    let here = this.#root
+    for (const word of thing) {
+      let next = here.next.get(word)
+      if (next === undefined) here.next.set(word, (next = { count: 0, next: new Map() }))
+      here = next
+    }
+    return here
+  }
+}
+
+interface Counted {
+  count: number
+  readonly next: Map<string, Counted>
+}
+
+const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
+
+/**
+ * The things by which the ratchet recognises an error: those in `about`, or else the id, the place without list indexes,
+ * the other objects and the value at the place. Of a list or an object only the presence counts. "And more" of a rule is
+ * one thing, because the errors behind it are unknown; "not judged further" is none, because the rest may be new.
+ */
+function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
+  if (more) return id === NOT_JUDGED ? [] : [['more', id]]
+  const { about, at, dependsOn = [], type } = error
+  if (about !== undefined) return [...about()]
+  const value = COMPARES_NO_VALUE.has(type) ? undefined : valueAt(object, at)
+  const place = at.flatMap((segment) => (typeof segment === 'number' ? [] : [String(jsonKey(segment))]))
+  const others = dependsOn.flatMap(({ kind, name }) => [kind, name])
+  return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
+}
+
+/** A value as words: its type, and its text unless it is a list or an object. */
+function wordsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return ['string', value]
+  if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']
+  return [typeof value, String(value)]
+}
+
+/** Without exact repeats; the list is in order. */
+function distinct(ordered: readonly Finding[]): Finding[] {
+  return ordered.filter((finding, i) => {
+    const before = ordered[i - 1]
+    return before === undefined || compareFindings(before, finding) !== 0
+  })
+}

@@ -1,0 +1,68 @@
+import {
+  agreedProvider,
+  type AuthConfig,
+  type Gateway,
+  getOidcConfig,
+  knowsReachers,
+  leavesSubjectProvider,
+  writtenAnnotation,
+  writtenProvider,
+} from '../relations/index.ts'
+import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
+import type { Change } from './defaults.ts'
+
+/** The situation of an object whose defaults depend on other objects. */
+export interface Known {
+  readonly cluster: Cluster
+  readonly group: string
+  /** Name of the object. */
+  readonly name: string
+  /** The audience of service account tokens, where one is set (decision 4). */
+  readonly serviceAccountAudience: string
+}
+
+/** The defaults that depend on other objects. The resource has the JSON types of its schema, and no nulls. */
+export function defaultsBetween(kind: string, resource: Resource, known: Known): Change[] {
+  if (kind === 'MCPExternalAuthConfig') return subjectProvider(resource as AuthConfig, known)
+  if (kind === 'VirtualMCPServer') return audience(resource as Gateway, known)
+  return []
+}
+
+const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
+
+/**
+ * The upstream provider whose token is exchanged, and the annotation that /mutate wrote it (specification 2.4.5, decision 25).
+ * A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer decides it any more.
+ */
+function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
+  const written = writtenProvider(config, group)
+  const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
+  const forget = written === undefined ? [] : [{ at: annotation }]
+  const type = config.spec?.type
+  if (type !== 'tokenExchange') return type === undefined ? [] : forget
+  if (!isObject(config.metadata) || !knowsReachers(cluster)) return []
+  const tokenExchange = config.spec?.tokenExchange
+  if (!leavesSubjectProvider(config, group)) return tokenExchange === undefined ? [] : forget
+  const provider = agreedProvider(name, cluster)
+  const given = tokenExchange?.subjectProviderName
+  if (provider === undefined) return given === undefined || given === '' ? forget : [{ at: FIELD }, ...forget]
+  if (given === provider && written === provider) return []
+  return [{ at: FIELD, value: provider }, ...record(config, annotation, provider)]
+}
+
+/** Sets the annotation, and creates `metadata.annotations` when it is absent. */
+function record({ metadata }: AuthConfig, annotation: Change['at'], provider: string): Change[] {
+  const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
+  return [...parents, { at: annotation, value: provider }]
+}
+
+/** The audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
+function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): Change[] {
+  const incomingAuth = spec?.incomingAuth
+  const reference = incomingAuth?.oidcConfigRef
+  if (serviceAccountAudience === '' || incomingAuth?.type !== 'oidc' || reference?.name === undefined)
+    return []
+  if (!isAbsent(incomingAuth, 'audience') || !isAbsent(reference, 'audience')) return []
+  if (getOidcConfig(cluster, reference.name)?.spec?.type !== 'kubernetesServiceAccount') return []
+  return [{ at: ['spec', 'incomingAuth', 'audience'], value: serviceAccountAudience }]
+}

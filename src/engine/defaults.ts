@@ -1,0 +1,128 @@
+import type { Kind } from '../kinds/kind.ts'
+import { changedAt, isObject, type Segment, setOwn, valueAt } from '../rule/index.ts'
+
+/** One field that /mutate writes; without a value it takes the field away. */
+export interface Change {
+  readonly at: readonly Segment[]
+  readonly value?: unknown
+}
+
+/** Which defaults /mutate writes (decision 23). A GitOps tool compares a list as a whole, so a default in it is drift. */
+export type WrittenDefaults = 'all' | 'outside-lists' | 'off'
+
+/** Whether the place lies in an item of a list. */
+export const isInList = ({ at }: Change): boolean => at.some((segment) => typeof segment === 'number')
+
+/** The defaults of a schema: only the parts of it that have any. */
+export interface Defaults {
+  readonly value?: unknown
+  readonly from?: readonly string[]
+  readonly create: boolean
+  readonly properties: readonly (readonly [string, Defaults])[]
+  readonly items?: Defaults
+  readonly values?: Defaults
+}
+
+interface Node {
+  readonly default?: unknown
+  readonly defaultFrom?: string
+  readonly create?: boolean
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly items?: Node
+  readonly additionalProperties?: Node
+}
+
+const defaultsOf = new Map<Kind, Defaults | undefined>()
+
+/**
+ * The documented defaults that the object lacks (decision 23), outermost first: an object that is created carries its
+ * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
+ */
+export function defaultsFor(kind: Kind, object: object, namespace: string): Change[] {
+  const defaults = schemaDefaults(kind)
+  const added: Change[] = []
+  const source = { metadata: { ...(namespace === '' ? {} : { namespace }) } }
+  if (defaults !== undefined) complete(defaults, object, [], source, added)
+  return added
+}
+
+/** The defaults of the schema of a kind; undefined when it has none. */
+export function schemaDefaults(kind: Kind): Defaults | undefined {
+  if (!defaultsOf.has(kind)) defaultsOf.set(kind, readNode(kind.schema))
+  return defaultsOf.get(kind)
+}
+
+function readNode({ default: value, defaultFrom, create = false, ...node }: Node): Defaults | undefined {
+  const properties = Object.entries(node.properties ?? {}).flatMap(([name, property]) => {
+    const defaults = readNode(property)
+    return defaults === undefined ? [] : [[name, defaults] as const]
+  })
+  const items = node.items && readNode(node.items)
+  const values = node.additionalProperties && readNode(node.additionalProperties)
+  if (value === undefined && defaultFrom === undefined && properties.length === 0 && !items && !values)
+    return undefined
+  return {
+    ...(value === undefined ? {} : { value }),
+    ...(defaultFrom === undefined ? {} : { from: defaultFrom.split('.') }),
+    create,
+    properties,
+    ...(items && { items }),
+    ...(values && { values }),
+  }
+}
+
+/** Adds what is missing below `at`, which is a stack: it is copied only for what is added. */
+function complete(
+  { properties, items, values }: Defaults,
+  value: unknown,
+  at: Segment[],
+  source: unknown,
+  added: Change[],
+): void {
+  const step = (segment: Segment, defaults: Defaults, field: unknown) => {
+    at.push(segment)
+    complete(defaults, field, at, source, added)
+    at.pop()
+  }
+  if (Array.isArray(value)) {
+    if (items !== undefined) for (let i = 0; i < value.length; i++) step(i, items, value[i])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [name, defaults] of properties) {
+    const field = Object.hasOwn(value, name) ? value[name] : undefined
+    if (field !== undefined && field !== null) {
+      step(name, defaults, field)
+      continue
+    }
+    const written = initial(defaults, source)
+    if (written !== undefined) added.push({ at: [...at, name], value: written })
+  }
+  if (values !== undefined) for (const key of Object.keys(value)) step({ key }, values, value[key])
+}
+
+/** The value for an absent field: its default, an object of defaults, or undefined. */
+export function initial(defaults: Defaults, source: unknown): unknown {
+  if (defaults.value !== undefined) return copyOf(defaults.value)
+  if (defaults.from !== undefined) return valueAt(source, defaults.from)
+  if (!defaults.create) return undefined
+  const fields = defaults.properties.map(([name, property]) => [name, initial(property, source)] as const)
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
+}
+
+/** Defaults are plain values and lists of them. */
+function copyOf(value: unknown): unknown {
+  return Array.isArray(value) ? [...(value as unknown[])] : value
+}
+
+/** The value completed with the defaults that it lacks; unchanged when it is not an object. */
+export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
+  isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
+
+/** The object with the changes made: a copy of what they touch; the original is not changed. */
+export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
+  return changedAt(object, changes, (holder, key, { value }) => {
+    if (value === undefined) Reflect.deleteProperty(holder, key)
+    else setOwn(holder, key, value)
+  }) as T
+}

@@ -1,0 +1,201 @@
+import { compareFindings, type Finding, fitsGlob, isObject, metadataOf, nearest } from '../rule/index.ts'
+import { allRules } from '../kinds/places.ts'
+import { ALL_IDS } from './engine-ids.ts'
+import type { Verdict } from './decide.ts'
+import { PROBE_IDS } from './probe-ids.ts'
+import {
+  type AllowedIgnores,
+  type Exemption,
+  FIXED,
+  type Ignore,
+  type Ignored,
+  isPlace,
+  type Settings,
+} from './settings.ts'
+
+/** The ignores of manifests that have an effect where the settings do not say: a comment never reaches a cluster. */
+const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
+
+export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
+  allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
+
+/** Ids that are never ignored: what cannot be judged, what the API server refuses, and what is said of ignores. */
+const NEVER_IGNORED: ReadonlySet<string> = new Set([
+  ...FIXED,
+  'api-server-accepts',
+  'metadata-accepted',
+  'release-accepts',
+  'ignore-effective',
+  'others-known',
+  'registration-covers-known-kinds',
+])
+
+/** Why findings of an id cannot be ignored; undefined when they can. */
+export function problemWithIgnoredId(id: string): string | undefined {
+  if (NEVER_IGNORED.has(id))
+    return `'${id}' cannot be ignored: nothing behind it is judged, or the API server refuses it`
+  if (ALL_IDS.has(id)) return undefined
+  const near = nearest(id, ALL_IDS)
+  const advice = near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`
+  return `'${id}' is not the id of a rule${advice}`
+}
+
+interface Judged {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
+  matches(object.kind, judged.kind) &&
+  matches(object.namespace, judged.namespace) &&
+  matches(object.name, judged.name)
+
+/** Whether a text is the pattern, in which `*` stands for any characters. */
+const matches = (pattern: string | undefined, text: string): boolean =>
+  pattern === undefined || pattern === text || (text.length <= LONGEST_NAME && fitsGlob(pattern, text))
+
+/** Longest text that is compared with a pattern. Names and namespaces have at most 253 characters. */
+const LONGEST_NAME = 1_000
+
+/**
+ * Takes the ignored findings out of a verdict. The configuration decides first; an ignore of the manifest has an effect on
+ * errors only where the settings allow it.
+ */
+export function withoutIgnored<V extends Verdict>(
+  verdict: V,
+  judged: Judged,
+  settings: Settings,
+  ignores: readonly Ignore[],
+): V {
+  const exemptions = settings.exemptions.filter((each) => isFor(each, judged))
+  if (exemptions.length + ignores.length === 0) return verdict
+  const ignored: Ignored[] = []
+  const refused = new Set<Ignore>()
+  const stays = (finding: Finding): boolean => {
+    const { id, constraint, error } = finding
+    const severity = finding.wasError ? 'error' : finding.severity
+    if (NEVER_IGNORED.has(id) || finding.failure !== undefined || finding.more) return true
+    const isOf = (by: Exemption | Ignore) => by.id === id
+    const exemption = exemptions.find(
+      (each) =>
+        (isOf(each) || (each.path !== undefined && each.id === `schema-${constraint}`)) &&
+        (each.path === undefined || isPlace(each.path, error.at)),
+    )
+    const written = ignores.filter((each) => isOf(each) && (each.covers?.(error.at) ?? true))
+    const allowed = written.find((each) => mayIgnore(allowedIgnores(settings, each.written), severity))
+    for (const each of written) if (allowed === undefined) refused.add(each)
+    const by = exemption ?? allowed
+    if (by !== undefined) ignored.push({ finding, by })
+    return by === undefined
+  }
+  const errors = verdict.errors.filter(stays)
+  return {
+    ...verdict,
+    errors,
+    warnings: verdict.warnings.filter(stays),
+    ignored,
+    refusedIgnores: [...refused],
+  }
+}
+
+const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): boolean =>
+  allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
+
+/** Whether the settings leave the objects of a namespace out. */
+export const isLeftOut = ({ leftOut }: Settings, namespace: string): boolean =>
+  leftOut.some((pattern) => matches(pattern, namespace))
+
+/** The annotation whose lines ignore findings of its object: `ID: reason`. */
+export const ignoreAnnotation = (group: string): string => `${group}/vmcp-admission-ignore`
+
+/** The ignores in the annotation of an object, and its lines that have no effect. */
+export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; problems: string[] } {
+  const { annotations } = metadataOf(object)
+  const text = isObject(annotations) ? annotations[ignoreAnnotation(group)] : undefined
+  const ignores: Ignore[] = []
+  const problems: string[] = []
+  if (typeof text !== 'string') return { ignores, problems }
+  for (const line of text.split('\n', MOST_LINES).filter((each) => each.trim() !== '')) {
+    const { id, reason } = ignoreOf(line.trim())
+    const problem = problemWithIgnore(id, reason, 'ID: reason')
+    if (problem === undefined) ignores.push({ id, reason, written: 'annotation' })
+    else problems.push(problem)
+  }
+  return { ignores, problems }
+}
+
+/** The parts of `ID: reason`. A line with another line break in it names no id. */
+export function ignoreOf(line: string): { readonly id: string; readonly reason: string } {
+  const [id = ''] = /^[\w-]{0,80}/.exec(line) ?? []
+  const rest = line.slice(id.length).trimStart()
+  const reason = (rest.startsWith(':') ? rest.slice(1) : rest).trimStart()
+  return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
+}
+
+/** Most lines of the annotation that are read. */
+const MOST_LINES = 100
+
+/** Why an ignore has no effect by itself. */
+export const problemWithIgnore = (id: string, reason: string, form: string): string | undefined =>
+  (id === '' ? `it names no id: write ${form}` : problemWithIgnoredId(id)) ??
+  (reason === '' ? `'${id}' has no effect without a reason: write ${form}` : undefined)
+
+/** Why an ignore that names a finding has no effect on it. */
+export function refusal({ id, written }: Ignore, settings: Settings): string {
+  const allowed = allowedIgnores(settings, written)
+  return allowed === 'none'
+    ? `'${id}' has no effect: the configuration allows no ignores in manifests`
+    : `'${id}' has no effect on an error: ${written === 'comment' ? 'comments' : 'annotations'} ignore warnings only (allowIgnores)`
+}
+
+/** The verdict with a warning for each line of the annotation that has no effect. */
+export function withAnnotationProblems<V extends Verdict>(
+  verdict: V,
+  problems: readonly string[],
+  { group, settings }: { readonly group: string; readonly settings: Settings },
+): V {
+  const refused = verdict.refusedIgnores.filter(({ written }) => written === 'annotation')
+  const details = [...problems, ...refused.map((each) => refusal(each, settings))]
+  if (details.length === 0) return verdict
+  const at = ['metadata', 'annotations', { key: ignoreAnnotation(group) }] as const
+  const findings = details.map((detail): Finding => ({
+    id: 'ignore-effective',
+    severity: 'warning',
+    error: { type: 'advice', at, detail },
+  }))
+  return { ...verdict, warnings: [...verdict.warnings, ...findings].toSorted(compareFindings) }
+}
+
+/** The ids that the annotation of a stored object ignores, and that are not found in it. */
+export function idleIgnores(object: unknown, group: string, { ignored, refusedIgnores }: Verdict): string[] {
+  const used = new Set([...ignored.map(({ by }) => by.id), ...refusedIgnores.map(({ id }) => id)])
+  const ids = ignoresIn(object, group).ignores.map(({ id }) => id)
+  return ids.filter((id) => !used.has(id) && isAlwaysFound(id, 'cluster'))
+}
+
+/** Ids of findings in stored objects; others are found in files alone. */
+const IN_STORED: ReadonlySet<string> = new Set([
+  ...allRules().map(({ id }) => id),
+  ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
+])
+
+/** Ids of findings that a run makes only where it is asked to: at a deletion, beside Secrets and ConfigMaps, of the other side. */
+const ASKED_FOR: ReadonlySet<string> = new Set<string>([
+  ...PROBE_IDS.map(({ id }) => id),
+  ...allRules().flatMap(({ id, when, reads }) =>
+    when === 'delete' || reads.some((kind) => kind === 'Secret' || kind === 'ConfigMap') ? [id] : [],
+  ),
+])
+
+/** Whether every run over objects in this place finds what the id names: where none does, nothing is there. */
+export const isAlwaysFound = (id: string, where: 'cluster' | 'files'): boolean =>
+  !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
+
+/** Whether an exemption names one object, and not a pattern of objects. */
+export const isForOne = ({ object }: Exemption): boolean =>
+  object?.name !== undefined && !Object.values(object).some((part: string) => part.includes('*'))
+
+/** An exemption as people name it: `ID at path`. */
+export const exemptionText = ({ id, path }: Exemption): string =>
+  path === undefined ? `'${id}'` : `'${id}' at ${path}`

@@ -1,0 +1,15 @@
+import { jsonPointer } from '../rule/index.ts'
+import type { Change } from './defaults.ts'
+
+/** One operation of an RFC 6902 patch; `add` also replaces a field that is there. */
+export type PatchOperation =
+  | { readonly op: 'add'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** The changes of /mutate as an RFC 6902 patch, in their order. */
+export function jsonPatch(changes: readonly Change[]): PatchOperation[] {
+  return changes.map(({ at, value }) => {
+    const path = jsonPointer(at)
+    return value === undefined ? { op: 'remove', path } : { op: 'add', path, value }
+  })
+}

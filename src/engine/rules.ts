@@ -1,0 +1,161 @@
+import type { Kind } from '../kinds/kind.ts'
+import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
+import { compileMatchers } from '../kinds/mcp-external-auth-config/role-mappings.ts'
+import { rulePlacesOf } from '../kinds/places.ts'
+import {
+  andMore,
+  Budget,
+  type Cluster,
+  type Context,
+  type Finding,
+  isObject,
+  type Memo,
+  MOST_FINDINGS,
+  notDecided,
+  type ObjectName,
+  OutOfBudget,
+  pathTo,
+  type Resource,
+  type Rule,
+  type Segment,
+  type Severity,
+  type Steps,
+  valueAt,
+} from '../rule/index.ts'
+
+/** The rules of one schema, and where that schema lies in a resource. */
+export interface RulesAt {
+  readonly at: readonly Segment[]
+  readonly rules: readonly Rule[]
+}
+
+/** The situation of a resource that is checked. */
+export interface Surroundings {
+  /** The other objects; undefined when none are known. */
+  readonly cluster: Cluster | undefined
+  /** Whether `cluster` holds the resource already, as stored. */
+  readonly isStored?: boolean
+  readonly self: ObjectName
+  /** The stored resource, on an update; every part has the right JSON type. */
+  readonly old?: () => Resource | undefined
+  /** The severity of a finding at its place; that of its rule when absent. */
+  readonly severityOf?: ((finding: Finding) => Severity) | undefined
+  /** Whether going through the resource takes long enough to let others be served between two rules. */
+  readonly isLarge?: boolean
+  /** What the rules may spend; a full one when absent. */
+  readonly budget?: Budget
+  /** The rules of a kind that are on; all when absent. */
+  readonly rulesOf?: typeof rulesOf
+}
+
+/** Units of the budget of one judgement. An ordinary object spends a few hundred. */
+export const JUDGEMENT = 20_000
+
+/** The situation of a resource of which nothing else is known. */
+export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
+
+/** Which rules run: those of a write, or those of a deletion. */
+export type Selection = 'write' | 'delete'
+
+const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
+
+/** The rules of a kind and of its parts, by place; computed at the first resource of the kind. */
+export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
+  let found = selected[selection].get(kind)
+  if (found === undefined) {
+    const when = selection === 'delete' ? 'delete' : undefined
+    const places = Map.groupBy(rulePlacesOf(kind), ({ at }) => at)
+    found = Array.from(places, ([at, here]) => ({
+      at,
+      rules: here.map(({ rule }) => rule).filter((rule) => rule.when === when),
+    }))
+    selected[selection].set(kind, found)
+  }
+  return found
+}
+
+/**
+ * Runs the rules of the kind on a resource whose parts all have the right JSON types; `cluster` holds the resource too.
+ * Returns the findings of `before` and those of the rules.
+ */
+export function* check(
+  kind: Kind,
+  resource: Resource,
+  cluster: Cluster,
+  around: Surroundings,
+  before: readonly Finding[] = [],
+  selection: Selection = 'write',
+): Steps<readonly Finding[]> {
+  const rules = (around.rulesOf ?? rulesOf)(kind, selection)
+  return [...before, ...(yield* runRules(rules, resource, cluster, around))]
+}
+
+/** Units of a budget after which a judgement lets others be served. */
+const STEP = 1_000
+
+/** What the rules find in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
+export function* runRules(
+  places: readonly RulesAt[],
+  resource: Resource,
+  cluster: Cluster,
+  { self, old, severityOf, isLarge = false, budget = new Budget(JUDGEMENT) }: Surroundings,
+): Steps<readonly Finding[]> {
+  const findings: Finding[] = []
+  const memo: Memo = new Map()
+  let next = STEP
+  // First, so that the budget goes as far with the matchers of a small object as with those of a large one.
+  if (self.kind === mcpExternalAuthConfig.kind) yield* compileMatchers(resource, { memo, budget })
+  for (const { at, rules } of places) {
+    const value = at.length === 0 ? resource : valueAt(resource, at)
+    if (!isObject(value)) continue
+    const context = {
+      path: pathTo<unknown>(at),
+      cluster,
+      self,
+      old: () => valueAt(old?.(), at),
+      memo,
+      budget,
+    }
+    for (const rule of rules) {
+      runRule(rule, value, context, findings, severityOf)
+      if (!isLarge && budget.spent < next) continue
+      next = budget.spent + STEP
+      yield
+    }
+  }
+  if (budget.undecided !== undefined) findings.push(notDecided(budget.undecided))
+  return findings
+}
+
+function runRule(
+  { id, severity, constraint, check: run }: Rule,
+  value: object,
+  context: Context<unknown>,
+  findings: Finding[],
+  severityOf: Surroundings['severityOf'],
+): void {
+  try {
+    const counts = new Map<Severity, number>()
+    for (const error of run(value, context)) {
+      const finding = { id, severity, error, ...(constraint && { constraint }) }
+      const weight = severityOf?.(finding) ?? severity
+      const count = (counts.get(weight) ?? 0) + 1
+      counts.set(weight, count)
+      if (count <= MOST_FINDINGS) findings.push(finding)
+      else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
+      // Later findings may be errors by a severity setting for their path.
+      if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
+    }
+  } catch (failure) {
+    if (failure instanceof OutOfBudget) {
+      context.budget.leaveUndecided(context.path)
+      return
+    }
+    const error = {
+      type: 'advice',
+      at: [],
+      detail: 'internal error: this check did not run, please report it',
+    } as const
+    findings.push({ id, severity: 'warning', error, failure })
+  }
+}

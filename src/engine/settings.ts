@@ -1,0 +1,175 @@
+import {
+  type Finding,
+  NOT_JUDGED,
+  pathText,
+  pathTextWithoutIndexes,
+  type Segment,
+  type Severity,
+  stepsIn,
+} from '../rule/index.ts'
+import { KINDS } from '../kinds/index.ts'
+import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
+
+/** The settings of an operator about rules: the only ones that there are (decision 7). */
+export interface Settings {
+  readonly mode: 'enforce' | 'warn'
+  /** When several apply to a finding, the last one counts. */
+  readonly severities: readonly SeveritySetting[]
+  readonly exemptions: readonly Exemption[]
+  /** Which findings ignores in manifests may be for; by default all in files, and warnings in a cluster. */
+  readonly allowIgnores: AllowedIgnores | 'by default'
+  /** Namespaces whose objects are not judged, with `*` for any characters. */
+  readonly leftOut: readonly string[]
+}
+
+export interface SeveritySetting {
+  readonly id: string
+  /** A path without list indexes; every path when absent. */
+  readonly path?: string
+  /** Every namespace when absent. */
+  readonly namespaces?: readonly string[]
+  readonly severity: Severity
+}
+
+/** An exemption of the configuration file: findings that are not reported, and the reason. */
+export interface Exemption {
+  readonly id: string
+  /** The objects that it is for, with `*` for any characters; every object when absent. */
+  readonly object?: ObjectPattern
+  /** A path without list indexes; every path when absent. */
+  readonly path?: string
+  readonly reason: string
+}
+
+export interface ObjectPattern {
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+/** An ignore in the manifest: a comment, or a line of the annotation. */
+export interface Ignore {
+  readonly id: string
+  readonly reason: string
+  readonly written: 'comment' | 'annotation'
+  /** The places that it is for; every place of the object when absent. */
+  readonly covers?: (at: readonly Segment[]) => boolean
+}
+
+/** A finding that is not reported, and why. */
+export interface Ignored {
+  readonly finding: Finding
+  readonly by: Exemption | Ignore
+}
+
+/** Where an exemption or an ignore is written. */
+export const writtenIn = (by: Exemption | Ignore): Ignore['written'] | 'configuration' =>
+  'written' in by ? by.written : 'configuration'
+
+export type AllowedIgnores = 'none' | 'warnings' | 'all'
+
+export const DEFAULT_SETTINGS: Settings = {
+  mode: 'enforce',
+  severities: [],
+  exemptions: [],
+  allowIgnores: 'by default',
+  leftOut: [],
+}
+
+/** Ids whose severity is fixed: behind these errors a part of the object is not judged at all. */
+export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
+
+/** The severity of a finding at a place, given the severity of its rule. */
+export function severityAt(
+  settings: Settings,
+  finding: Pick<Finding, 'id' | 'constraint'> & {
+    readonly at: readonly Segment[]
+    readonly namespace: string
+  },
+  severity: Severity,
+): Severity {
+  if (settings.severities.length === 0 || FIXED.has(finding.id)) return severity
+  const set = settings.severities.findLast(
+    ({ id, path, namespaces }) =>
+      (id === finding.id || (path !== undefined && id === `schema-${finding.constraint}`)) &&
+      (path === undefined || isPlace(path, finding.at)) &&
+      (namespaces?.includes(finding.namespace) ?? true),
+  )
+  return set?.severity ?? severity
+}
+
+/**
+ * The severity of each finding in a namespace; undefined when no setting names a path: then all findings of
+ * a rule have one severity.
+ */
+export function severityByPlace(
+  settings: Settings,
+  namespace: string,
+): ((finding: Finding) => Severity) | undefined {
+  if (settings.severities.every(({ path }) => path === undefined)) return undefined
+  return ({ id, constraint, error, severity }) =>
+    severityAt(settings, { id, ...(constraint && { constraint }), at: error.at, namespace }, severity)
+}
+
+/** Whether a path without list indexes is that of a place: from the top, or from the part around it that kinds share. */
+export const isPlace = (path: string, at: readonly Segment[]): boolean => {
+  const places = [pathTextWithoutIndexes(at), pathOfField(at)]
+  return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
+}
+
+/** Where the parts of kinds lie that docs/fields.md lists once, with paths from there. */
+const PARTS: readonly string[] = KINDS.flatMap(({ parts }) => parts.map(({ at }) => pathText(at)))
+
+/** As docs/fields.md writes it: every key of a map is `.<name>`. */
+const pathOfField = (at: readonly Segment[]): string =>
+  pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
+
+const SETTING =
+  /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|advice|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
+
+/** Reads `ID[:PATH]=error|warning|advice|off[@NAMESPACE,…]`; returns a text that says what to write when the syntax is wrong. */
+export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {
+  const match = SETTING.exec(text)
+  if (match === null) return `'${text}' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]`
+  const [, id = '', path, severity, namespaces] = match
+  if (!knownIds.has(id)) return `'${id}' is not the id of a rule; docs/rules.md lists them`
+  if (FIXED.has(id)) return `'${id}' is always an error`
+  const place = path?.replaceAll('[]', '')
+  const problem = path === undefined ? undefined : problemWithPath(path)
+  if (problem !== undefined) return problem
+  return {
+    id,
+    ...(place === undefined ? {} : { path: place }),
+    ...(namespaces === undefined ? {} : { namespaces: namespaces.split(',') }),
+    severity: severity as Severity,
+  }
+}
+
+/** Why a path is not the place of a setting. */
+export function problemWithPath(path: string): string | undefined {
+  if (/\[\d+\]/.test(path)) return `'${path}': leave list indexes out, as in spec.list.field`
+  const place = path.replaceAll('[]', '')
+  return isPathOfAKind(place) || PARTS.some((part) => isPathOfAKind(`${part}.${place}`))
+    ? undefined
+    : `'${path}' is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map`
+}
+
+/** Whether the kind that knows most of the path has a field there, or leaves open which fields it has. */
+function isPathOfAKind(path: string): boolean {
+  const steps = stepsIn(path)
+  const reached = KINDS.map(({ schema }) => follow(schema as SchemaNode, steps))
+  const furthest = Math.max(...reached.map(({ depth }) => depth))
+  return furthest === steps.length || reached.some(({ depth, isOpen }) => depth === furthest && isOpen)
+}
+
+function follow(schema: SchemaNode, steps: readonly string[]): { depth: number; isOpen: boolean } {
+  let node = schema
+  for (const [depth, step] of steps.entries()) {
+    while (node.items !== undefined) node = node.items
+    const next = fieldOf(node, step)
+    if (next === undefined) return { depth, isOpen: node.open === true || node.properties === undefined }
+    if (isKeyOfMap(node, step) && !/^(?:\[.*\]|<name>)$/.test(step)) return { depth, isOpen: false }
+    node = next
+  }
+  return { depth: steps.length, isOpen: false }
+}

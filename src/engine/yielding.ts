@@ -1,0 +1,178 @@
+import { KINDS } from '../kinds/index.ts'
+import { allRules } from '../kinds/places.ts'
+import { fieldsOf } from '../kinds/schema-fields.ts'
+import { allows, compareReleases, refusals, type Release, schemaAt } from '../release/index.ts'
+import { type Finding, findingText, jsonKey, pathText, type Segment, valueAt } from '../rule/index.ts'
+import type { Placeholder } from '../documents/index.ts'
+import { outside } from '../shape/index.ts'
+
+interface Situated {
+  readonly kind: string
+  readonly value: unknown
+  readonly release: Release | undefined
+}
+
+/**
+ * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint that
+ * it does not share is a warning that says so.
+ */
+export function yielding(
+  findings: readonly Finding[],
+  { kind, value, release }: Situated,
+): readonly Finding[] {
+  const schema = release?.schemas.get(kind)
+  if (schema === undefined || release === undefined) return findings
+  return findings.filter(isOfSpecification).map((finding) => {
+    const { constraint: keyword, severity, error } = finding
+    if (keyword === undefined || severity !== 'error') return finding
+    const { at } = error
+    const broken = { keyword, at, value: valueAt(value, at), holder: valueAt(value, at.slice(0, -1)) }
+    if (!allows(schema, broken)) return finding
+    const note = `${release.name} allows this; the specification does not`
+    const detail = error.detail === '' ? note : `${error.detail}; ${note}`
+    return { ...finding, severity: 'warning', error: { ...error, detail } }
+  })
+}
+
+/** Bounds of fields of newer releases are warnings (decision 3): the schema of the installed release says more. */
+const isOfSpecification = ({ id, severity }: Finding): boolean =>
+  severity !== 'warning' || !id.startsWith('schema-')
+
+/** Where releases read the field for which an error of ours stands, if they read it elsewhere. */
+const READ_AT: Readonly<Record<string, readonly string[]>> = {
+  'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
+}
+
+/** What the API server will refuse beyond the specification, by the CRD of the release; nothing that is found anyway. */
+export function refusedBy(
+  object: unknown,
+  {
+    kind,
+    release,
+    stored,
+    placeholders,
+    known,
+  }: {
+    readonly kind: string
+    readonly release: Release | undefined
+    /** What the object takes the place of. */
+    readonly stored: unknown
+    readonly placeholders: readonly Placeholder[]
+    readonly known: readonly Finding[]
+  },
+): readonly Finding[] {
+  const schema = release?.schemas.get(kind)
+  if (release === undefined || schema === undefined) return []
+  const told = new Set(
+    known
+      .filter(({ severity }) => severity === 'error')
+      .flatMap(({ id, error: { at } }) => [...placesAround(at), ...(READ_AT[id] ?? [])]),
+  )
+  const found = [...refusals(schema, object, stored)].flatMap(({ keyword, error }): Finding[] => {
+    if (keyword === 'unknown' || told.has(pathText(error.at))) return []
+    const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
+    return [{ id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }]
+  })
+  return outside(
+    placeholders.map(({ at }) => at),
+    found,
+  )
+}
+
+/**
+ * One cause, one finding. Where a field is missing that the release requires, its refusal has the advice of the warning at
+ * the field; warnings of other rules that say what the API server says are left out.
+ */
+export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
+  if (refused.length === 0) return findings
+  const warnings = findings.filter(({ severity }) => severity === 'warning')
+  const told = new Set<Finding>()
+  const refusals = refused.map((refusal): Finding => {
+    const { type, detail } = refusal.error
+    const same = warnings.filter((warning) => isSaidBy(refusal, warning))
+    for (const warning of same) told.add(warning)
+    const there = same.find((warning) => type === 'required' && isAt(refusal, warning))
+    if (there === undefined) return refusal
+    return { ...refusal, error: { ...refusal.error, detail: `${there.error.detail}; ${detail}` } }
+  })
+  return [...findings.filter((finding) => !told.has(finding)), ...refusals]
+}
+
+/** Rules beside those that the API server is known to say, by the place and text with which releases refuse the same. */
+const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
+  'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,
+  'auth-server-incoming-auth-oidc': /^spec\.incomingAuth: Required/,
+  'incoming-auth-inline-oidc-checked': /oidcConfigRef is required/,
+  'oidc-config-ca-bundle-configured': /configMapRef/,
+  'outgoing-auth-default-ref-configured': /^spec\.outgoingAuth\.default\.type: Required/,
+  'token-only-server-has-caller': /upstreamProviders: Required|upstream provider or inbound grant/,
+  'trusted-issuer-policy-configured': /(?:expectedAudience|allowedDelegateClients): Required/,
+  'trusted-issuer-unique': /trustedIssuers must not contain duplicate/,
+  'upstream-filter-provider-exists': /authServerUpstreamFilter requires/,
+}
+
+/** Whether the API server says the same as the warning: at the place of the warning, or at an object around it. */
+function isSaidBy(refusal: Finding, warning: Finding): boolean {
+  const { at, type } = refusal.error
+  if (type === 'required' && isAt(refusal, warning)) return true
+  const holder = type === 'required' ? at.slice(0, -1) : at
+  if (!isWithin(holder, warning.error.at)) return false
+  return TOLD_BY_CRD.has(warning.id) || SAID_BY_CRD[warning.id]?.test(findingText(refusal)) === true
+}
+
+const isAt = ({ error: a }: Finding, { error: b }: Finding): boolean =>
+  a.at.length === b.at.length && isWithin(a.at, b.at)
+
+const isWithin = (holder: readonly Segment[], at: readonly Segment[]): boolean =>
+  holder.every((segment, i) => at.length > i && jsonKey(segment) === jsonKey(at[i] ?? ''))
+
+const TOLD_BY_CRD = new Set(
+  allRules()
+    .filter(({ failure }) => failure?.toldBy === 'API server')
+    .map(({ id }) => id),
+)
+
+/** A place and those around it: a rule of the CRD is told at the object that holds the mistake. */
+const placesAround = (at: readonly Segment[]): string[] =>
+  Array.from({ length: at.length }, (_, i) => pathText(at.slice(0, i + 1)))
+
+/** The id of what the CRD of the release refuses, and the specification does not. */
+const RELEASE_ACCEPTS = 'release-accepts'
+
+const RANGES = new Map(
+  allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
+)
+
+/** Whether a rule is about a release, or counts where none is known. */
+export function isAbout(id: string, release: Release | undefined): boolean {
+  const range = RANGES.get(id)
+  if (range === undefined) return true
+  const { from, to } = range
+  if (release === undefined) return from === undefined
+  const newest = newestIn(release)
+  return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
+}
+
+const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
+
+const newestFields = new WeakMap<Release, string>()
+
+/** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
+function newestIn(release: Release): string {
+  const known = newestFields.get(release)
+  if (known !== undefined) return known
+  const found = KINDS.flatMap((kind) => {
+    const schema = release.schemas.get(kind.kind)
+    const newer = fieldsOf(kind).flatMap(({ path, node }) =>
+      typeof node.since === 'string' ? [{ path, since: node.since }] : [],
+    )
+    return newer.filter(({ path }) => schema !== undefined && schemaAt(schema, stepsOf(path)) !== undefined)
+  })
+  const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
+  newestFields.set(release, last)
+  return last
+}
+
+/** `spec.providers[].name` as the place of the first provider's name. */
+const stepsOf = (path: string): Segment[] =>
+  path.split('.').flatMap((step) => step.split('[]').map((name) => (name === '' ? 0 : name)))

@@ -1,0 +1,8 @@
+export { EmbeddedAuthServer } from './embedded-auth-server/schema.ts'
+export { MCPExternalAuthConfig } from './mcp-external-auth-config/schema.ts'
+export { MCPGroup } from './mcp-group/schema.ts'
+export { MCPOIDCConfig } from './mcp-oidc-config/schema.ts'
+export { MCPRemoteProxy } from './mcp-remote-proxy/schema.ts'
+export { MCPServerEntry } from './mcp-server-entry/schema.ts'
+export { MCPServer } from './mcp-server/schema.ts'
+export { VirtualMCPServer } from './virtual-mcp-server/schema.ts'

@@ -1,0 +1,12 @@
+export { crd } from './crd.ts'
+export {
+  type ClientConfig,
+  LEADER_NAME,
+  mutatingWebhookConfiguration,
+  probeAnnotation,
+  type Registration,
+  SPEC_CHANGES,
+  validatingWebhookConfiguration,
+  WEBHOOK_NAME,
+  WEBHOOK_TIMEOUT,
+} from './webhook-configurations.ts'

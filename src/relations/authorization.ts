@@ -1,0 +1,75 @@
+import type { Static } from 'typebox'
+import { type Given, isAbsent, parseUrl, type Path, pathTo, shortQuote } from '../rule/index.ts'
+import type { Provider, Server } from '../kinds/embedded-auth-server/effective.ts'
+import type { MCPRemoteProxy, MCPServer } from '../kinds/schemas.ts'
+import type { Gateway } from './related-resources.ts'
+
+type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
+type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
+
+/** Where a resource says who may call what. */
+export interface Authorization {
+  readonly holder: Holder
+  readonly path: Path<Holder>
+}
+
+/** A VirtualMCPServer has its authorization in `incomingAuth`, a workload in its spec. */
+export function authorizationOf({ spec }: Gateway | Proxy): Authorization | undefined {
+  if (spec === undefined) return undefined
+  const isGateway = 'incomingAuth' in spec
+  const holder = isGateway ? spec.incomingAuth : (spec as Holder)
+  return holder && { holder, path: pathTo(isGateway ? ['spec', 'incomingAuth'] : ['spec']) }
+}
+
+/** The first claims, in quotes. */
+export const claimsText = (claims: readonly string[]): string => claims.slice(0, 3).map(shortQuote).join(', ')
+
+/** The provider whose claims policies see, where it can be read: the one that is chosen, or the first. */
+export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
+  const providers = server.upstreamProviders ?? []
+  if (chosen === undefined) return providers[0]
+  return chosen.name === undefined ? undefined : providers.find((provider) => provider?.name === chosen.name)
+}
+
+/** Hosts of providers whose access tokens are not JWTs, by the name of the provider. */
+const OPAQUE: readonly (readonly [string, RegExp])[] = [
+  ['Google', /^(accounts\.google\.com|oauth2\.googleapis\.com)$/i],
+  ['GitHub', /^(www\.)?github\.com$/i],
+]
+
+/** The name of a provider whose access tokens no policy can read; undefined for others. */
+export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | undefined {
+  const host = parseUrl(oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? '')?.host ?? ''
+  return OPAQUE.find(([, hosts]) => hosts.test(host))?.[0]
+}
+
+/** The provider that a VirtualMCPServer chooses for its policies; the name is undefined where it cannot be read. */
+export interface Chosen {
+  readonly name: string | undefined
+  readonly at: Path<unknown>
+}
+
+/** Releases before 0.28 read the choice in `authzConfig.inline`, later ones only where the server makes none. */
+export function chosenProvider({ spec = {} }: Gateway): Chosen | undefined {
+  const path = pathTo<Gateway>([]).spec
+  const { authServerConfig: server, incomingAuth } = spec
+  const { authzConfig } = incomingAuth ?? {}
+  const inline = authzConfig?.inline
+  const at = path.authServerConfig.primaryUpstreamProvider
+  if (server !== undefined && isGiven(server)) return { name: server.primaryUpstreamProvider, at }
+  if (isUnreadable(spec, 'authServerConfig')) return { name: undefined, at }
+  if (isUnreadable(incomingAuth, 'authzConfig') || isUnreadable(authzConfig, 'inline'))
+    return { name: undefined, at }
+  return inline === undefined || !isGiven(inline)
+    ? undefined
+    : {
+        name: inline.primaryUpstreamProvider,
+        at: path.incomingAuth.authzConfig.inline.primaryUpstreamProvider,
+      }
+}
+
+const isUnreadable = <T extends object>(holder: T | undefined, field: keyof T): boolean =>
+  holder !== undefined && holder[field] === undefined && !isAbsent(holder, field)
+
+const isGiven = (holder: { readonly primaryUpstreamProvider?: string | undefined }): boolean =>
+  !isAbsent(holder, 'primaryUpstreamProvider') && holder.primaryUpstreamProvider !== ''

@@ -1,0 +1,49 @@
+import {
+  advice,
+  type FieldError,
+  isAbsent,
+  namesText,
+  type ObjectName,
+  type Path,
+  type Related,
+  relatedTo,
+  shortQuote,
+} from '../rule/index.ts'
+
+/** The value of a field: null when it is absent, undefined when its JSON type is wrong. */
+export type Held = string | null | undefined
+
+/** A field on which referrers depend, before and after the update. */
+export interface Watched {
+  readonly at: Path<unknown>
+  readonly before: Held
+  readonly after: Held
+}
+
+/** The value of a field of the holder; undefined when there is no holder. */
+export function heldIn<F extends string>(
+  holder: Readonly<Partial<Record<F, string | undefined>>> | undefined,
+  field: F,
+): Held {
+  return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
+}
+
+/** Advice for each field that changes, when the object has consumers; of a changed type only for the type. */
+export function* changesFor(
+  consumers: readonly ObjectName[],
+  type: Watched,
+  others: readonly Watched[],
+  ends: () => readonly Related[],
+): Iterable<FieldError> {
+  if (consumers.length === 0) return
+  for (const { at, before, after } of isChanged(type) ? [type] : others.filter(isChanged)) {
+    const to = typeof after === 'string' && typeof before === 'string' ? '' : ` to ${textOf(after)}`
+    yield relatedTo(advice(at, `changes from ${textOf(before)}${to} for ${namesText(consumers)}`), ends())
+  }
+}
+
+/** Whether the field can be read before and after, and differs. */
+export const isChanged = ({ before, after }: Watched): boolean =>
+  before !== undefined && after !== undefined && before !== after
+
+const textOf = (held: Held): string => (typeof held === 'string' ? shortQuote(held) : 'none')

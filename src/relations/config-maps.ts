@@ -1,0 +1,103 @@
+import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
+
+/** What the value of a key is; undefined where a tool fills it in later. */
+type Content = 'certificates' | 'other' | undefined
+
+/** The keys of a ConfigMap, and whether their values are PEM certificates. Values are not kept. */
+export interface ConfigMapFacts extends Resource {
+  readonly contents: Readonly<Record<string, Content>>
+  /** Whether `contents` has all keys. */
+  readonly complete: boolean
+}
+
+/** Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later. */
+export function configMapFacts(
+  { data, binaryData }: Readonly<Record<string, unknown>>,
+  isFilled: (text: string) => boolean = () => false,
+): ConfigMapFacts {
+  const contentOf = (text: string): Content =>
+    isFilled(text) ? undefined : isBundle(text) ? 'certificates' : 'other'
+  const contents = [
+    ...texts(data).map(([key, text]) => [key, contentOf(text)] as const),
+    ...texts(binaryData).map(([key, text]) => [key, contentOf(fromBase64(text))] as const),
+  ]
+  return { contents: Object.fromEntries(contents), complete: !contents.some(([key]) => isFilled(key)) }
+}
+
+const texts = (map: unknown): [string, string][] =>
+  Object.entries(isObject(map) ? map : {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+
+/** Empty where the text is not base64, which the API server refuses. */
+function fromBase64(text: string): string {
+  try {
+    return atob(text)
+  } catch {
+    return ''
+  }
+}
+
+/** PEM blocks of certificates and of nothing else, as the operator demands; what they hold is not decoded. */
+function isBundle(text: string): boolean {
+  const begins = text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []
+  const isClosed = /-----END CERTIFICATE-----\s*$/.test(text)
+  return isClosed && begins.every((begin) => begin === '-----BEGIN CERTIFICATE-----')
+}
+
+/** The facts about the ConfigMap of the name; undefined when it does not exist or is not known. */
+export const getConfigMap = (cluster: Cluster, name: string) =>
+  cluster.get('ConfigMap', name) as ConfigMapFacts | undefined
+
+/** Whether ConfigMaps may be looked at, or one is known. */
+export const seesConfigMaps = (cluster: Cluster): boolean =>
+  cluster.knows('ConfigMap') || cluster.names('ConfigMap')[Symbol.iterator]().next().done !== true
+
+/** A reference to a key of a ConfigMap. */
+export interface ConfigMapReference {
+  readonly name: string
+  readonly key: string
+  /** Whether the value must be certificates. */
+  readonly isBundle: boolean
+  /** The path of the object with the name and the key. */
+  readonly at: readonly Segment[]
+}
+
+const CA_KEY = 'ca.crt'
+const POLICIES_KEY = 'authz.json'
+
+/** Every ConfigMap that a spec names: of CA bundles, and of policies. */
+export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): ConfigMapReference[] {
+  const found: ConfigMapReference[] = []
+  collect(spec, ['spec'], found)
+  return found
+}
+
+/** `at` is the path of the value: a stack, unchanged on return. */
+function collect(value: unknown, at: (string | number)[], found: ConfigMapReference[]): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      at.push(i)
+      collect(value[i], at, found)
+      at.pop()
+    }
+    return
+  }
+  const holder = at.at(-1)
+  for (const step of Object.keys(value)) {
+    const inner = (value as Readonly<Record<string, unknown>>)[step]
+    at.push(step)
+    if (step === 'configMapRef' && holder === 'caBundleRef') add(inner, at, CA_KEY, found)
+    else if (step === 'configMap' && holder === 'authzConfig') add(inner, at, POLICIES_KEY, found)
+    else collect(inner, at, found)
+    at.pop()
+  }
+}
+
+function add(value: unknown, at: readonly Segment[], byDefault: string, found: ConfigMapReference[]): void {
+  if (!isObject(value) || typeof value.name !== 'string' || value.name === '') return
+  const key = value.key ?? byDefault
+  if (typeof key !== 'string') return
+  found.push({ name: value.name, key: key || byDefault, isBundle: byDefault === CA_KEY, at: [...at] })
+}

@@ -1,0 +1,71 @@
+/** The other ends of contradictions between objects, for the rules that share them. */
+
+import {
+  aboutEach,
+  type Cluster,
+  end,
+  type FieldError,
+  type ObjectName,
+  type Path,
+  pathTo,
+  type Related,
+  relatedTo,
+  type Thing,
+} from '../rule/index.ts'
+import { referencesOf } from './references.ts'
+import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
+
+/** The paths in other objects; sound because they name the kind of the object that they are used with. */
+export const AUTH_CONFIG = pathTo<AuthConfig>([])
+export const GATEWAY = pathTo<Gateway>([])
+export const OIDC_CONFIG = pathTo<OidcConfig>([])
+export const WORKLOAD = pathTo<Workload>([])
+export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
+
+/** Most objects of which the places are looked for: an error keeps fewer. */
+const MOST = 4
+
+/** Where the objects refer to another; the name of an object that reaches it without naming it. */
+export function referenceEnds(
+  names: readonly ObjectName[],
+  to: ObjectName,
+  cluster: Cluster,
+  text = 'refers to it',
+): Related[] {
+  return names.slice(0, MOST).map((object) => {
+    const references = referencesOf(object.kind, cluster.get(object.kind, object.name) ?? {}, to.kind)
+    const found = references.find((reference) => reference.to.name === to.name)
+    return end(object, found === undefined ? NAME : pathTo(found.at()), text)
+  })
+}
+
+/** The object of a name like the one that was not found. */
+export const nearEnds = (kind: string, near: string | undefined): Related[] =>
+  near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
+
+/** The finding of a VirtualMCPServer with the members that it contacts without credentials. */
+export const withoutCredentials = (
+  id: string,
+  finding: FieldError,
+  members: readonly ObjectName[],
+): FieldError =>
+  relatedTo(
+    aboutEach(finding, () => members.map(({ kind, name }) => [id, kind, name] as const)),
+    members.slice(0, 3).map((member) => end(member, NAME, 'gets no credentials')),
+    () => members.map(withoutCredentialsCause),
+  )
+
+/** The finding of a workload with the VirtualMCPServers that contact it without credentials. */
+export const contactedWithout = (
+  id: string,
+  finding: FieldError,
+  { workload, gateways, text }: { workload: ObjectName; gateways: readonly ObjectName[]; text: string },
+): FieldError =>
+  relatedTo(
+    aboutEach(finding, () => gateways.map(({ name }) => [id, name] as const)),
+    gateways.map((gateway) => end(gateway, GATEWAY.spec.outgoingAuth, text)),
+    () => [withoutCredentialsCause(workload)],
+  )
+
+/** The contradiction between a workload and those who contact it without credentials. */
+const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

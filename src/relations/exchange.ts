@@ -1,0 +1,59 @@
+import {
+  aboutEach,
+  advice,
+  type Cluster,
+  end,
+  type FieldError,
+  namesText,
+  nameText,
+  type ObjectName,
+  type Path,
+  pathTo,
+  relatedTo,
+} from '../rule/index.ts'
+import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
+import { configsReached, type Reached } from './reach.ts'
+import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
+
+interface Again extends Reached {
+  /** Whether the workloads exchange the token by the same configuration. */
+  readonly isSame: boolean
+}
+
+/** The configurations by which a VirtualMCPServer exchanges tokens for workloads whose proxies exchange them again. */
+export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<Again> {
+  for (const reached of configsReached(gateway, cluster)) {
+    if (reached.auth?.spec?.type !== 'tokenExchange') continue
+    const again = Map.groupBy(reached.members, (member) => {
+      if (member.kind === 'MCPServerEntry') return undefined
+      const own = getWorkload(cluster, member)?.spec?.externalAuthConfigRef?.name
+      if (own === undefined || getAuthConfig(cluster, own)?.spec?.type !== 'tokenExchange') return undefined
+      return own === reached.config
+    })
+    for (const isSame of [true, false]) {
+      const members = again.get(isSame)
+      if (members !== undefined) yield { ...reached, members, isSame }
+    }
+  }
+}
+
+/** The finding that names both ends of an exchange. */
+export function repeated(
+  id: string,
+  { config, members, at }: Again,
+  { detail, otherwise }: { readonly detail: string; readonly otherwise: Path<unknown> },
+): FieldError {
+  const named = authConfigNamed(config)
+  const text = `${detail}: ${namesText(members, 2)}, after ${nameText(named)}`
+  return relatedTo(
+    aboutEach(advice(at === undefined ? otherwise : pathTo(at()), text), () =>
+      members.map(({ kind, name }: ObjectName) => [id, kind, name] as const),
+    ),
+    [
+      ...members
+        .slice(0, 2)
+        .map((member) => end(member, WORKLOAD.spec.externalAuthConfigRef, 'exchanges it again')),
+      end(named, AUTH_CONFIG.spec.type, 'exchanges the token'),
+    ],
+  )
+}

@@ -1,0 +1,138 @@
+export {
+  authorizationOf,
+  chosenProvider,
+  claimsText,
+  opaqueIssuer,
+  providerOfClaims,
+} from './authorization.ts'
+export { changesFor, type Held, heldIn, isChanged } from './change.ts'
+export { configMapFacts, configMapReferencesOf, getConfigMap, seesConfigMaps } from './config-maps.ts'
+export {
+  AUTH_CONFIG,
+  contactedWithout,
+  GATEWAY,
+  NAME,
+  nearEnds,
+  OIDC_CONFIG,
+  referenceEnds,
+  withoutCredentials,
+} from './ends.ts'
+export {
+  authServer,
+  backend,
+  bearerConfig,
+  checking,
+  exchangeConfig,
+  exchangeConfigIn,
+  exchangeConfigWritten,
+  gateway,
+  gatewayOf,
+  group,
+  GROUPS_POLICY,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+  PERMIT,
+  serverConfig,
+  serving,
+  stsConfig,
+  withPolicies,
+  workload,
+} from './examples.ts'
+export { exchangedAgain, repeated } from './exchange.ts'
+export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
+export { issuingBeside, serverEnd } from './issuing.ts'
+export {
+  allUnsuited,
+  hasIgnoredHeader,
+  isForNoBackend,
+  needsGateway,
+  NOT_FOR_BACKENDS,
+  someNeedsGateway,
+  unsuited,
+  unsuitedCause,
+  unsuitedForBackends,
+  unusedText,
+  useOf,
+} from './matrix.ts'
+export {
+  ASSERTION_CLAIMS,
+  denyingClaims,
+  foreignClaims,
+  OWN_CLAIMS,
+  STRING_OR_COMMENT,
+} from './policy-claims.ts'
+export {
+  getPolicies,
+  isPolicyKind,
+  policiesOf,
+  POLICY_KINDS,
+  policyFacts,
+  type PolicyKind,
+  policyReferencesOf,
+} from './policy-kinds.ts'
+export {
+  configEnd,
+  gatewayEnd,
+  neededProvider,
+  unserved,
+  unservedBy,
+  unservedCause,
+  unservedText,
+} from './providers.ts'
+export {
+  type Backend,
+  backendsOf,
+  configsNamed,
+  configsReached,
+  frontersOf,
+  frontingsOf,
+  gatewaysWithoutStrategy,
+  isUnused,
+  listedIn,
+  REACHED_KINDS,
+  reachersOf,
+  routeOf,
+  sourceOf,
+  withoutStrategy,
+} from './reach.ts'
+export { nameIn, REFERENCES, referencesOf } from './references.ts'
+export {
+  addsHeaderFromSecret,
+  type AuthConfig,
+  authConfigNamed,
+  BACKEND_KINDS,
+  checksTokens,
+  type Gateway,
+  getAuthConfig,
+  getGateway,
+  getOidcConfig,
+  getWorkload,
+  groupOf,
+  hasNoStrategy,
+  leavesSubjectProvider,
+  membersOf,
+  namedProvider,
+  type OidcConfig,
+  oidcConfigNamed,
+  olderGroupOf,
+  type Providers,
+  providersOf,
+  SINGLE_PROVIDER_KINDS,
+  writtenAnnotation,
+  writtenProvider,
+} from './related-resources.ts'
+export { audienceErrors, gatewayChecker, namespaceOf, proxyPortOf } from './resource-url.ts'
+export { bytesAt, getSecret, secretFacts, secretReferencesOf, seesSecrets } from './secrets.ts'
+export {
+  agreedProvider,
+  choiceEnds,
+  choicesText,
+  firstProvider,
+  isDecided,
+  knowsReachers,
+  subjectProviders,
+  undecidedCause,
+} from './subject-provider.ts'
+export { authServersOf, configsOf } from './workload-auth-server.ts'

@@ -1,0 +1,44 @@
+import { end, type Related, shortQuote, type Thing } from '../rule/index.ts'
+import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resources.ts'
+import { OIDC_CONFIG } from './ends.ts'
+
+/** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
+export type Refusal =
+  | { readonly reason: 'type' }
+  | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
+
+/** The reason; undefined when it accepts them, or when a field cannot be read. Compares issuers as text. Section 5.1. */
+export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
+  const { authServerConfig, incomingAuth } = gateway.spec ?? {}
+  if (authServerConfig === undefined || incomingAuth?.type !== 'oidc') return undefined
+  return refusalBy(config, authServerConfig.issuer)
+}
+
+/** The same for tokens of an issuer, whoever checks them; `issued` is undefined where it cannot be read. */
+export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Refusal | undefined {
+  const { type, inline } = spec ?? {}
+  if (type === 'kubernetesServiceAccount') return { reason: 'type' }
+  const accepted = inline?.issuer
+  if (type !== 'inline' || issued === undefined || accepted === undefined || issued === accepted)
+    return undefined
+  return { reason: 'issuer', issued, accepted }
+}
+
+/** Where an MCPOIDCConfig says which tokens it accepts. */
+export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
+  reason === 'type'
+    ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
+    : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
+
+/** The contradiction between an MCPOIDCConfig and a VirtualMCPServer whose tokens it refuses. */
+export const refusedCause = (config: string): Thing => ['refused tokens', config]
+
+/** The difference between two issuers that look alike, as the end of a sentence; else empty. */
+export function differenceText(one: string, other: string): string {
+  if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
+  return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
+}
+
+/** An issuer in quotes, and how it differs from another when the two look alike. */
+export const issuerText = (issuer: string, unlike: string): string =>
+  shortQuote(issuer) + differenceText(issuer, unlike)

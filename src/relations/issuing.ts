@@ -1,0 +1,42 @@
+import { type Cluster, end, type ObjectName, type Path, pathTo, type Related } from '../rule/index.ts'
+import { advertisedScopes } from '../kinds/embedded-auth-server/advertised-scopes.ts'
+import { type Issuing, issuingOf } from '../kinds/virtual-mcp-server/issued-tokens.ts'
+import { AUTH_CONFIG, GATEWAY } from './ends.ts'
+import type { Gateway, Workload } from './related-resources.ts'
+import { authServersOf } from './workload-auth-server.ts'
+
+/** An embedded authorization server, and the place that says what its tokens are for. */
+export interface IssuingBeside extends Issuing {
+  /** The configuration that holds the server; undefined for a VirtualMCPServer, which holds its own. */
+  readonly to: ObjectName | undefined
+  readonly at: Path<{ scopes: string[]; resourceUrl: string }>
+}
+
+/** The embedded authorization servers of a VirtualMCPServer, or of a workload that names them. */
+export function issuingBeside(
+  resource: Gateway | Workload,
+  { kind }: ObjectName,
+  cluster: Cluster,
+): readonly IssuingBeside[] {
+  if (kind === 'VirtualMCPServer') {
+    const own = issuingOf((resource as Gateway).spec)
+    const at: IssuingBeside['at'] = pathTo(['spec', 'incomingAuth', 'oidcConfigRef'])
+    return own === undefined ? [] : [{ ...own, to: undefined, at }]
+  }
+  const workload: Workload = resource
+  const reference = workload.spec?.oidcConfigRef
+  if (reference === undefined) return []
+  return authServersOf(kind, workload, cluster).map(({ server, to }) => ({
+    server,
+    to,
+    scopes: advertisedScopes(reference),
+    resourceUrl: reference.resourceUrl === '' ? undefined : reference.resourceUrl,
+    at: pathTo(['spec', 'oidcConfigRef']),
+  }))
+}
+
+/** The embedded authorization server as the other end of a finding. */
+export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
+  const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
+  return end(to ?? self, at, text)
+}

@@ -1,0 +1,53 @@
+import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
+
+/** Kinds of the operator that are looked up where a resource names them, and not checked themselves. */
+export const POLICY_KINDS = [
+  { kind: 'MCPAuthzConfig', plural: 'mcpauthzconfigs' },
+  { kind: 'MCPToolConfig', plural: 'mcptoolconfigs' },
+] as const
+export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
+
+export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
+  POLICY_KINDS.some((each) => each.kind === kind)
+
+/** The type of an MCPAuthzConfig, where it is a text. */
+export interface PolicyFacts extends Resource {
+  readonly type?: string
+}
+
+/** `isFilled` recognises a text that a deployment tool fills in later. */
+export function policyFacts(
+  { spec }: Readonly<Record<string, unknown>>,
+  isFilled: (text: string) => boolean = () => false,
+): PolicyFacts {
+  const type = isObject(spec) ? spec.type : undefined
+  return typeof type === 'string' && !isFilled(type) ? { type } : {}
+}
+
+export const getPolicies = (cluster: Cluster, { kind, name }: PolicyReference) =>
+  cluster.get(kind, name) as PolicyFacts | undefined
+
+export interface PolicyReference {
+  readonly kind: PolicyKind
+  readonly name: string
+  /** The path of the name. */
+  readonly at: readonly Segment[]
+}
+
+const FIELDS: readonly (readonly [PolicyKind, ...string[]])[] = [
+  ['MCPAuthzConfig', 'spec', 'authzConfigRef'],
+  ['MCPAuthzConfig', 'spec', 'incomingAuth', 'authzConfigRef'],
+  ['MCPToolConfig', 'spec', 'toolConfigRef'],
+]
+
+export const policyReferencesOf = (resource: { readonly spec?: unknown }): PolicyReference[] =>
+  FIELDS.flatMap(([kind, ...path]) => {
+    const at = [...path, 'name']
+    let value: unknown = resource
+    for (const step of at) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+    return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
+  })
+
+/** The references to one of the kinds. */
+export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>
+  policyReferencesOf(resource).filter((reference) => reference.kind === kind)

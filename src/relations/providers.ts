@@ -1,0 +1,153 @@
+import {
+  about,
+  type Cluster,
+  dependingOn,
+  end,
+  type FieldError,
+  invalid,
+  MOST_HINTS,
+  namesText,
+  nameText,
+  nearest,
+  notFound,
+  type ObjectName,
+  oncePerCluster,
+  type Path,
+  pathTo,
+  type Related,
+  relatedTo,
+  required,
+  shortQuote,
+  type Thing,
+} from '../rule/index.ts'
+import {
+  authConfigNamed,
+  type AuthConfig,
+  type Gateway,
+  type NamedProvider,
+  namedProvider,
+  type Providers,
+  providersOf,
+} from './related-resources.ts'
+import { configsReached, type Reached, routeOf } from './reach.ts'
+import { AUTH_CONFIG, GATEWAY, referenceEnds } from './ends.ts'
+
+/** Why a VirtualMCPServer cannot serve a configuration that it reaches. */
+export interface Unserved extends NamedProvider {
+  readonly reason: 'no authorization server' | 'no such provider'
+  readonly providers: Providers
+}
+
+const NONE: Providers = { names: [], complete: true, has: () => false }
+/** Stands for a provider that cannot be read, or that the configuration leaves open. */
+const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
+
+/** The provider of which a configuration needs a token from each VirtualMCPServer that reaches it, if it needs one. */
+export const neededProvider = (config: AuthConfig, group: string): NamedProvider | undefined =>
+  namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
+
+/** The problem; undefined when it can serve it, or when a field cannot be read. Sections 2.4.5, 2.4.6, 5.2. */
+export function unserved(
+  { spec }: Gateway,
+  needed: NamedProvider,
+  providers = providersOf(spec, 'authServerConfig'),
+): Unserved | undefined {
+  if (providers === undefined) return { ...needed, reason: 'no authorization server', providers: NONE }
+  if (needed === ANY || !providers.complete || providers.has(needed.provider)) return undefined
+  return { ...needed, reason: 'no such provider', providers }
+}
+
+/** The configurations that a VirtualMCPServer reaches and cannot serve, for the reasons that `wanted` accepts. */
+export function* unservedBy(
+  gateway: Gateway,
+  path: Path<Gateway>,
+  { cluster, self }: { readonly cluster: Cluster; readonly self: ObjectName },
+  wanted: (problem: Unserved, config: string) => boolean,
+): Iterable<FieldError> {
+  let hints = MOST_HINTS
+  for (const { reached, problem } of allUnserved(gateway, cluster)) {
+    if (!wanted(problem, reached.config)) continue
+    const error = errorAt(reached, problem, path, hints-- > 0)
+    const users = referenceEnds(reached.members, authConfigNamed(reached.config), cluster, 'uses it')
+    const ends = [
+      configEnd(reached.config, problem),
+      ...(reached.at === undefined ? [] : [gatewayEnd(self, problem)]),
+      ...users,
+    ]
+    yield relatedTo(about(error, 'unserved', reached.config, ...routeOf(reached, gateway)), ends, () => [
+      unservedCause(reached.config),
+    ])
+  }
+}
+
+const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
+  const providers = providersOf(gateway.spec, 'authServerConfig')
+  return configsReached(gateway, cluster).flatMap((reached) => {
+    const needed = reached.auth && neededProvider(reached.auth, cluster.group)
+    const problem = needed && unserved(gateway, needed, providers)
+    return problem === undefined ? [] : [{ reached, problem }]
+  })
+})
+
+/** Where a configuration names a provider, or says that it needs one. */
+export const configEnd = (config: string, { field, provider }: Unserved): Related =>
+  provider === ''
+    ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')
+    : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
+
+/** The upstream providers of a VirtualMCPServer, or that it has none. */
+export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
+  const at = GATEWAY.spec.authServerConfig
+  return reason === 'no authorization server'
+    ? end(gateway, at, 'has no `authServerConfig`')
+    : end(gateway, at.upstreamProviders, 'has these providers')
+}
+
+/** The contradiction between a configuration and those that cannot serve it. */
+export const unservedCause = (config: string): Thing => ['unserved', config]
+
+/** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
+function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
+  const { members, at } = reached
+  const config = authConfigNamed(reached.config)
+  const rests = [config, ...members.slice(0, 1)]
+  const { field, provider, reason, written } = problem
+  if (at !== undefined) {
+    const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem, isHinted)}`
+    return dependingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
+  }
+  const users = `used by ${namesText(members)}`
+  if (reason === 'no authorization server') {
+    const detail = `set an authorization server with the provider, or use another configuration; ${nameText(config)} ${claim(problem)}, ${users}`
+    return dependingOn(required(path.spec.authServerConfig, detail), ...rests)
+  }
+  const hint = written ? '; written by default: set or remove it there' : nearText(problem, isHinted)
+  const detail = `${nameText(config)} has it as ${field}${hint}; ${users}`
+  return dependingOn(
+    notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
+    ...rests,
+  )
+}
+
+/** The field and value by which a configuration names a provider, as a message says it. */
+const claim = ({ field, provider }: Unserved): string =>
+  provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
+
+/** The provider or server that the VirtualMCPServer lacks, as the end of a sentence. */
+function lacking(problem: Unserved, isHinted: boolean): string {
+  return problem.reason === 'no authorization server'
+    ? 'there is no authServerConfig'
+    : `authServerConfig has no such upstream provider${nearText(problem, isHinted)}`
+}
+
+function nearText({ provider, providers: { names } }: Unserved, isHinted: boolean): string {
+  const near = isHinted ? nearest(provider, names.slice(0, 100)) : undefined
+  if (near !== undefined) return `; did you mean ${shortQuote(near)}`
+  return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
+}
+
+/** The same in a message about the other object. */
+export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
+  const { written } = problem
+  return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`
+}

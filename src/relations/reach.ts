@@ -1,0 +1,309 @@
+import {
+  type Cluster,
+  compareNames,
+  isAbsent,
+  type ObjectName,
+  oncePerCluster,
+  pathText,
+  type Segment,
+} from '../rule/index.ts'
+import {
+  type AuthConfig,
+  BACKEND_KINDS,
+  getAuthConfig,
+  type Gateway,
+  getGateway,
+  getWorkload,
+  groupOf,
+  membersNamed,
+  membersOf,
+  type Workload,
+} from './related-resources.ts'
+import { isOwnStrategy, referencesOf } from './references.ts'
+
+/** The kinds that are read to know what a VirtualMCPServer reaches. */
+export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
+
+/** How the strategy of a backend is chosen. `unknown`: a field cannot be read, or has a value of releases. */
+export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
+
+/** A backend of a VirtualMCPServer and the MCPExternalAuthConfig that it is contacted with. */
+export interface Backend {
+  readonly name: string
+  /** The workload; absent for a key of `backends` that is not a member of the group. */
+  readonly member?: ObjectName
+  readonly from: From
+  readonly config?: string
+  /** Where the VirtualMCPServer names the configuration; absent when the workload does. */
+  readonly at?: () => readonly Segment[]
+}
+
+/** The source of the strategies, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
+export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
+  if (spec === undefined) return undefined
+  if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
+  const { outgoingAuth } = spec
+  if (outgoingAuth === undefined) return undefined
+  return isAbsent(outgoingAuth, 'source') ? 'discovered' : outgoingAuth.source
+}
+
+/** Every backend, in the order of kind and name, then the keys of `backends` that are not a member. Section 5.2. */
+export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
+  const group = groupOf(gateway)
+  const members = group === undefined ? [] : [...membersOf(cluster, group)]
+  const source = sourceOf(gateway)
+  if (source === 'discovered') return members.map((member) => discovered(member, cluster))
+  if (source !== 'inline') return members.map((member) => ({ name: member.name, member, from: 'unknown' }))
+  const listed = new Set(members.map(({ name }) => name))
+  const strangers = (keysOf(gateway) ?? []).filter((key) => !listed.has(key))
+  return [
+    ...members.map((member) => ({ ...inlineBackend(gateway, member.name), member })),
+    ...strangers.map((key) => inlineBackend(gateway, key)),
+  ]
+}
+
+function discovered(member: ObjectName, cluster: Cluster): Backend {
+  return { name: member.name, member, ...ownConfigOf(getWorkload(cluster, member) ?? {}) }
+}
+
+/** How a workload is contacted where its own reference counts. Section 5.2. */
+function ownConfigOf({ spec }: Workload): Pick<Backend, 'from' | 'config'> {
+  if (spec === undefined) return { from: 'unknown' }
+  if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
+  const config = spec.externalAuthConfigRef?.name
+  return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
+}
+
+/** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name. */
+function inlineBackend({ spec }: Gateway, name: string): Backend {
+  const outgoingAuth = spec?.outgoingAuth
+  if (outgoingAuth === undefined) return { name, from: 'unknown' }
+  const { backends } = outgoingAuth
+  if (backends === undefined && !isAbsent(outgoingAuth, 'backends')) return { name, from: 'unknown' }
+  if (backends !== undefined && Object.hasOwn(backends, name)) {
+    const entry = backends[name]
+    if (entry === undefined || !isOwnStrategy(entry)) return { name, from: 'unknown' }
+    const config = entry.externalAuthConfigRef?.name
+    const at = () => ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
+    return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
+  }
+  return { name, ...defaultOf({ spec: { outgoingAuth } }) }
+}
+
+/** The strategy of a backend that is not listed. */
+function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
+  const fallback = outgoingAuth.default
+  const config = fallback?.externalAuthConfigRef?.name
+  if (config !== undefined) return { from: 'default', config, at: () => DEFAULT }
+  return { from: fallback !== undefined && isAbsent(fallback, 'externalAuthConfigRef') ? 'none' : 'unknown' }
+}
+
+const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name']
+
+const GATEWAY = ['VirtualMCPServer']
+
+/** A VirtualMCPServer, and where its strategies come from. */
+export interface NamedGateway {
+  readonly name: ObjectName
+  readonly gateway: Gateway
+  readonly source: 'discovered' | 'inline' | undefined
+}
+
+/** The VirtualMCPServers that front a group, by name. */
+export const frontersOf = oncePerCluster((group: string, cluster) =>
+  gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
+)
+
+function gatewaysAmong(names: readonly ObjectName[], cluster: Cluster): NamedGateway[] {
+  const found: NamedGateway[] = []
+  for (const name of names) {
+    const gateway = getGateway(cluster, name.name)
+    if (gateway !== undefined) found.push({ name, gateway, source: sourceOf(gateway) })
+  }
+  return found
+}
+
+/** A VirtualMCPServer of the group of a workload, and the strategy with which it contacts the workload. */
+export interface Fronting extends Backend {
+  readonly gateway: ObjectName
+  readonly source: 'discovered' | 'inline' | undefined
+}
+
+/** The VirtualMCPServers of the group of a workload, each with its strategy for the workload of this name. */
+export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
+  const group = groupOf(workload)
+  if (group === undefined) return []
+  return frontersOf(group, cluster).map(({ name: gateway, gateway: found, source }) => {
+    if (source === 'discovered') return { name, gateway, source, ...ownConfigOf(workload) }
+    return source === 'inline'
+      ? { gateway, source, ...inlineBackend(found, name) }
+      : { name, gateway, source, from: 'unknown' }
+  })
+}
+
+/** The VirtualMCPServers that contact a workload without credentials, by the source of their strategies. */
+export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
+  const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
+  const ofSource = (wanted: Fronting['source']) =>
+    without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
+  return { discovering: ofSource('discovered'), listing: ofSource('inline') }
+}
+
+/** Whether VirtualMCPServers front the group, and none of them uses the configuration for the workload of the name. */
+export function isUnused(
+  name: string,
+  { group, config }: { readonly group: string; readonly config: string },
+  cluster: Cluster,
+): boolean {
+  const fronters = frontersOf(group, cluster)
+  return (
+    fronters.length > 0 &&
+    fronters.every(({ gateway, source }) => {
+      if (source !== 'inline') return false
+      const found = inlineBackend(gateway, name)
+      return found.from !== 'unknown' && found.config !== config
+    })
+  )
+}
+
+/** The keys of `backends`; undefined when they cannot be read. */
+function keysOf({ spec }: Gateway): readonly string[] | undefined {
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  const { backends } = outgoingAuth
+  if (backends !== undefined) return Object.keys(backends)
+  return isAbsent(outgoingAuth, 'backends') ? [] : undefined
+}
+
+/** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
+export interface Reached {
+  readonly config: string
+  /** The configuration itself, if it is known. */
+  readonly auth: AuthConfig | undefined
+  readonly at?: () => readonly Segment[]
+  readonly members: readonly ObjectName[]
+}
+
+/** The way in which a VirtualMCPServer reaches a configuration: a field of its own, or the group whose backends name it. */
+export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
+  at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
+
+/** Every configuration once for each place; the default of inline counts even while every member is listed. */
+export const configsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
+  const source = sourceOf(gateway)
+  const reached = (
+    config: string,
+    members: readonly ObjectName[],
+    at?: () => readonly Segment[],
+  ): Reached => ({ config, auth: getAuthConfig(cluster, config), members, ...(at && { at }) })
+  if (source === 'discovered') {
+    const members = membersByConfig(groupOf(gateway) ?? '', cluster)
+    return Array.from(members, ([config, names]) =>
+      config === undefined ? [] : reached(config, names),
+    ).flat()
+  }
+  if (source !== 'inline') return []
+  const found: Reached[] = []
+  for (const { key, members } of listedIn(gateway, cluster)) {
+    const { config, at } = inlineBackend(gateway, key)
+    if (config !== undefined) found.push(reached(config, members, at))
+  }
+  const { config, at } = defaultOf(gateway)
+  if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
+  return found
+})
+
+/** Every configuration that the VirtualMCPServer itself names: operator releases convert them all, whatever the source. */
+export const configsNamed = (
+  gateway: Gateway,
+  cluster: Cluster,
+): readonly (Reached & Required<Pick<Reached, 'at'>>)[] =>
+  referencesOf('VirtualMCPServer', gateway, 'MCPExternalAuthConfig').map(({ to, at }) => ({
+    config: to.name,
+    auth: getAuthConfig(cluster, to.name),
+    members: [],
+    at,
+  }))
+
+/** The members of a group by the configuration that they name, in order; undefined for those that name none. */
+const membersByConfig = oncePerCluster((group: string, cluster) => {
+  const found = new Map<string | undefined, ObjectName[]>()
+  for (const member of membersOf(cluster, group)) {
+    const { from, config } = ownConfigOf(getWorkload(cluster, member) ?? {})
+    if (from === 'unknown') continue
+    const names = found.get(config)
+    if (names === undefined) found.set(config, [member])
+    else names.push(member)
+  }
+  return found
+})
+
+/** Each key of `backends`, and the members of the group that have it as their name. */
+export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
+  const group = groupOf(gateway)
+  return (keysOf(gateway) ?? []).map((key) => ({
+    key,
+    members: group === undefined ? [] : membersNamed(cluster, group, key),
+  }))
+})
+
+/** The backends without a strategy, which are contacted without credentials. */
+export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
+  const source = sourceOf(gateway)
+  if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
+  if (source !== 'discovered') return []
+  return membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
+}
+
+/** The members of the group that `backends` does not list. */
+function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
+  const group = groupOf(gateway)
+  const keys = keysOf(gateway)
+  if (group === undefined || keys === undefined) return []
+  const listed = new Set(keys)
+  return membersOf(cluster, group).filter(({ name }) => !listed.has(name))
+}
+
+/** Every VirtualMCPServer that reaches the configuration, once, by name. */
+export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
+  const found: NamedGateway[] = []
+  for (const { through, gateways } of candidates(config, cluster)) {
+    for (const each of gateways) if (each.source === through) found.push(each)
+  }
+  if (found.length < 2) return found
+  found.sort((a, b) => compareNames(a.name, b.name))
+  return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
+})
+
+/** Whether a VirtualMCPServer with an unreadable field may reach the configuration. */
+export const mayBeReached = (config: string, cluster: Cluster): boolean =>
+  candidates(config, cluster).some(({ gateways }) =>
+    gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),
+  )
+
+interface Candidates {
+  readonly through: 'inline' | 'discovered'
+  readonly gateways: readonly NamedGateway[]
+}
+
+/** The VirtualMCPServers that would reach the configuration through the source. */
+const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
+  const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
+  const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
+  for (const group of groupsUsing(config, cluster)) {
+    found.push({ through: 'discovered', gateways: frontersOf(group, cluster) })
+  }
+  return found
+})
+
+/** The groups of the workloads that name the configuration as their own. */
+function groupsUsing(config: string, cluster: Cluster): ReadonlySet<string> {
+  const groups = new Set<string>()
+  for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
+    const workload = getWorkload(cluster, name)
+    const group = workload === undefined ? undefined : groupOf(workload)
+    if (group !== undefined && workload?.spec?.externalAuthConfigRef?.name === config) groups.add(group)
+  }
+  return groups
+}

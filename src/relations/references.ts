@@ -1,0 +1,97 @@
+import { isAbsent, isObject, type ObjectName, type Segment } from '../rule/index.ts'
+
+/** A reference from one resource to another in the same namespace. */
+export interface Reference {
+  readonly to: ObjectName
+  /** The field of the spec that it is in. */
+  readonly field: string
+  /** The path of the name; computed only for a finding. */
+  readonly at: () => readonly Segment[]
+}
+
+interface Field {
+  /** The path of the reference; `*` is every key of a map. */
+  readonly at: readonly string[]
+  readonly to: string
+  /** Whether the reference counts, given the object that holds it; every reference counts when absent. */
+  readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
+}
+
+const GROUP: Field = { at: ['spec', 'groupRef'], to: 'MCPGroup' }
+const AUTH: Field = { at: ['spec', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' }
+/** References of releases that the specification does not name (decision 3). */
+const OF_RELEASES: readonly Field[] = [
+  { at: ['spec', 'authServerRef'], to: 'MCPExternalAuthConfig', isRead: isToConfig },
+  { at: ['spec', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
+]
+
+/**
+ * Whether the strategy of an entry of `backends` is the one that the entry names. With type `discovered`, a value of
+ * releases, it is the backend's own reference (decision 5); a type that cannot be read may be `discovered`.
+ */
+export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
+  return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
+}
+
+/** Whether `authServerRef` refers to an MCPExternalAuthConfig: it names a kind too, which may be another. */
+function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknown>>): boolean {
+  return !isObject(reference) || isAbsent(reference, 'kind') || reference.kind === 'MCPExternalAuthConfig'
+}
+
+/** The relations: where each kind refers to others. A rule that follows a new reference adds it here. Sections 1, 2.2; decision 5. */
+export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
+  VirtualMCPServer: [
+    GROUP,
+    { at: ['spec', 'incomingAuth', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
+    {
+      at: ['spec', 'outgoingAuth', 'backends', '*', 'externalAuthConfigRef'],
+      to: 'MCPExternalAuthConfig',
+      isRead: isOwnStrategy,
+    },
+    { at: ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' },
+  ],
+  MCPServer: [GROUP, AUTH, ...OF_RELEASES],
+  MCPRemoteProxy: [GROUP, AUTH, ...OF_RELEASES],
+  MCPServerEntry: [GROUP, AUTH],
+}
+
+/** Every reference that the resource makes, in the order of the specification; `to` leaves those to one kind. */
+export function referencesOf(kind: string, resource: { readonly spec?: unknown }, to?: string): Reference[] {
+  const found: Reference[] = []
+  for (const field of REFERENCES[kind] ?? []) {
+    if (to === undefined || field.to === to) collect(resource, field, 0, '', found)
+  }
+  return found
+}
+
+/** The name in a reference to a kind: older releases wrote that of a group bare (decision 5). */
+export function nameIn(reference: unknown, to: string): unknown {
+  if (isObject(reference)) return reference.name
+  return to === 'MCPGroup' ? reference : undefined
+}
+
+/** `key` is the key of the map on the way to the reference. */
+function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
+  const step = field.at[depth]
+  if (step === undefined) {
+    const name = nameIn(value, field.to)
+    if (typeof name === 'string' && name !== '')
+      found.push({
+        to: { kind: field.to, name },
+        field: field.at[1] ?? '',
+        at: () => placeOf(field, key, isObject(value)),
+      })
+  } else if (isObject(value)) {
+    if (depth === field.at.length - 1 && field.isRead?.(value) === false) return
+    if (step === '*') {
+      for (const each of Object.keys(value)) collect(value[each], field, depth + 1, each, found)
+    } else if (Object.hasOwn(value, step)) {
+      collect(value[step], field, depth + 1, key, found)
+    }
+  }
+}
+
+function placeOf({ at }: Field, key: string, named: boolean): Segment[] {
+  const segments = at.map((step) => (step === '*' ? { key } : step))
+  return named ? [...segments, 'name'] : segments
+}

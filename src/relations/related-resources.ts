@@ -1,0 +1,161 @@
+import type { Static } from 'typebox'
+import {
+  type Cluster,
+  type Given,
+  isAbsent,
+  isObject,
+  type ObjectName,
+  oncePerCluster,
+} from '../rule/index.ts'
+import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, VirtualMCPServer } from '../kinds/schemas.ts'
+import { nameIn } from './references.ts'
+
+/** The kinds as rules read them through `context.cluster`. */
+export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
+export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
+export type Gateway = Given<Static<typeof VirtualMCPServer>>
+/** MCPServer, MCPRemoteProxy and MCPServerEntry have one schema. */
+export type Workload = Given<Static<typeof MCPServer>>
+
+/** The kinds of which a backend of a group can be. Section 1; decision 10. */
+export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']
+
+/** The kinds whose authorization server has one upstream provider. Section 2.4.3. */
+export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy']
+
+/** The name of an MCPExternalAuthConfig. */
+export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
+/** The name of an MCPOIDCConfig. */
+export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
+
+/** The MCPExternalAuthConfig of the name; undefined when it does not exist or is not known. */
+export const getAuthConfig = (cluster: Cluster, name: string) =>
+  cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
+/** The MCPOIDCConfig of the name; undefined as in `getAuthConfig`. */
+export const getOidcConfig = (cluster: Cluster, name: string) =>
+  cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
+/** The VirtualMCPServer of the name; undefined as in `getAuthConfig`. */
+export const getGateway = (cluster: Cluster, name: string) =>
+  cluster.get('VirtualMCPServer', name) as Gateway | undefined
+/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined as in `getAuthConfig`. */
+export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
+  cluster.get(kind, name) as Workload | undefined
+
+/** Whether a workload refuses callers without a token: an MCPServerEntry has no proxy that could. */
+export const checksTokens = (kind: string, { spec }: Workload): boolean =>
+  kind !== 'MCPServerEntry' && spec !== undefined && !isAbsent(spec, 'oidcConfigRef')
+
+/** The backends of a group: the workloads that name it, whether or not the MCPGroup exists (decision 10). */
+export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] => members(group, cluster)
+
+const members = oncePerCluster((group: string, cluster) =>
+  cluster.referrers('MCPGroup', group, BACKEND_KINDS),
+)
+
+/** The backends of a group that have this name: at most one of each kind. */
+export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>
+  BACKEND_KINDS.map((kind) => ({ kind, name })).filter((named) => {
+    const workload = getWorkload(cluster, named)
+    return workload !== undefined && groupOf(workload) === group
+  })
+
+/** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
+export function groupOf(resource: Workload | Gateway): string | undefined {
+  const ref = resource.spec?.groupRef
+  const name = typeof ref === 'string' ? ref : ref?.name
+  return name === '' ? undefined : name
+}
+
+/** The group in `spec.config.groupRef`, where older releases read it. */
+export function olderGroupOf({ spec }: Gateway): string | undefined {
+  const { config } = (spec ?? {}) as { readonly config?: unknown }
+  const ref = isObject(config) ? config.groupRef : undefined
+  const name = nameIn(ref, 'MCPGroup')
+  return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+/** Whether a VirtualMCPServer has the source `inline`, and neither a key in `backends` nor a `default`. */
+export function hasNoStrategy({ spec }: Gateway): boolean {
+  const outgoingAuth = spec?.outgoingAuth
+  if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return false
+  const { backends } = outgoingAuth
+  return backends === undefined ? isAbsent(outgoingAuth, 'backends') : Object.keys(backends).length === 0
+}
+
+/** Whether a workload itself adds a header from a Secret to each request; MCPServer has no such field. */
+export function addsHeaderFromSecret({ spec }: Workload): boolean {
+  const { headerForward } = (spec ?? {}) as { readonly headerForward?: unknown }
+  const headers = isObject(headerForward) ? headerForward.addHeadersFromSecret : undefined
+  return Array.isArray(headers) && headers.length > 0
+}
+
+/** The names of the upstream providers of an authorization server, in order. */
+export interface Providers {
+  readonly names: readonly string[]
+  /** Whether these are all: false when a name cannot be read. */
+  readonly complete: boolean
+  has(name: string): boolean
+}
+
+type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
+
+/** The upstream providers of the authorization server in a field of the spec; undefined when the field is absent. */
+export function providersOf<F extends string>(
+  spec: Readonly<Partial<Record<F, AuthServer | undefined>>> | undefined,
+  field: F,
+): Providers | undefined {
+  if (spec === undefined) return { names: [], complete: false, has: () => false }
+  if (isAbsent(spec, field)) return undefined
+  const server: AuthServer | undefined = spec[field]
+  const given = server?.upstreamProviders
+  const names = (given ?? [])
+    .map((provider) => provider?.name)
+    .filter((name): name is string => name !== undefined && name !== '')
+  const complete = given?.length === names.length
+  let known: ReadonlySet<string> | undefined
+  return { names, complete, has: (name) => (known ??= new Set(names)).has(name) }
+}
+
+const WRITTEN = '/subject-provider-written'
+
+/** The annotation that records the written value, in the API group of the configuration (decision 25). */
+export const writtenAnnotation = (group: string): string => group + WRITTEN
+
+/** What /mutate wrote into subjectProviderName; undefined when it wrote nothing (decision 25). */
+export function writtenProvider({ metadata }: AuthConfig, group: string): string | undefined {
+  const annotations = isObject(metadata?.annotations) ? metadata.annotations : {}
+  const written = annotations[writtenAnnotation(group)]
+  return typeof written === 'string' ? written : undefined
+}
+
+/** The upstream provider of whose token a configuration makes use, and the field that says so. */
+export interface NamedProvider {
+  readonly field: 'upstreamInject.providerName' | 'tokenExchange.subjectProviderName'
+  readonly provider: string
+  /** Whether an earlier /mutate wrote the value, and not the user. */
+  readonly written: boolean
+}
+
+/** The provider that a configuration names; undefined when it needs or names none. Sections 2.4.5, 2.4.6. */
+export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
+  const { type, upstreamInject, tokenExchange } = config.spec ?? {}
+  const injected = upstreamInject?.providerName ?? ''
+  if (type === 'upstreamInject' && injected !== '')
+    return { field: 'upstreamInject.providerName', provider: injected, written: false }
+  const subject = tokenExchange?.subjectProviderName
+  if (type !== 'tokenExchange' || subject === undefined || subject === '') return undefined
+  const written = writtenProvider(config, group) === subject
+  return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
+}
+
+/** Whether /mutate chooses the subject provider: a token exchange in which the user left it open. Section 2.4.5. */
+export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
+  const { type, tokenExchange } = config.spec ?? {}
+  if (type !== 'tokenExchange' || tokenExchange === undefined) return false
+  if (isAbsent(tokenExchange, 'subjectProviderName')) return true
+  const { subjectProviderName } = tokenExchange
+  return (
+    subjectProviderName === '' ||
+    (subjectProviderName !== undefined && writtenProvider(config, group) === subjectProviderName)
+  )
+}

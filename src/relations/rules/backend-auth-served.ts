@@ -1,0 +1,79 @@
+import { about, advice, defineRule, dependingAsError, MOST_HINTS, relatedTo } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.ts'
+import {
+  authServer,
+  configEnd,
+  frontersOf,
+  gateway,
+  gatewayEnd,
+  getAuthConfig,
+  groupOf,
+  injectConfig,
+  inline,
+  neededProvider,
+  unserved,
+  unservedCause,
+  unservedText,
+  workload,
+} from '../index.ts'
+
+export const backendAuthServed = defineRule({
+  id: 'backend-auth-served',
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
+  reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
+  severity: 'warning',
+  summary:
+    'Each VirtualMCPServer that discovers the backend has the upstream provider that its configuration names.',
+  why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
+  sources: [
+    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    {
+      section: '5.2',
+      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
+    },
+    'decision 9',
+  ],
+  *check(resource, { path, cluster }) {
+    const name = resource.spec?.externalAuthConfigRef?.name
+    const group = groupOf(resource)
+    const config = name === undefined ? undefined : getAuthConfig(cluster, name)
+    const needed = config && neededProvider(config, cluster.group)
+    if (needed === undefined || group === undefined) return
+    let hints = MOST_HINTS
+    for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
+      const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
+      if (problem === undefined) continue
+      const text = unservedText(fronter, problem, hints-- > 0)
+      const warning = advice(path.spec.externalAuthConfigRef.name, text)
+      const error = dependingAsError(warning, fronter, { kind: 'MCPExternalAuthConfig', name: name ?? '' })
+      const ends = [gatewayEnd(fronter, problem), configEnd(name ?? '', problem)]
+      yield relatedTo(about(error, 'backend-auth-served', name ?? '', fronter.name), ends, () => [
+        unservedCause(name ?? ''),
+      ])
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the provider is there',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
+      },
+      {
+        title: 'inline: the reference is not read',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'another provider',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
+        findings: [
+          'spec.externalAuthConfigRef.name: VirtualMCPServer "tools" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "github"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,123 @@
+import {
+  defineRule,
+  dependingOn,
+  invalid,
+  nearest,
+  notFound,
+  type Other,
+  pathTo,
+  shortQuote,
+} from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { gatewayOf, getPolicies, policyReferencesOf } from '../index.ts'
+
+const policies = (name: string, type = 'cedarv1'): Other => ({
+  kind: 'MCPAuthzConfig',
+  metadata: { name },
+  spec: { type, config: {} },
+})
+
+const guarded = (name: string) =>
+  gatewayOf({
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: { name: 'corporate', audience: 'https://mcp.example.com/mcp' },
+      authzConfigRef: { name },
+    },
+  })
+
+/** The field is of releases, and no other rule reads it. */
+const withTools = (name: string): object => ({
+  spec: { remoteUrl: 'https://mcp.example.com', toolConfigRef: { name } },
+})
+
+export const policyReferenceFound = defineRule({
+  id: 'policy-reference-found',
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  reads: ['MCPAuthzConfig', 'MCPToolConfig'],
+  severity: 'warning',
+  summary:
+    'An MCPAuthzConfig or MCPToolConfig that is named exists, and the one of a VirtualMCPServer is of type `cedarv1`.',
+  why: 'The operator does not reconcile the resource while what it names is missing. The command line and `audit` look; the server does not, and needs no right to.',
+  failure: {
+    symptom:
+      'condition AuthzConfigRefValidated=False says "MCPAuthzConfig … not found" or "has unsupported type"; a workload says "MCPToolConfig … not found"',
+    toldBy: 'operator',
+    releases: '`authzConfigRef` from 0.30 on, `toolConfigRef` in all',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 9'],
+  *check(resource, { cluster, self }) {
+    for (const reference of policyReferencesOf(resource)) {
+      const { kind, name, at } = reference
+      const found = getPolicies(cluster, reference)
+      const path = pathTo<string>(at)
+      if (found === undefined) {
+        if (!cluster.knows(kind)) continue
+        const near = nearest(name, cluster.names(kind))
+        const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
+        yield dependingOn(notFound(path, name, `no ${kind} of this name ${cluster.where}${hint}`), {
+          kind,
+          name,
+        })
+      } else if (self.kind === 'VirtualMCPServer' && found.type !== undefined && found.type !== 'cedarv1')
+        yield dependingOn(
+          invalid(
+            path,
+            name,
+            `must be of type 'cedarv1': the operator refuses ${shortQuote(found.type)} here`,
+          ),
+          { kind, name },
+        )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'policies', kind: 'VirtualMCPServer', value: guarded('staff'), others: [policies('staff')] },
+      {
+        title: 'a server of policies, at a workload',
+        kind: 'MCPServer',
+        value: { spec: { authzConfigRef: { name: 'staff' } } },
+        others: [policies('staff', 'httpv1')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'another name',
+        kind: 'VirtualMCPServer',
+        value: guarded('stuff'),
+        others: [policies('staff')],
+        findings: [
+          'spec.incomingAuth.authzConfigRef.name: Not found: "stuff": no MCPAuthzConfig of this name in namespace \'default\'; did you mean "staff"',
+        ],
+      },
+      {
+        title: 'a server of policies',
+        kind: 'VirtualMCPServer',
+        value: guarded('staff'),
+        others: [policies('staff', 'httpv1')],
+        findings: [
+          'spec.incomingAuth.authzConfigRef.name: Invalid value: "staff": must be of type \'cedarv1\': the operator refuses "httpv1" here',
+        ],
+      },
+      {
+        title: 'not there',
+        kind: 'MCPServer',
+        value: { spec: { authzConfigRef: { name: 'staff' } } },
+        others: [],
+        findings: [
+          'spec.authzConfigRef.name: Not found: "staff": no MCPAuthzConfig of this name in namespace \'default\' yet',
+        ],
+      },
+      {
+        title: 'a choice of tools that is not there',
+        kind: 'MCPRemoteProxy',
+        value: withTools('few'),
+        others: [],
+        findings: [
+          'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,49 @@
+import { advice, defineRule, isPublicHost, parseUrl } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
+
+export const remoteUrlHttps = defineRule({
+  id: 'remote-url-https',
+  on: [MCPRemoteProxy, MCPServerEntry],
+  reads: [],
+  severity: 'warning',
+  summary: 'A remote server on the internet is reached over https.',
+  why: 'Each request carries the token or the key for the server; over http everybody on the way can read and change it. The operator accepts it.',
+  failure: {
+    symptom:
+      'tokens of users in the clear on the internet; many servers answer with a redirect, which loses the request',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check({ spec }, { path }) {
+    const url = parseUrl(spec?.remoteUrl ?? '')
+    if (url?.scheme !== 'http' || !isPublicHost(url.host)) return
+    yield advice(
+      path.spec.remoteUrl,
+      "sends requests and their credentials over the internet in the clear; use 'https://'",
+    )
+  },
+  examples: {
+    valid: [
+      { title: 'https', value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
+      {
+        title: 'a Service, by the short name',
+        value: { spec: { remoteUrl: 'http://grafana.observability:8000/mcp' } },
+      },
+      {
+        title: 'a private address that is allowed',
+        value: { spec: { remoteUrl: 'http://10.1.2.3/mcp', allowPrivateEndpoint: true } },
+      },
+      { title: 'a name of an own network', value: { spec: { remoteUrl: 'http://mcp.corp.internal/mcp' } } },
+    ],
+    invalid: [
+      {
+        title: 'http on the internet',
+        value: { spec: { remoteUrl: 'http://mcp.example.com/mcp' } },
+        findings: [
+          "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
+        ],
+      },
+    ],
+  },
+})

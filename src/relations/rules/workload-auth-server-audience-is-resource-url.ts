@@ -1,0 +1,99 @@
+import { defineRule, end, relatedTo } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
+import {
+  audienceErrors,
+  AUTH_CONFIG,
+  authServersOf,
+  namespaceOf,
+  proxyPortOf,
+  serverConfig,
+  serving,
+} from '../index.ts'
+
+export const workloadAuthServerAudienceIsResourceUrl = defineRule({
+  id: 'workload-auth-server-audience-is-resource-url',
+  on: [MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    'Beside an embedded authorization server, `oidcConfigRef.audience` is the `resourceUrl`, an absolute URL.',
+  why: 'The server issues tokens for the `resourceUrl` only: releases do not reconcile a workload that expects another audience, and refuse every login for a resource that is not a URL.',
+  failure: {
+    symptom:
+      'the workload is not reconciled: `oidcConfigRef.audience … must match resourceUrl`; up to release 0.21 every request is answered with 401',
+    toldBy: 'operator',
+    threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
+  },
+  sources: ['decision 4', 'decision 23'],
+  *check(workload, { path, cluster, self }) {
+    const { spec } = workload
+    const reference = spec?.oidcConfigRef
+    const audience = reference?.audience ?? ''
+    const port = spec && proxyPortOf(spec)
+    if (reference === undefined || audience === '' || port === undefined) return
+    const [server] = authServersOf(self.kind, workload, cluster)
+    if (server === undefined) return
+    const ends = [end(server.to, AUTH_CONFIG.spec.type, 'issues the tokens')]
+    const at = path.spec.oidcConfigRef
+    const errors = audienceErrors({
+      name: self.name,
+      namespace: namespaceOf(workload),
+      port,
+      reference,
+      audience,
+      at: at.audience,
+      resourceUrl: at.resourceUrl,
+    })
+    for (const error of errors) yield relatedTo(error, ends)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the URL of clients in both',
+        value: serving({
+          audience: 'https://jira.example.com/mcp',
+          resourceUrl: 'https://jira.example.com/mcp',
+        }),
+        others: [serverConfig('auth', 'okta')],
+      },
+      {
+        title: 'no embedded server: another server says what the audience is',
+        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
+      },
+    ],
+    invalid: [
+      {
+        title: 'no resourceUrl',
+        kind: 'MCPServer',
+        value: serving({ audience: 'https://jira.example.com' }),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.resourceUrl: is the address in the cluster when it is not set, and must equal the audience; set it to "https://jira.example.com"',
+        ],
+      },
+      {
+        title: 'another URL',
+        kind: 'MCPRemoteProxy',
+        value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", beside an embedded authorization server',
+        ],
+      },
+      {
+        title: 'a name, through the other field',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            externalAuthConfigRef: { name: 'auth' },
+            oidcConfigRef: { name: 'corporate', audience: 'jira', resourceUrl: 'jira' },
+          },
+        },
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+        ],
+      },
+    ],
+  },
+})

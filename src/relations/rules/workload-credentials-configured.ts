@@ -1,0 +1,106 @@
+import { advice, defineRule, namesText } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
+import {
+  checksTokens,
+  contactedWithout,
+  gateway,
+  gatewaysWithoutStrategy,
+  headerConfig,
+  inline,
+} from '../index.ts'
+
+const ID = 'workload-credentials-configured'
+const MISSING = 'without a token `oidcConfigRef` answers 401, and the tools are missing'
+
+/** A workload that checks the tokens of its callers. */
+const checking = (config?: string) => ({
+  spec: {
+    groupRef: { name: 'tools' },
+    oidcConfigRef: { name: 'corporate', audience: 'jira' },
+    ...(config !== undefined && { externalAuthConfigRef: { name: config } }),
+  },
+})
+
+export const workloadCredentialsConfigured = defineRule({
+  id: ID,
+  on: [MCPServer, MCPRemoteProxy],
+  reads: ['VirtualMCPServer'],
+  severity: 'warning',
+  summary:
+    'A workload that checks the tokens of its callers is sent one by each VirtualMCPServer of its group.',
+  why: 'With `oidcConfigRef` the workload answers 401 to callers without a token, so the VirtualMCPServer offers none of its tools.',
+  failure: {
+    symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
+    toldBy: 'nobody',
+    threads: ['mitodl/ol-infrastructure#5295'],
+  },
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    'decision 10',
+    'decision 21',
+  ],
+  *check(resource, { path, cluster, self }) {
+    if (!checksTokens(self.kind, resource)) return
+    const { discovering, listing } = gatewaysWithoutStrategy(self.name, resource, cluster)
+    if (discovering.length > 0) {
+      const detail = `name a configuration: ${MISSING}; there are no credentials from ${namesText(discovering)}`
+      const by = { workload: self, gateways: discovering, text: 'has each backend choose' }
+      yield contactedWithout(ID, advice(path.spec.externalAuthConfigRef, detail), by)
+    }
+    if (listing.length > 0) {
+      const detail = `list it in \`backends\`, or set a \`default\`: ${MISSING}; there are no credentials from ${namesText(listing)}`
+      const by = { workload: self, gateways: listing, text: 'lists the backends' }
+      yield contactedWithout(ID, advice(path.spec.groupRef, detail), by)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a configuration of its own',
+        kind: 'MCPServer',
+        value: checking('key'),
+        others: [headerConfig('key'), gateway('tools')],
+      },
+      {
+        title: 'a default there',
+        kind: 'MCPServer',
+        value: checking(),
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+      },
+      {
+        title: 'a workload that checks no tokens',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [gateway('tools')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'no configuration of its own',
+        kind: 'MCPServer',
+        value: checking(),
+        others: [gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef: name a configuration: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'not listed in one, and not discovered by it either',
+        kind: 'MCPServer',
+        value: checking('key'),
+        others: [
+          headerConfig('key'),
+          gateway('tools'),
+          gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
+        ],
+        findings: [
+          'spec.groupRef: list it in `backends`, or set a `default`: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "other"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,94 @@
+import { about, advice, defineRule, end, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
+import {
+  AUTH_CONFIG,
+  authServer,
+  authServersOf,
+  bearerConfig,
+  configsOf,
+  exchangeConfig,
+  serverConfig,
+  serving,
+} from '../index.ts'
+
+/** The types that put credentials into a request after the embedded server has taken them out. */
+const ADDS_CREDENTIALS: ReadonlySet<string | undefined> = new Set(['tokenExchange', 'awsSts', 'obo'])
+
+const stripping = (config: string) => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: config },
+  spec: {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { ...authServer('okta'), disableUpstreamTokenInjection: true },
+  },
+})
+
+export const workloadCredentialsKept = defineRule({
+  id: 'workload-credentials-kept',
+  on: [MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    'An embedded authorization server that keeps credentials from the backend stands beside no configuration that adds some.',
+  why: 'The two contradict each other, so releases do not reconcile the workload: `tokenExchange`, `awsSts` and `obo` would add credentials that `disableUpstreamTokenInjection` takes out.',
+  failure: {
+    symptom:
+      '`disableUpstreamTokenInjection cannot be combined with token exchange` (or AWS STS), and the workload is not reconciled',
+    toldBy: 'operator',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(workload, { cluster, self }) {
+    const servers = authServersOf(self.kind, workload, cluster).map((found) => ({
+      to: found.to,
+      strips: found.server.disableUpstreamTokenInjection === true,
+      issuesOnly: found.server.upstreamProviders?.length === 0,
+    }))
+    const stripper = servers.find(({ strips, issuesOnly }) => strips || issuesOnly)
+    if (stripper === undefined) return
+    const reason = stripper.strips ? 'sets disableUpstreamTokenInjection' : 'has no upstream provider'
+    for (const { to, at, config } of configsOf(self.kind, workload, cluster)) {
+      const type: string | undefined = config.spec?.type
+      if (!ADDS_CREDENTIALS.has(type)) continue
+      const detail = `type ${type ?? ''} of ${nameText(to)} adds credentials, and ${nameText(stripper.to)} ${reason}, which takes them out: releases refuse both together`
+      const { disableUpstreamTokenInjection, upstreamProviders } = AUTH_CONFIG.spec.embeddedAuthServer
+      const why = stripper.strips
+        ? end(stripper.to, disableUpstreamTokenInjection, 'takes them out')
+        : end(stripper.to, upstreamProviders, 'has no provider')
+      yield relatedTo(
+        about(advice(pathTo(at()), detail), 'workload-credentials-kept', to.name, stripper.to.name),
+        [end(to, AUTH_CONFIG.spec.type, 'adds credentials'), why],
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the exchange of the upstream token',
+        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+        others: [serverConfig('auth', 'okta'), exchangeConfig('jira')],
+      },
+      {
+        title: 'no token for the backend',
+        value: serving({}),
+        others: [stripping('auth')],
+      },
+      {
+        title: 'a fixed token of a remote server',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'token' } } },
+        others: [stripping('auth'), bearerConfig('token')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'an exchange beside it',
+        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+        others: [stripping('auth'), exchangeConfig('jira')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" adds credentials, and MCPExternalAuthConfig "auth" sets disableUpstreamTokenInjection, which takes them out: releases refuse both together',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,101 @@
+import { advice, defineRule, namesText } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.ts'
+import {
+  addsHeaderFromSecret,
+  checksTokens,
+  contactedWithout,
+  gateway,
+  gatewaysWithoutStrategy,
+  headerConfig,
+  inline,
+  workload,
+} from '../index.ts'
+
+const ID = 'workload-strategy-chosen'
+
+export const workloadStrategyChosen = defineRule({
+  id: ID,
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
+  reads: ['VirtualMCPServer'],
+  severity: 'advice',
+  summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
+  why: 'The workload is contacted without credentials. That is right for many containers inside the cluster, but nothing says that somebody meant it.',
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    'decision 10',
+    'decision 21',
+  ],
+  *check(resource, { path, cluster, self }) {
+    if (checksTokens(self.kind, resource) || addsHeaderFromSecret(resource)) return
+    const { discovering, listing } = gatewaysWithoutStrategy(self.name, resource, cluster)
+    if (discovering.length > 0) {
+      const detail = `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`
+      const by = { workload: self, gateways: discovering, text: 'has each backend choose' }
+      yield contactedWithout(ID, advice(path.spec.externalAuthConfigRef, detail), by)
+    }
+    if (listing.length > 0) {
+      const detail = `not listed, and no \`default\` names a configuration; there are no credentials from ${namesText(listing)}`
+      const by = { workload: self, gateways: listing, text: 'lists the backends' }
+      yield contactedWithout(ID, advice(path.spec.groupRef, detail), by)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a configuration of its own',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('tools')],
+      },
+      {
+        title: 'a default there',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+      },
+      {
+        title: 'a credential in a header that it adds itself',
+        kind: 'MCPServerEntry',
+        value: {
+          spec: {
+            groupRef: { name: 'tools' },
+            headerForward: {
+              addHeadersFromSecret: [
+                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+              ],
+            },
+          },
+        },
+        others: [gateway('tools')],
+      },
+      {
+        title: 'no VirtualMCPServer yet',
+        value: { spec: { groupRef: { name: 'tools' } } },
+      },
+    ],
+    invalid: [
+      {
+        title: 'no configuration of its own',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'not listed in one, and not discovered by it either',
+        value: workload('key', 'tools'),
+        others: [
+          headerConfig('key'),
+          gateway('tools'),
+          gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
+        ],
+        findings: [
+          'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
+        ],
+      },
+    ],
+  },
+})

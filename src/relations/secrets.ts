@@ -1,0 +1,93 @@
+import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
+
+/** The keys of a Secret and their lengths. Values are never kept (decision 22). */
+export interface SecretFacts extends Resource {
+  /** Number of bytes by key; undefined for a value that a tool fills in later. */
+  readonly bytes: Readonly<Record<string, number | undefined>>
+  /** Whether `bytes` has all keys of the Secret. */
+  readonly complete: boolean
+}
+
+/** Reads `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises a text that a deployment tool fills in later. */
+export function secretFacts(
+  { data, stringData }: Readonly<Record<string, unknown>>,
+  isFilled: (text: string) => boolean = () => false,
+): SecretFacts {
+  const sizes = [
+    ...entries(data).map(([key, value]) => [key, decodedLength(value)] as const),
+    ...entries(stringData).map(
+      ([key, value]) => [key, isFilled(value) ? undefined : bytesOf(value)] as const,
+    ),
+  ]
+  const maps = [data, stringData].every((map) => map === undefined || map === null || isObject(map))
+  return { bytes: Object.fromEntries(sizes), complete: maps && !sizes.some(([key]) => isFilled(key)) }
+}
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+
+const entries = (map: unknown): [string, string][] =>
+  Object.entries(isObject(map) ? map : {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+
+/** Number of bytes; undefined when the text is not base64, which the API server refuses. */
+function decodedLength(base64: string): number | undefined {
+  const digits = base64.replace(/[\s=]/g, '')
+  return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
+}
+
+/** The facts about the Secret of the name; undefined when it does not exist or is not known. */
+export const getSecret = (cluster: Cluster, name: string) =>
+  cluster.get('Secret', name) as SecretFacts | undefined
+
+/** The number of bytes at a key of a Secret, where that is known. */
+export function bytesAt(cluster: Cluster, name: string, key: string): number | undefined {
+  const secret = getSecret(cluster, name)
+  return secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
+}
+
+/** Whether any Secret is known: by default the server has no right to read them (decision 22). */
+export const seesSecrets = (cluster: Cluster): boolean =>
+  cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true
+
+/** A reference to a key of a Secret. Section 2.1. */
+export interface SecretReference {
+  readonly name: string
+  readonly key: string
+  /** The path of the reference. */
+  readonly at: readonly Segment[]
+}
+
+/** Every Secret reference of a spec: all are fields named `…SecretRef`, or items of `…SecretRefs`. */
+export function secretReferencesOf({ spec }: { readonly spec?: unknown }): SecretReference[] {
+  const found: SecretReference[] = []
+  collect(spec, ['spec'], found)
+  return found
+}
+
+/** `at` is the path of the value: a stack, unchanged on return. */
+function collect(value: unknown, at: (string | number)[], found: SecretReference[]): void {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) step(value[i], i, at, found)
+  } else if (isObject(value)) {
+    for (const field of Object.keys(value)) step(value[field], field, at, found)
+  }
+}
+
+function step(value: unknown, key: string | number, at: (string | number)[], found: SecretReference[]): void {
+  const isReference = typeof key === 'string' ? key.endsWith('SecretRef') : isReferences(at.at(-1))
+  at.push(key)
+  if (isReference) add(value, at, found)
+  else collect(value, at, found)
+  at.pop()
+}
+
+const isReferences = (field: string | number | undefined): boolean =>
+  typeof field === 'string' && field.endsWith('SecretRefs')
+
+function add(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
+  if (!isObject(value)) return
+  const { name, key } = value
+  if (typeof name === 'string' && typeof key === 'string' && name !== '' && key !== '')
+    found.push({ name, key, at: [...at] })
+}

@@ -1,0 +1,99 @@
+import {
+  type Cluster,
+  end,
+  type ObjectName,
+  oncePerCluster,
+  type Related,
+  shortQuote,
+  type Thing,
+} from '../rule/index.ts'
+import { BACKEND_KINDS, type Gateway, providersOf } from './related-resources.ts'
+import { configsReached, mayBeReached, reachersOf } from './reach.ts'
+import { GATEWAY } from './ends.ts'
+
+/**
+ * The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none, or none that can
+ * be read. Section 2.4.5.
+ */
+export function firstProvider({ spec }: Gateway): string | undefined {
+  const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
+  return name === '' ? undefined : name
+}
+
+/** A provider whose token is exchanged, and the VirtualMCPServers, by name, that decide so. */
+export interface Choice {
+  readonly provider: string
+  readonly gateways: readonly ObjectName[]
+}
+
+/** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
+export const subjectProviders = oncePerCluster((config: string, cluster): readonly Choice[] => {
+  const choices = new Map<string, ObjectName[]>()
+  for (const { name, gateway } of reachersOf(config, cluster)) {
+    const provider = firstProvider(gateway)
+    if (provider === undefined) continue
+    const gateways = choices.get(provider)
+    if (gateways === undefined) choices.set(provider, [name])
+    else gateways.push(name)
+  }
+  return Array.from(choices, ([provider, gateways]) => ({ provider, gateways }))
+})
+
+const MOST_CHOICES = 3
+const MOST_GATEWAYS = 2
+
+/** `"okta" in VirtualMCPServer "a" and "c"; "github" in "b"`: of each provider where it would be used. */
+export function choicesText(choices: readonly Choice[]): string {
+  const texts = choices.slice(0, MOST_CHOICES).map(({ provider, gateways }, i) => {
+    const names = gateways.slice(0, MOST_GATEWAYS).map(({ name }) => shortQuote(name))
+    const rest = gateways.length - names.length
+    const who = rest === 0 ? names.join(' and ') : `${names.join(', ')} and ${rest} more`
+    return `${shortQuote(provider)} in ${i === 0 ? 'VirtualMCPServer ' : ''}${who}`
+  })
+  const more = choices.length - texts.length
+  return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
+}
+
+/** Where the VirtualMCPServers decide so: the first of each choice. */
+export const choiceEnds = (choices: readonly Choice[]): Related[] =>
+  choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
+    const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
+    return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
+  })
+
+/** The contradiction between VirtualMCPServers that decide differently for a configuration. */
+export const undecidedCause = (config: string): Thing => ['undecided provider', config]
+
+/**
+ * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of
+ * them has no first provider that can be read.
+ */
+export function agreedProvider(config: string, cluster: Cluster): string | undefined {
+  const isUndecided = ({ gateway }: { readonly gateway: Gateway }) =>
+    providersOf(gateway.spec, 'authServerConfig') !== undefined && firstProvider(gateway) === undefined
+  if (reachersOf(config, cluster).some(isUndecided) || mayBeReached(config, cluster)) return undefined
+  const [choice, ...others] = subjectProviders(config, cluster)
+  return others.length === 0 ? choice?.provider : undefined
+}
+
+/**
+ * Whether /mutate can have written the provider: a VirtualMCPServer that reaches the configuration decides so, or the
+ * judged one did as it is stored (`before`). The annotation alone proves nothing: every user can set it.
+ */
+export function isDecided(
+  { config, provider }: { readonly config: string; readonly provider: string },
+  cluster: Cluster,
+  before: Gateway | undefined,
+): boolean {
+  if (reachersOf(config, cluster).some(({ gateway }) => firstProvider(gateway) === provider)) return true
+  return (
+    before !== undefined &&
+    firstProvider(before) === provider &&
+    configsReached(before, cluster).some((reached) => reached.config === config)
+  )
+}
+
+const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
+
+/** Whether every object that can reach a configuration is known. */
+export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

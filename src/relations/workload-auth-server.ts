@@ -1,0 +1,32 @@
+import type { Cluster, ObjectName, Segment } from '../rule/index.ts'
+import type { Server } from '../kinds/embedded-auth-server/effective.ts'
+import { type AuthConfig, getAuthConfig, type Workload } from './related-resources.ts'
+import { referencesOf } from './references.ts'
+
+/** A configuration that a workload names, and the field in which it does. */
+export interface Named {
+  readonly to: ObjectName
+  readonly field: string
+  readonly at: () => readonly Segment[]
+  readonly config: AuthConfig
+}
+
+/** The known configurations that a workload names, in the order of its fields. */
+export function configsOf(kind: string, workload: Workload, cluster: Cluster): Named[] {
+  return referencesOf(kind, workload, 'MCPExternalAuthConfig').flatMap((reference) => {
+    const config = getAuthConfig(cluster, reference.to.name)
+    return config === undefined ? [] : [{ ...reference, config }]
+  })
+}
+
+/** An embedded authorization server of a workload. */
+export interface NamedServer extends Named {
+  readonly server: Server
+}
+
+/** The embedded authorization servers of a workload; releases refuse a second one. */
+export const authServersOf = (kind: string, workload: Workload, cluster: Cluster): NamedServer[] =>
+  configsOf(kind, workload, cluster).flatMap((named) => {
+    const { type, embeddedAuthServer: server } = named.config.spec ?? {}
+    return type !== 'embeddedAuthServer' || server === undefined ? [] : [{ ...named, server }]
+  })

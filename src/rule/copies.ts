@@ -1,0 +1,44 @@
+import { jsonKey, type Segment, valueAt } from './path.ts'
+import { setOwn } from './resource.ts'
+
+/** A list or object of JSON, whatever it holds. */
+export type Holder = Record<string | number, unknown>
+
+/** A shallow copy of a list or object; of an object only the members that `isWanted` accepts. */
+export function copyOf(holder: object, isWanted: (member: unknown) => boolean = () => true): Holder {
+  if (Array.isArray(holder)) return [...(holder as unknown[])] as unknown as Holder
+  const copy: Holder = {}
+  // Twice as fast as a spread when a map has hundreds of thousands of keys.
+  for (const key in holder) {
+    const member = (holder as Holder)[key]
+    if (isWanted(member)) setOwn(copy, key, member)
+  }
+  return copy
+}
+
+/**
+ * A copy in which `change` is called with the holder of each place and the key in it. Parts without a place are shared with
+ * the original, which is not changed; places whose holder does not exist are skipped.
+ */
+export function changedAt<P extends { readonly at: readonly Segment[] }>(
+  original: object,
+  places: Iterable<P>,
+  change: (holder: Holder, key: string | number, place: P) => void,
+): Holder {
+  const root = copyOf(original)
+  const copies = new Set<unknown>([root])
+  const copied = (holder: Holder | undefined, segment: Segment): Holder | undefined => {
+    const member = valueAt(holder, [segment])
+    if (holder === undefined || typeof member !== 'object' || member === null) return undefined
+    if (copies.has(member)) return member as Holder
+    const copy = copyOf(member)
+    copies.add(copy)
+    setOwn(holder, jsonKey(segment), copy)
+    return copy
+  }
+  for (const place of places) {
+    const holder = place.at.slice(0, -1).reduce(copied, root)
+    if (holder !== undefined) change(holder, jsonKey(place.at.at(-1) ?? ''), place)
+  }
+  return root
+}

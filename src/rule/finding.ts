@@ -1,0 +1,99 @@
+import { errorBody, type FieldError } from './field-error.ts'
+import type { Undecided } from './budget.ts'
+import { jsonKey, type Segment, shownPath } from './path.ts'
+import { compareText } from './compare-text.ts'
+
+/** A field error, the id of the rule or constraint it comes from, and how severe it is. */
+export interface Finding {
+  readonly id: string
+  readonly severity: 'error' | 'warning' | 'advice'
+  readonly error: FieldError
+  /** The keyword of JSON Schema that it states: of the schema of the kind, or of a rule in its place. */
+  readonly constraint?: string
+  /** Put before the text of an error that became a warning: `would be denied: `. */
+  readonly prefix?: string
+  /** Set where an error became a warning: in a trial or a dry run, unconfirmed, or stored before. */
+  readonly wasError?: true
+  /** Set when the rule itself failed; for the log. */
+  readonly failure?: unknown
+  /** Set when the finding stands for several that are not shown. */
+  readonly more?: true
+}
+
+/** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
+export const MOST_FINDINGS = 1_000
+
+/** The id of the error that part of an object was not judged. */
+export const NOT_JUDGED = 'object-judged-whole'
+
+/** The error, at the first violation that is not shown, that nothing further was judged. */
+export const andNotJudged = (at: readonly Segment[]): Finding => ({
+  id: NOT_JUDGED,
+  severity: 'error',
+  error: {
+    type: 'forbidden',
+    at,
+    detail: `over ${MOST_FINDINGS} violations of the schema; the object is not judged further until they are fewer`,
+  },
+  more: true,
+})
+
+/** The id of the finding that a question about the object was not decided. */
+export const UNDECIDED = 'decided-within-budget'
+
+/** The finding that the budget of the judgement did not suffice for a question about a place; other rules are not concerned. */
+export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
+  id: UNDECIDED,
+  severity: 'warning',
+  error: {
+    type: 'advice',
+    at,
+    detail: isCompiled
+      ? 'is not decided within its budget; what it lets through is not known: write it with fewer parts'
+      : 'is not compiled within the budget of the object; its errors are not known, nor are those of later ones: write shorter ones',
+  },
+})
+
+/** The finding, at the place of the first one that is not shown, that there are more. */
+export function andMore({ id, severity, error: { at } }: Finding): Finding {
+  const detail = `and more; only the first ${MOST_FINDINGS} are shown`
+  return { id, severity, error: { type: 'advice', at, detail }, more: true }
+}
+
+/** The text without the path, as a cause carries it: `Required value: detail (id)`. */
+export function causeText({ error, id }: Finding): string {
+  return `${errorBody(error)} (${id})`
+}
+
+/** The whole text: `spec.type: Required value (id)`. */
+export function findingText(finding: Finding): string {
+  return withPlace(finding, causeText(finding))
+}
+
+/** The whole text around the text of the cause. */
+export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
+  const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
+  return prefix + place + cause
+}
+
+/**
+ * Sorts by place (list items in order, names alphabetically), then id, then text; "and more" comes last. Rules therefore
+ * run in any order.
+ */
+export function compareFindings(a: Finding, b: Finding): number {
+  return (
+    Number(a.more ?? false) - Number(b.more ?? false) ||
+    compareSegments(a.error.at, b.error.at) ||
+    compareText(a.id, b.id) ||
+    compareText(a.error.detail, b.error.detail)
+  )
+}
+
+function compareSegments(a: readonly Segment[], b: readonly Segment[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [x, y] = [jsonKey(a[i] ?? ''), jsonKey(b[i] ?? '')]
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compareText(String(x), String(y))
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}

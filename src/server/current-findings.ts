@@ -1,0 +1,278 @@
+import type { Kind } from '../kinds/kind.ts'
+import type { Judge, Verdict } from '../engine/index.ts'
+import { KINDS } from '../kinds/index.ts'
+import {
+  type Finding,
+  isObject,
+  metadataOf,
+  nameKey,
+  objectKey,
+  type ObjectName,
+  type Resource,
+} from '../rule/index.ts'
+import { shape } from '../shape/index.ts'
+import type { ClusterState } from '../state/index.ts'
+
+/** A finding in a stored object: its id, without the place in the object. */
+export interface CurrentFinding {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly id: string
+  readonly severity: 'error' | 'warning' | 'advice'
+}
+
+/** Most distinct sets of findings that objects share; beyond it the table starts anew. */
+const MOST_SHARED = 10_000
+
+/** `id severity` of each finding in one object, shared among the objects that have the same. */
+type Tags = readonly string[]
+
+/** An object of a namespace. */
+interface Named {
+  readonly kind: Kind
+  readonly name: string
+}
+
+/** A check of every object of one namespace, under way. */
+interface Check {
+  readonly namespace: string
+  readonly left: Named[]
+  readonly judge: Judge
+}
+
+/**
+ * The findings in the stored objects of a cluster state. A change makes its namespace due; a round checks
+ * every object of the namespaces that are due when it starts, one namespace after the other. A namespace that changes
+ * while it is checked is due for the next round.
+ */
+export class CurrentFindings {
+  readonly #state: ClusterState
+  readonly #judge: () => Judge
+  readonly #tags = new Map<string, Map<string, Tags>>()
+  readonly #shared = new Map<string, Tags>()
+  readonly #due = new Set<string>()
+  /** The objects of which only facts are kept, and whose version was not judged yet. */
+  readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
+  /** The namespaces of the round that are not checked yet. */
+  #round: string[] = []
+  #check: Check | undefined
+  #removals = 0
+  #onChange: () => void = () => undefined
+
+  /** The judge is asked for at each check of a namespace; after its world has changed, call `recheck`. */
+  constructor(state: ClusterState, judge: () => Judge) {
+    this.#state = state
+    this.#judge = judge
+  }
+
+  /** Calls the function whenever a namespace becomes due. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener
+  }
+
+  /** Stores an object of the cluster in the state, unless the state has this version of it. */
+  put(kind: Kind, object: unknown): void {
+    const { name, namespace, resourceVersion } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return
+    if (
+      typeof resourceVersion === 'string' &&
+      this.#state.version(kind.kind, namespace, name) === resourceVersion
+    )
+      return
+    const displaced = this.#state.put(kind, withReadMetadata(object, this.#state.group))
+    for (const other of displaced) {
+      this.#keep(other.namespace, other, [])
+      this.#enqueue(other.namespace)
+    }
+    const self = { kind: kind.kind, name, namespace }
+    const isKept = this.has(kind.kind, namespace, name)
+    if (!isKept) this.#keep(namespace, self, [])
+    // Facts cannot be judged.
+    if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
+    else this.#unread.delete(objectKey(self))
+    this.#enqueue(namespace)
+  }
+
+  /**
+   * Stores an object that was just read, as `put` does. Where the state keeps only facts of it, or left it out, answers with
+   * the object as rules read it, and whether the state shows it so to the rules from now on.
+   */
+  putRead(
+    kind: Kind,
+    object: unknown,
+  ): { readonly resource: Resource; readonly isShown: boolean } | undefined {
+    this.put(kind, object)
+    const { name, namespace } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return undefined
+    if (this.#state.isWhole(kind.kind, namespace, name)) return undefined
+    const { resource = {} } = shape(kind, withReadMetadata(object, this.#state.group))
+    return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
+  }
+
+  /** An object that is to be read because it must be judged and only facts of it are kept; each once a version. */
+  nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
+    const [next] = this.#unread.values()
+    if (next !== undefined) this.#unread.delete(objectKey(next))
+    return next
+  }
+
+  /** What `nextUnread` answered could not be read. */
+  readAgain(next: ObjectName & { readonly namespace: string }): void {
+    if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
+  }
+
+  /** Judges an object of which the state keeps only facts, without the other objects; ignores any other. */
+  judgeWhole(kind: Kind, object: unknown): void {
+    const { name, namespace } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return
+    const self = { kind: kind.kind, name }
+    if (!this.has(self.kind, namespace, name) || this.#state.isWhole(self.kind, namespace, name)) return
+    this.#unread.delete(objectKey({ ...self, namespace }))
+    const alone = this.#judge().beside('no cluster')
+    this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object })))
+  }
+
+  remove(kind: Kind, namespace: string, name: string): void {
+    if (!this.has(kind.kind, namespace, name)) return
+    this.#removals += 1
+    this.#unread.delete(objectKey({ kind: kind.kind, namespace, name }))
+    this.#state.remove(kind.kind, namespace, name)
+    this.#keep(namespace, { kind: kind.kind, name }, [])
+    this.#enqueue(namespace)
+  }
+
+  /** Whether the state has an object, whole or only facts of it. */
+  has(kind: string, namespace: string, name: string): boolean {
+    return this.#state.get(kind, namespace, name) !== undefined
+  }
+
+  /** Whether rules see the object as it was read, although the state keeps only facts of it. */
+  hasDigest(kind: string, namespace: string, name: string): boolean {
+    return this.#state.hasDigest(kind, namespace, name)
+  }
+
+  /** Estimated bytes of an object of which the state keeps only facts; 0 of any other. */
+  partialBytes(kind: string, namespace: string, name: string): number {
+    return this.#state.partialBytes(kind, namespace, name)
+  }
+
+  /** Whether the state has any object of the namespace. */
+  hasNamespace(namespace: string): boolean {
+    return this.#state.hasNamespace(namespace)
+  }
+
+  /** A text that differs after the object was added, changed or removed; it may also differ without that. */
+  stamp(kind: string, namespace: string, name: string): string {
+    return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
+  }
+
+  /** Makes a namespace due, or all: what is known of its objects, or of the installed release, has changed. */
+  recheck(namespace: string | undefined): void {
+    for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
+    for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
+  }
+
+  startRound(): void {
+    this.#round = [...new Set([...this.#round, ...this.#due])]
+    this.#due.clear()
+  }
+
+  /** Checks up to `most` objects of the round; returns whether any are left. */
+  work(most: number): boolean {
+    for (let count = 0; count < most; count++) {
+      const check = (this.#check ??= this.#begin())
+      if (check === undefined) return false
+      const name = check.left.pop()
+      if (name === undefined) this.#check = undefined
+      else this.#checkObject(check, name)
+    }
+    return this.#check !== undefined || this.#round.length > 0
+  }
+
+  /** How many namespaces are due, wait in the round, or are being checked. */
+  get waiting(): number {
+    return this.#due.size + this.#round.length + (this.#check === undefined ? 0 : 1)
+  }
+
+  /** How many findings there are. */
+  get count(): number {
+    let count = 0
+    for (const objects of this.#tags.values()) for (const tags of objects.values()) count += tags.length
+    return count
+  }
+
+  /** Every finding, errors first. */
+  *findings(): Iterable<CurrentFinding> {
+    for (const severity of ['error', 'warning', 'advice'] as const) {
+      for (const [namespace, objects] of this.#tags) {
+        for (const [key, tags] of objects) {
+          const [kind = '', name = ''] = key.split('/')
+          for (const tag of tags) {
+            const [id = '', tagged] = tag.split(' ')
+            if (tagged === severity) yield { kind, namespace, name, id, severity }
+          }
+        }
+      }
+    }
+  }
+
+  #enqueue(namespace: string): void {
+    this.#due.add(namespace)
+    this.#onChange()
+  }
+
+  #begin(): Check | undefined {
+    const namespace = this.#round.shift()
+    if (namespace === undefined) return undefined
+    const left = KINDS.flatMap((kind) =>
+      Array.from(this.#state.all(kind.kind, namespace), ({ name }) => ({ kind, name })),
+    )
+    return { namespace, left, judge: this.#judge().beside(this.#state) }
+  }
+
+  #checkObject({ namespace, judge }: Check, { kind, name }: Named): void {
+    const object = this.#state.object(kind.kind, namespace, name)
+    if (object === undefined || !this.#state.isWhole(kind.kind, namespace, name)) return
+    const found = findingsOf(judge.stored({ kind, namespace, name, object }))
+    this.#keep(namespace, { kind: kind.kind, name }, found)
+  }
+
+  #keep(namespace: string, { kind, name }: ObjectName, findings: readonly Finding[]): void {
+    const tags = new Set(findings.map(({ id, severity }) => `${id} ${severity}`))
+    const objects = this.#tags.get(namespace) ?? new Map<string, Tags>()
+    if (tags.size === 0) objects.delete(nameKey({ kind, name }))
+    else objects.set(nameKey({ kind, name }), this.#share([...tags]))
+    if (objects.size === 0) this.#tags.delete(namespace)
+    else this.#tags.set(namespace, objects)
+  }
+
+  #share(tags: Tags): Tags {
+    const text = tags.join(',')
+    const known = this.#shared.get(text)
+    if (this.#shared.size >= MOST_SHARED) this.#shared.clear()
+    if (known === undefined) this.#shared.set(text, tags)
+    return known ?? tags
+  }
+}
+
+const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
+
+/** An object with the metadata that rules read: its name, its version, and the annotations of the API group. */
+function withReadMetadata(object: unknown, group: string): unknown {
+  if (!isObject(object)) return object
+  const { name, namespace, resourceVersion, annotations } = metadataOf(object)
+  const own = Object.entries(isObject(annotations) ? annotations : {}).filter(([key]) =>
+    key.startsWith(`${group}/`),
+  )
+  const metadata = {
+    name,
+    namespace,
+    resourceVersion,
+    ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
+  }
+  const { apiVersion, kind, spec, status } = object as Resource
+  const kept: Record<string, unknown> = { apiVersion, kind, metadata }
+  for (const [field, value] of Object.entries({ spec, status })) if (value !== undefined) kept[field] = value
+  return kept
+}

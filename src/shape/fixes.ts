@@ -1,0 +1,71 @@
+/** The fixes of schema errors and unknown fields: data, which a front end applies to the text that it has. */
+
+import { mismatchFix } from '../kinds/pattern-advice.ts'
+import { changedAt, type Edit, type Fix, jsonKey, nearest, type Segment, setOwn } from '../rule/index.ts'
+import type { SchemaNode } from './pointer.ts'
+
+const setting = (at: readonly Segment[], value: unknown, title: string): Fix => ({
+  title,
+  edits: [{ op: 'set', at, value }],
+})
+
+/** The fix of a value that breaks a keyword of its schema; undefined where what is meant is not certain. */
+export function schemaFix(
+  keyword: string,
+  at: readonly Segment[],
+  value: unknown,
+  node: SchemaNode | undefined,
+): Fix | undefined {
+  if (keyword === 'type') return typeFix(at, value, node)
+  if (typeof value !== 'string') return undefined
+  if (keyword === 'enum') {
+    const near = nearest(value, (node?.enum ?? []).map(String))
+    return near === undefined ? undefined : setting(at, near, `write '${near}'`)
+  }
+  if (keyword !== 'pattern' || node?.pattern === undefined) return undefined
+  const fix = mismatchFix(node.pattern, value)
+  return fix && setting(at, fix.text, fix.title)
+}
+
+/** Quotes too many, and the bare name of a reference, as older releases wrote it. */
+function typeFix(at: readonly Segment[], value: unknown, node: SchemaNode | undefined): Fix | undefined {
+  if (typeof value !== 'string') return undefined
+  if (node?.type === 'boolean' && (value === 'true' || value === 'false'))
+    return setting(at, value === 'true', 'write it without quotes')
+  const [only, ...others] = node?.required ?? []
+  return node?.type === 'object' && only === 'name' && others.length === 0 && /^[a-z0-9.-]+$/.test(value)
+    ? setting(at, { name: value }, `write {name: ${value}}`)
+    : undefined
+}
+
+/**
+ * The fix of a misspelt field: undefined where the field that is meant is given too, or has another type. The value takes
+ * effect then.
+ */
+export function renameFix(
+  at: readonly Segment[],
+  holder: Readonly<Record<string, unknown>>,
+  near: string,
+  node: SchemaNode | undefined,
+): Fix | undefined {
+  const value = holder[jsonKey(at.at(-1) ?? '')]
+  if (Object.hasOwn(holder, near) || !hasType(value, node?.type)) return undefined
+  return { title: `rename it to '${near}', which takes effect then`, edits: [{ op: 'rename', at, to: near }] }
+}
+
+const hasType = (value: unknown, type: unknown): boolean =>
+  type === (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value) ||
+  (type === 'integer' && Number.isInteger(value))
+
+/** The object after an edit; shares what has not changed. */
+export function edited(object: object, edit: Edit): object {
+  return changedAt(object, [edit], (holder, key) => {
+    if (edit.op !== 'rename') {
+      setOwn(holder, key, edit.value)
+      return
+    }
+    const entries = Object.entries(holder)
+    for (const [name] of entries) Reflect.deleteProperty(holder, name)
+    for (const [name, value] of entries) setOwn(holder, name === key ? edit.to : name, value)
+  })
+}

@@ -1,0 +1,484 @@
+/** The objects of a cluster, or of files, as rules look them up: per namespace, by kind and name, and by their referrers. */
+
+import { referencesOf } from '../relations/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import {
+  type Cluster,
+  compareNames,
+  type Memo,
+  nameKey,
+  type ObjectName,
+  type Resource,
+  type Segment,
+} from '../rule/index.ts'
+import { Digests, hashOf, isAmong, referenceHashes } from './digests.ts'
+import { ANYTHING, shape } from '../shape/index.ts'
+import { factsOf, storedBytes } from './size.ts'
+
+/** Where the objects come from. */
+export interface Extent {
+  readonly group: string
+  /** Whether every object of the kind in the namespace is known. */
+  knows(kind: string, namespace: string): boolean
+  /** Where the objects of a namespace were searched, for messages: `in the given files`; by default `in namespace 'tools'`. */
+  where?(namespace: string): string
+}
+
+/** Most estimated bytes of all objects, and of one. */
+export interface Budget {
+  readonly all: number
+  readonly object: number
+}
+
+const UNBOUNDED: Budget = { all: Infinity, object: Infinity }
+
+/** An object that was dropped to make room for others. */
+export interface Displaced extends ObjectName {
+  readonly namespace: string
+}
+
+interface Stored {
+  readonly name: ObjectName
+  /** As it was put, without the metadata that no rule reads. */
+  readonly object: unknown
+  /** As rules read it: without nulls and parts of a wrong JSON type. */
+  readonly resource: Resource
+  /** metadata.resourceVersion; empty where there is none. */
+  readonly version: string
+  readonly bytes: number
+  /** Of one that was too large, so that only the facts of `factsOf` are kept of it; undefined of one that is kept whole. */
+  readonly part: Part | undefined
+}
+
+interface Part {
+  /** The objects that it refers to: `referenceHashes`. */
+  readonly refers: Float64Array
+  /** Estimated bytes of the whole object. */
+  readonly wholeBytes: number
+}
+
+/** The objects that are kept in part, each with what rules read of it while there is room. */
+type PartDigests = Digests<Stored>
+
+interface Referrers {
+  readonly names: Map<string, ObjectName>
+  /** The same, sorted; computed on demand, and dropped when a name is added or removed. */
+  sorted: readonly ObjectName[] | undefined
+  /** Those of some kinds, by the list of these kinds; each review asks for them again. */
+  among: WeakMap<readonly string[], readonly ObjectName[]>
+}
+
+interface Namespace {
+  /** By kind, then by name. */
+  readonly objects: Map<string, Map<string, Stored>>
+  /** By `kind/name` of the target, whether or not the target exists; without those of the objects in `partial`. */
+  readonly referrers: Map<string, Referrers>
+  /** The objects of which only facts are kept. */
+  readonly partial: Set<Stored>
+  /** Counts the changes. */
+  changes: number
+  /** Estimated bytes of the objects. */
+  bytes: number
+}
+
+/** Most names that the search for a near name looks at. */
+const MOST_NAMES = 2_000
+
+/** The objects of a cluster or of files. With a budget it keeps facts of large objects, and drops objects when it is full. */
+export class ClusterState {
+  readonly #extent: Extent
+  readonly #namespaces = new Map<string, Namespace>()
+  readonly #budget: Budget
+  /** By namespace, the kinds of which objects are left out, and the count of `#leftOut` when that was last seen. */
+  readonly #lacking = new Map<string, Map<string, number>>()
+  readonly #digests: PartDigests = new Digests()
+  #bytes = 0
+  #partial = 0
+  #leftOut = 0
+
+  constructor(extent: Extent, budget: Budget = UNBOUNDED) {
+    this.#extent = extent
+    this.#budget = budget
+  }
+
+  get group(): string {
+    return this.#extent.group
+  }
+
+  /**
+   * Stores an object in place of the one of its name. `fallback` is the namespace of an object that names none; the values
+   * at the places in `unknown` are placeholders and read as unreadable. Ignores an object without a name: nothing can refer
+   * to it. Keeps only facts (`factsOf`) of an object over the budget. When the state is full, drops objects of the largest
+   * namespace, and returns their names.
+   */
+  put(
+    kind: Kind,
+    object: unknown,
+    fallback = '',
+    unknown: readonly (readonly Segment[])[] = [],
+  ): readonly Displaced[] {
+    const { resource } = shape(kind, object, ANYTHING, unknown)
+    const { name, namespace = fallback } = resource?.metadata ?? {}
+    if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return []
+    const version = versionOf(resource)
+    return this.#store(namespace, { name: { kind: kind.kind, name }, object, resource, version })
+  }
+
+  /** Whether an object is kept, and not only facts of it. */
+  isWhole(kind: string, namespace: string, name: string): boolean {
+    const stored = this.#find(kind, namespace, name)
+    return stored !== undefined && stored.part === undefined
+  }
+
+  /** Whether only facts are kept of some objects of the namespace. */
+  hasPartialIn(namespace: string): boolean {
+    return (this.#namespaces.get(namespace)?.partial.size ?? 0) > 0
+  }
+
+  /** Whether rules see the object whole, although only facts are kept of it: its digest is there. */
+  hasDigest(kind: string, namespace: string, name: string): boolean {
+    const stored = this.#find(kind, namespace, name)
+    return stored !== undefined && this.#digests.has(stored)
+  }
+
+  /** Estimated bytes of an object of which only facts are kept; 0 of any other. */
+  partialBytes(kind: string, namespace: string, name: string): number {
+    return this.#find(kind, namespace, name)?.part?.wholeBytes ?? 0
+  }
+
+  /** The objects of which only facts are kept, in one namespace or in all. */
+  *partial(within?: string): Iterable<ObjectName & { readonly namespace: string }> {
+    for (const [namespace, { partial }] of this.#namespaces) {
+      if (within === undefined || within === namespace)
+        for (const { name } of partial) yield { ...name, namespace }
+    }
+  }
+
+  /**
+   * Keeps what rules read of an object of which only facts are kept, until it changes or the room is needed. Answers with
+   * whether it is kept: not when it is of another version, nor when there is no room.
+   */
+  keepDigest({ kind, name }: ObjectName, namespace: string, resource: Resource): boolean {
+    const stored = this.#find(kind, namespace, name)
+    if (stored?.part === undefined || stored.version !== versionOf(resource)) return false
+    const most = this.#budget.all - this.#bytes
+    return this.#digests.keep(stored, resource, storedBytes(name, resource), most)
+  }
+
+  /** Whether objects of the namespace are left out because the state is full. */
+  lacksObjectsIn(namespace: string): boolean {
+    return this.#lacking.has(namespace)
+  }
+
+  /** Whether objects of the kind are left out because the state is full, in one namespace or (undefined) in any. */
+  lacks(kind: string, within: string | undefined): boolean {
+    for (const [namespace, kinds] of this.#lacking) {
+      if (kinds.has(kind) && (within === undefined || within === namespace)) return true
+    }
+    return false
+  }
+
+  /** Whether every object of the namespace that was put is kept whole. */
+  knowsWholeNamespace(namespace: string): boolean {
+    const partial = this.#namespaces.get(namespace)?.partial.size ?? 0
+    return partial === 0 && !this.lacksObjectsIn(namespace)
+  }
+
+  hasNamespace(namespace: string): boolean {
+    return this.#namespaces.has(namespace)
+  }
+
+  /** Estimated bytes of the kept objects and digests; of how many only facts are kept; how often an object was left out. */
+  get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
+    return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
+  }
+
+  /** Whether any object is left out now. */
+  get isFull(): boolean {
+    return this.#lacking.size > 0
+  }
+
+  /**
+   * Every object of a kind was put since `leftOut` had the given value: what was left out before that no longer counts.
+   * Answers with the namespaces of which all of the kind is known again.
+   */
+  settle(kind: string, within: string | undefined, leftOut: number): string[] {
+    const settled: string[] = []
+    for (const [namespace, kinds] of this.#lacking) {
+      const last = kinds.get(kind)
+      if (last === undefined || last > leftOut || (within !== undefined && within !== namespace)) continue
+      kinds.delete(kind)
+      if (kinds.size === 0) this.#lacking.delete(namespace)
+      settled.push(namespace)
+    }
+    return settled
+  }
+
+  /** Stores the facts about an object of which nothing else is kept: a Secret or a ConfigMap. */
+  putFacts(name: ObjectName, namespace: string, facts: Resource): void {
+    this.#store(namespace, { name, object: facts, resource: facts, version: '' })
+  }
+
+  remove(kind: string, namespace: string, name: string): void {
+    const there = this.#namespaces.get(namespace)
+    const stored = this.#find(kind, namespace, name)
+    if (there === undefined || stored === undefined) return
+    this.#drop(there, stored)
+    if (there.objects.size === 0) this.#namespaces.delete(namespace)
+  }
+
+  /** An object as rules read it: without nulls and parts of a wrong JSON type. */
+  get(kind: string, namespace: string, name: string): Resource | undefined {
+    return this.#find(kind, namespace, name)?.resource
+  }
+
+  /** An object as it was put. */
+  object(kind: string, namespace: string, name: string): unknown {
+    return this.#find(kind, namespace, name)?.object
+  }
+
+  /** The resourceVersion of an object; undefined when it is not there. */
+  version(kind: string, namespace: string, name: string): string | undefined {
+    return this.#find(kind, namespace, name)?.version
+  }
+
+  /** Every object of a kind, in no order; in one namespace or in all. */
+  *all(kind: string, namespace?: string): Iterable<{ readonly namespace: string; readonly name: string }> {
+    for (const [each, { objects }] of this.#namespaces) {
+      if (namespace !== undefined && each !== namespace) continue
+      for (const name of objects.get(kind)?.keys() ?? []) yield { namespace: each, name }
+    }
+  }
+
+  namespaces(): string[] {
+    return [...this.#namespaces.keys()]
+  }
+
+  /** Another number when an object of the namespace has come, changed or gone since; -1 when there is none. */
+  changes(namespace: string): number {
+    return this.#namespaces.get(namespace)?.changes ?? -1
+  }
+
+  /**
+   * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` is told the objects
+   * that a rule asked for and of which only facts are known.
+   */
+  in(namespace: string, onPartial?: (name: ObjectName) => void): Cluster {
+    return new NamespaceObjects(namespace, {
+      all: this.#namespaces,
+      extent: this.#extent,
+      lacking: this.#lacking.get(namespace),
+      digests: this.#digests,
+      onPartial,
+    })
+  }
+
+  #find(kind: string, namespace: string, name: string): Stored | undefined {
+    return this.#namespaces.get(namespace)?.objects.get(kind)?.get(name)
+  }
+
+  #store(namespace: string, given: Omit<Stored, 'bytes' | 'part'>): readonly Displaced[] {
+    const { kind, name } = given.name
+    const before = this.#find(kind, namespace, name)
+    const there: Namespace = this.#namespaces.get(namespace) ?? {
+      objects: new Map(),
+      referrers: new Map(),
+      partial: new Set(),
+      changes: 0,
+      bytes: 0,
+    }
+    if (before !== undefined) this.#drop(there, before)
+    const wholeBytes = storedBytes(name, given.resource)
+    const isPartial = wholeBytes > this.#budget.object
+    const facts = isPartial ? factsOf(given.resource, this.#budget.object) : undefined
+    const part = isPartial ? { refers: referenceHashes(kind, given.resource), wholeBytes } : undefined
+    const { object, resource } = facts === undefined ? given : { object: facts, resource: facts }
+    const bytes = storedBytes(name, resource) + (part?.refers.byteLength ?? 0)
+    const { fits, displaced } = this.#makeRoom(namespace, bytes)
+    if (!fits) {
+      this.#leaveOut(kind, namespace)
+      if (there.objects.size === 0) this.#namespaces.delete(namespace)
+      return displaced
+    }
+    this.#namespaces.set(namespace, there)
+    this.#keep(there, { ...given, object, resource, bytes, part })
+    return displaced
+  }
+
+  #keep(there: Namespace, stored: Stored): void {
+    const { kind, name } = stored.name
+    const names = there.objects.get(kind) ?? new Map<string, Stored>()
+    there.objects.set(kind, names)
+    names.set(name, stored)
+    there.changes += 1
+    there.bytes += stored.bytes
+    this.#bytes += stored.bytes
+    if (stored.part === undefined) {
+      link(there, stored)
+      return
+    }
+    there.partial.add(stored)
+    this.#partial += 1
+  }
+
+  #drop(there: Namespace, stored: Stored): void {
+    const { kind, name } = stored.name
+    const names = there.objects.get(kind)
+    names?.delete(name)
+    if (names?.size === 0) there.objects.delete(kind)
+    if (stored.part === undefined) unlink(there, stored)
+    there.changes += 1
+    there.bytes -= stored.bytes
+    this.#bytes -= stored.bytes
+    if (there.partial.delete(stored)) this.#partial -= 1
+    this.#digests.drop(stored)
+  }
+
+  /** Leaves out objects of the largest namespace, until there is room or the one that comes is of the largest. */
+  #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
+    const displaced: Displaced[] = []
+    this.#digests.shrink(Math.max(0, this.#budget.all - this.#bytes - bytes))
+    while (this.#bytes + bytes > this.#budget.all) {
+      let largest = { from: namespace, size: (this.#namespaces.get(namespace)?.bytes ?? 0) + bytes }
+      for (const [from, { bytes: size }] of this.#namespaces) {
+        if (from !== namespace && size > largest.size) largest = { from, size }
+      }
+      const { from } = largest
+      const stored = from === namespace ? undefined : firstIn(this.#namespaces.get(from))
+      if (stored === undefined) return { fits: false, displaced }
+      displaced.push({ ...stored.name, namespace: from })
+      this.remove(stored.name.kind, from, stored.name.name)
+      this.#leaveOut(stored.name.kind, from)
+    }
+    return { fits: true, displaced }
+  }
+
+  #leaveOut(kind: string, namespace: string): void {
+    this.#leftOut += 1
+    const kinds = this.#lacking.get(namespace) ?? new Map<string, number>()
+    this.#lacking.set(namespace, kinds.set(kind, this.#leftOut))
+  }
+}
+
+function firstIn(there: Namespace | undefined): Stored | undefined {
+  for (const names of there?.objects.values() ?? []) for (const stored of names.values()) return stored
+  return undefined
+}
+
+function link({ referrers }: Namespace, { name, resource }: Stored): void {
+  for (const { to } of referencesOf(name.kind, resource)) {
+    const target = nameKey(to)
+    const found = referrers.get(target) ?? {
+      names: new Map<string, ObjectName>(),
+      sorted: undefined,
+      among: new WeakMap(),
+    }
+    referrers.set(target, found)
+    found.names.set(nameKey(name), name)
+    found.sorted = undefined
+    found.among = new WeakMap()
+  }
+}
+
+function unlink({ referrers }: Namespace, { name, resource }: Stored): void {
+  for (const { to } of referencesOf(name.kind, resource)) {
+    const target = nameKey(to)
+    const found = referrers.get(target)
+    if (found === undefined) continue
+    found.names.delete(nameKey(name))
+    found.sorted = undefined
+    found.among = new WeakMap()
+    if (found.names.size === 0) referrers.delete(target)
+  }
+}
+
+const EMPTY: Namespace = {
+  objects: new Map(),
+  referrers: new Map(),
+  partial: new Set(),
+  changes: -1,
+  bytes: 0,
+}
+
+interface Around {
+  readonly all: ReadonlyMap<string, Namespace>
+  readonly extent: Extent
+  readonly lacking: ReadonlyMap<string, unknown> | undefined
+  readonly digests: PartDigests
+  readonly onPartial: ((name: ObjectName) => void) | undefined
+}
+
+/** The objects as rules in one namespace see them. */
+class NamespaceObjects implements Cluster {
+  readonly memo: Memo = new Map()
+  readonly #namespace: string
+  readonly #own: Namespace
+  readonly #around: Around
+
+  constructor(namespace: string, around: Around) {
+    this.#namespace = namespace
+    this.#own = around.all.get(namespace) ?? EMPTY
+    this.#around = around
+  }
+
+  get group(): string {
+    return this.#around.extent.group
+  }
+
+  get where(): string {
+    return this.#around.extent.where?.(this.#namespace) ?? `in namespace '${this.#namespace}'`
+  }
+
+  get(kind: string, name: string): Resource | undefined {
+    const stored = this.#own.objects.get(kind)?.get(name)
+    if (stored?.part === undefined) return stored?.resource
+    const digest = this.#around.digests.get(stored)
+    if (digest === undefined) this.#around.onPartial?.(stored.name)
+    return digest ?? stored.resource
+  }
+
+  referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[] {
+    const found = this.#own.referrers.get(nameKey({ kind, name }))
+    const whole = found === undefined ? [] : (found.sorted ??= [...found.names.values()].sort(compareNames))
+    const partial = this.#partialReferrers({ kind, name })
+    const all = partial.length === 0 ? whole : [...whole, ...partial].sort(compareNames)
+    if (among === undefined) return all
+    const isAsked = (by: ObjectName) => among.includes(by.kind)
+    if (found === undefined || partial.length > 0) return all.filter(isAsked)
+    const known = found.among.get(among) ?? all.filter(isAsked)
+    found.among.set(among, known)
+    return known
+  }
+
+  #partialReferrers(target: ObjectName): ObjectName[] {
+    if (this.#own.partial.size === 0) return []
+    const hash = hashOf(target)
+    const found: ObjectName[] = []
+    for (const { name, part } of this.#own.partial)
+      if (part !== undefined && isAmong(part.refers, hash)) found.push(name)
+    return found
+  }
+
+  knows(kind: string): boolean {
+    const { extent, lacking } = this.#around
+    return extent.knows(kind, this.#namespace) && lacking?.has(kind) !== true
+  }
+
+  names(kind: string): Iterable<string> {
+    return [...(this.#own.objects.get(kind)?.keys() ?? [])].slice(0, MOST_NAMES)
+  }
+
+  elsewhere(kind: string, name: string): readonly string[] {
+    const found: string[] = []
+    for (const [namespace, { objects }] of this.#around.all) {
+      if (namespace !== this.#namespace && objects.get(kind)?.has(name)) found.push(namespace)
+    }
+    return found.sort()
+  }
+}
+
+/** The resourceVersion of a stored object; empty for one that is not stored. */
+function versionOf({ metadata }: Resource): string {
+  const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
+  return typeof version === 'string' ? version : ''
+}

@@ -1,0 +1,104 @@
+/** What is kept of objects that are too large to keep whole: whom they refer to, and, while there is room, what rules read. */
+
+import { referencesOf } from '../relations/index.ts'
+import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'
+
+/** Milliseconds for which a digest that was used gives no room to another: with too many, some are kept, and not none in turn. */
+const HOLDS = 10_000
+
+interface Digest {
+  readonly resource: Resource
+  readonly bytes: number
+  used: number
+}
+
+/** Digests of objects: what rules read of other objects, by whatever stands for a version of the object. Bounded in bytes. */
+export class Digests<Of extends object> {
+  /** The one that was used longest ago first. */
+  readonly #kept = new Map<Of, Digest>()
+  readonly #now: () => number
+  #bytes = 0
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get(of: Of): Resource | undefined {
+    const found = this.#kept.get(of)
+    if (found === undefined) return undefined
+    found.used = this.#now()
+    this.#kept.delete(of)
+    this.#kept.set(of, found)
+    return found.resource
+  }
+
+  has(of: Of): boolean {
+    return this.#kept.has(of)
+  }
+
+  /** Keeps a digest where there is room for it below `most` bytes of all; answers with whether it is kept. */
+  keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
+    this.drop(of)
+    const now = this.#now()
+    for (const [other, { used }] of this.#kept) {
+      if (this.#bytes + bytes <= most || now - used < HOLDS) break
+      this.drop(other)
+    }
+    if (this.#bytes + bytes > most) return false
+    this.#kept.set(of, { resource, bytes, used: now })
+    this.#bytes += bytes
+    return true
+  }
+
+  drop(of: Of): void {
+    const found = this.#kept.get(of)
+    if (found === undefined) return
+    this.#bytes -= found.bytes
+    this.#kept.delete(of)
+  }
+
+  /** Drops those that were used longest ago, until all take `most` bytes. */
+  shrink(most: number): void {
+    for (const of of this.#kept.keys()) {
+      if (this.#bytes <= most) return
+      this.drop(of)
+    }
+  }
+}
+
+/** The objects that a resource refers to, in eight bytes each: hashes, in order. */
+export const referenceHashes = (kind: string, resource: Resource): Float64Array =>
+  new Float64Array(referencesOf(kind, resource).map(({ to }) => hashOf(to))).sort()
+
+/** Whether an object is among those of `referenceHashes`. */
+export function isAmong(hashes: Float64Array, target: number): boolean {
+  let [from, to] = [0, hashes.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((hashes[middle] ?? 0) < target) from = middle + 1
+    else to = middle
+  }
+  return hashes[from] === target
+}
+
+/** Another one in each process, so that nobody can name two objects of one hash. */
+const SEED = Math.floor(Math.random() * 2 ** 32)
+
+/** 53 bits of an object's name: two names of a million share theirs once in ten thousand processes. Two lanes of 32 bits, each as in MurmurHash3. */
+export function hashOf(name: ObjectName): number {
+  const key = nameKey(name)
+  let high = 0xdeadbeef ^ SEED
+  let low = 0x41c6ce57 ^ SEED
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    high = Math.imul(high ^ code, 0x9e3779b1)
+    low = Math.imul(low ^ code, 0x5f356495)
+  }
+  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35)
+  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35)
+  return 2 ** 32 * (high & 0x1fffff) + (low >>> 0)
+}

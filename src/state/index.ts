@@ -1,0 +1,2 @@
+export { ClusterState, type Extent } from './cluster-state.ts'
+export { overlay } from './overlay.ts'

@@ -1,0 +1,44 @@
+import { referencesOf } from '../relations/index.ts'
+import {
+  answering,
+  type Cluster,
+  compareNames,
+  nameKey,
+  type ObjectName,
+  type Resource,
+} from '../rule/index.ts'
+
+/** The cluster with one object in place of the stored one of its name: rules see the judged object among the others. */
+export function overlay(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
+  const isSelf = (kind: string, name: string) => name === self.name && kind === self.kind
+  /** The keys of the objects to which the resource refers; computed when a rule asks for referrers. */
+  let refers: ReadonlySet<string> | undefined
+  return answering(cluster, {
+    get: (kind, name) => (isSelf(kind, name) ? resource : cluster.get(kind, name)),
+    referrers: (kind, name, among) => {
+      const names = cluster.referrers(kind, name, among)
+      if (among?.includes(self.kind) === false) return names
+      refers ??= targetsOf(self.kind, resource)
+      const place = placeOf(names, self)
+      const isListed = names[place] !== undefined && compareNames(names[place], self) === 0
+      if (refers.has(nameKey({ kind, name })) === isListed) return names
+      return isListed ? names.toSpliced(place, 1) : names.toSpliced(place, 0, self)
+    },
+  })
+}
+
+/** The objects that a resource refers to, as keys. */
+const targetsOf = (kind: string, resource: Resource): Set<string> =>
+  new Set(referencesOf(kind, resource).map(({ to }) => nameKey(to)))
+
+/** The place of a name among names in order, or where it would be. */
+function placeOf(names: readonly ObjectName[], name: ObjectName): number {
+  let [from, to] = [0, names.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const there = names[middle]
+    if (there !== undefined && compareNames(there, name) < 0) from = middle + 1
+    else to = middle
+  }
+  return from
+}

@@ -1,0 +1,55 @@
+import { isObject, type Resource, setOwn } from '../rule/index.ts'
+
+/** Bytes in V8's heap on 64 bits; measured against it in test/memory.test.ts. */
+const OBJECT = 56
+const ENTRY = 32
+const TEXT = 20
+const NUMBER = 8
+/** Bytes of an object in the maps of the cache: its name, their keys, its references and its findings. */
+const STORED = 450
+
+/** Estimated bytes that an object takes in the cluster cache. */
+export const storedBytes = (name: string, resource: object): number =>
+  STORED + 4 * name.length + bytesOf(resource)
+
+/** Estimated bytes that a value of JSON takes in memory. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return textBytes(value)
+  if (typeof value !== 'object' || value === null) return NUMBER
+  let bytes = OBJECT
+  if (Array.isArray(value)) for (const item of value) bytes += NUMBER + bytesOf(item)
+  else {
+    for (const key in value) {
+      bytes += ENTRY + key.length + bytesOf((value as Readonly<Record<string, unknown>>)[key])
+    }
+  }
+  return bytes
+}
+
+/** A text with any character beyond Latin-1 takes two bytes for each. */
+const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
+
+/** Longest text that is kept of a large object: names of objects and providers are shorter. */
+const LONGEST_FACT = 1_000
+/** Most fields of an object that is kept of a large one: an object with more is a map of any length. */
+const MOST_FIELDS = 50
+
+/**
+ * The facts that are kept of an object over the budget: it without lists, large maps and long texts. These read as if they
+ * had a wrong JSON type, so rules assume nothing about them. `most`: bytes of the facts; beyond it the spec is undefined.
+ */
+export function factsOf({ spec }: Resource, most: number): Resource {
+  const facts = factsIn(spec)
+  return { spec: bytesOf(facts) > most ? undefined : facts }
+}
+
+function factsIn(value: unknown): unknown {
+  if (typeof value === 'string') return value.length > LONGEST_FACT ? undefined : value
+  if (Array.isArray(value)) return undefined
+  if (!isObject(value)) return value
+  const fields = Object.keys(value)
+  if (fields.length > MOST_FIELDS) return undefined
+  const kept: Record<string, unknown> = {}
+  for (const field of fields) setOwn(kept, field, factsIn(value[field]))
+  return kept
+}
