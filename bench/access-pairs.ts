@@ -30,7 +30,7 @@ for (let i = 0; i < count && wrong.length < 20; i++) {
   if (problem !== undefined) wrong.push(`${problem}\n    ${JSON.stringify(pair)}`)
 }
 
-const folder = new URL('../test/golden/record-cel-values', import.meta.url)
+const folder = new URL('../test/golden/record-cel-values/', import.meta.url)
 const moduleFlags = { '0.32': ['-modfile', 'cel-0.32.mod'], '0.33': [] } as const
 
 /** Decides each witness with the results of cel-go, and notes where they are others. Returns how many were decided. */

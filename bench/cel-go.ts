@@ -12,7 +12,7 @@ export interface CelGoVerdict {
   readonly milliseconds?: number
 }
 
-const folder = new URL('../test/golden/record-cel-verdicts', import.meta.url)
+const folder = new URL('../test/golden/record-cel-verdicts/', import.meta.url)
 const moduleFlags = { '0.32': ['-modfile', 'cel-0.32.mod'], '0.33': [] } as const
 
 /** The verdicts of cel-go in the order of the expressions, which must be well-formed. Needs Go; throws without it. */

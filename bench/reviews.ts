@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
 import { resourceOf, reviewOf } from '../test/support/review.ts'
 
-const EXAMPLES = new URL('../examples', import.meta.url)
+const EXAMPLES = new URL('../examples/', import.meta.url)
 /** Copies of each manifest in examples/, each with hosts of its own. */
 const COPIES = 8
 /** Copies of each manifest in examples/bad: about one review in eight is a denial, more than any cluster sees. */

@@ -314,7 +314,7 @@ function makesCollection(node: ts.Node): boolean {
 }
 
 t.test('whatever outlives a judgement is listed with its bound', async (t) => {
-  const src = new URL('../src', import.meta.url)
+  const src = new URL('../src/', import.meta.url)
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const found = files
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))

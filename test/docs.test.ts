@@ -12,7 +12,7 @@ import { runCli } from './support/cli.ts'
 import { writeInputs } from './support/command-rows.ts'
 import { commandsOf, isForm } from './support/page-commands.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const IGNORED = /^(node_modules|dist|artifacts|\.)|\/node_modules\//
 
 /** The Markdown pages of the repository, by path from its top. */

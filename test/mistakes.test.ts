@@ -16,7 +16,7 @@ import { linkObjects } from '../src/mistakes/linked-objects.ts'
 import { DEFAULT_SETTINGS } from '../src/engine/settings.ts'
 import { runCli } from './support/cli.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const installed = newestRelease()
 const judging = {
   group,

@@ -7,7 +7,7 @@ import { PAGES, pageOf } from '../src/generate/pages.ts'
 import { packReleases, unpackRelease } from '../src/pages/releases.ts'
 import { runCli } from './support/cli.ts'
 
-const RELEASES = fileURLToPath(new URL('../releases', import.meta.url))
+const RELEASES = fileURLToPath(new URL('../releases/', import.meta.url))
 
 for (const name of PAGES)
   t.test(`the page ${name} is one small file that can connect to nothing`, async (t) => {

@@ -102,7 +102,7 @@ t.test('every example of every rule: the CLI finds what the webhook finds', asyn
 })
 
 t.test('the files of examples/', async (t) => {
-  const folder = new URL('../examples', import.meta.url).pathname
+  const folder = new URL('../examples/', import.meta.url).pathname
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.yaml'),
   )

@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml'
 import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import { releaseOf } from '../release/index.ts'
 
-const RELEASES = fileURLToPath(new URL('../../releases', import.meta.url))
+const RELEASES = fileURLToPath(new URL('../../releases/', import.meta.url))
 
 /**
  * Adds a release of the operator to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER holds its

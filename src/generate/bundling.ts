@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type BuildResult, type Metafile, type Plugin } from 'esbuild'
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The oldest Node that runs the bundles. */
 export const OLDEST_NODE = '20.19'

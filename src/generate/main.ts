@@ -16,7 +16,7 @@ function main(check: boolean): void {
   }
 }
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 function read(path: string): string | undefined {
   try {

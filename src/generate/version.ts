@@ -63,7 +63,7 @@ export function releaseNotes(changelog: string, version: string): string | undef
 
 /** `set`, `check TAG` or `notes`. */
 function main([command, tag]: readonly string[]): void {
-  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const root = fileURLToPath(new URL('../../', import.meta.url))
   if (command === 'set') setVersion(root, new Date().toISOString().slice(0, 10))
   else if (command === 'notes')
     process.stdout.write(`${releaseNotes(read(root, 'CHANGELOG.md'), ownVersion(root)) ?? ''}\n`)

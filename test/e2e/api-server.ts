@@ -80,7 +80,7 @@ export interface ApiServer {
 const readySeconds = 60
 const callSeconds = 60
 const kubectlSeconds = 120
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * Starts etcd and kube-apiserver and resolves when /readyz answers 200. They are killed and their

@@ -13,7 +13,7 @@ import { fakeApiServer, page as answer } from '../support/fake-api-server.ts'
 import { runCli } from '../support/cli.ts'
 import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
 
-const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 t.setTimeout(300_000)
 
 /** As an audit of a cluster with three namespaces; one has a Secret. */

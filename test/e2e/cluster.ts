@@ -12,7 +12,7 @@ import type { RunningServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { waitFor } from './wait-for.ts'
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** kubectl that must succeed; answers with its stdout. */
 export async function kubectl(api: ApiServer, args: readonly string[], stdin?: string): Promise<string> {

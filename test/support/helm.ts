@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const CHART = join(ROOT, 'deploy/helm/vmcp-admission')
 
 /** What helm renders, with the parts that tests look at. */

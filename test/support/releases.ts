@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ReleaseSchema } from '../../src/release/schema.ts'
 
-const FOLDER = fileURLToPath(new URL('../../releases', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../releases/', import.meta.url))
 
 /** A file of `releases/`. */
 export interface KnownRelease {
