@@ -428,3 +428,17 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
   )
   assert.ok(removed > 20, `${removed} values taken away`)
 })
+
+t.test('referrers of some kinds are chosen once for all reviews', async () => {
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+  const put = (name: string) =>
+    state.put(mcpServer, { ...backend(name, 'config'), metadata: { namespace: 'x', name } } as never)
+  put('a')
+  const kinds = ['MCPServer']
+  const asked = () => state.in('x').referrers('MCPExternalAuthConfig', 'config', kinds)
+  const first = asked()
+  assert.equal(first.length, 1)
+  assert.equal(asked(), first)
+  put('b')
+  assert.equal(asked().length, 2)
+})

@@ -59,6 +59,51 @@ t.test('a file that cannot be read is shown where it ends to be YAML', async (t)
   t.match(first, { severity: 1, source: 'vmcp-admission' })
 })
 
+t.test('a small file does not wait for a slow one', async (t) => {
+  const slow = Array.from({ length: 3_000 }, (_, i) => CONFIG.replace('name: wiki', `name: c${i}`)).join(
+    '\n---\n',
+  )
+  const editor = await startEditor(t, {})
+  const order: string[] = []
+  editor.connection.onNotification('textDocument/publishDiagnostics', ({ uri }: PublishDiagnosticsParams) => {
+    order.push(uri)
+  })
+  await editor.open('a-slow.yaml', `${slow}\n---\na: [`)
+  await editor.open('b-small.yaml', 'a: [')
+  for (let i = 0; i < 1_000 && order.length < 2; i++) await setTimeout(10)
+  t.strictSame(order, ['b-small.yaml', 'a-slow.yaml'].map(editor.uri))
+})
+
+t.test('the files of an editor have a bound together', async (t) => {
+  const editor = await startEditor(t, {})
+  const marks = `a: ${'{}'}\n# ${','.repeat(600_000)}\n`
+  await editor.open('a.yaml', marks)
+  await editor.open('b.yaml', marks)
+  const [refused] = await editor.shown('b.yaml')
+  t.match(refused, { severity: 2, message: /together have more than a million/ })
+  await editor.change('a.yaml', 'a: 1\n')
+  await editor.change('b.yaml', `${marks}c: [`)
+  await editor.shown('b.yaml', (all) => all[0]?.severity === 1)
+})
+
+t.test('actions are tried for few findings of a large file', async (t) => {
+  const bad = (i: number) =>
+    `${API}\nkind: MCPExternalAuthConfig\nmetadata: { name: a${i}, labels: { b: ${'x'.repeat(63)} } }\nspec: { type: bearerToken }\n`
+  const text = Array.from({ length: 1_500 }, (_, i) => bad(i)).join('---\n')
+  const editor = await startEditor(t, {})
+  await editor.open('a.yaml', text)
+  const actions = await editor.ask(
+    'codeAction',
+    'a.yaml',
+    { line: 0, character: 0 },
+    {
+      range: { start: { line: 0, character: 0 }, end: { line: 500, character: 0 } },
+      context: { diagnostics: [], only: ['quickfix'] },
+    },
+  )
+  t.equal((actions as readonly CodeAction[]).length, 1)
+})
+
 /** What is written at the `|`, and the labels that are offered first. */
 const COMPLETIONS: readonly (readonly [title: string, marked: string, labels: readonly string[]])[] = [
   ['the fields of a kind', `${API}\nkind: MCPGroup\nmetadata:\n  name: a\n|`, ['spec']],

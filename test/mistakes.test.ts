@@ -150,6 +150,16 @@ t.test('the shares of the examples do not fall', (t) => {
   t.end()
 })
 
+const GROUP_NAMED = (name: string) =>
+  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: { name: ${name} }\n`
+
+t.test('beside many objects fewer mistakes are made than the limit allows', (t) => {
+  const many = Array.from({ length: 500 }, (_, i) => GROUP_NAMED(`a${i}`)).join('---\n')
+  const { made, mistakes } = coverageOf(given({ 'a.yaml': many }), judging, { limit: 1_000, seed: 1 })
+  t.match([made.length, mistakes > 400], [400, true])
+  t.end()
+})
+
 t.test('the command', async (t) => {
   const cwd = t.testdir()
   cpSync(join(ROOT, 'examples/virtual-mcp-server.yaml'), join(cwd, 'gateway.yaml'))

@@ -241,6 +241,11 @@ void t.test('git: a submodule, a partial clone and links', (t) => {
   const inside = run(join(checkout, 'deploy'), ['access', 'git:main', '.'])
   t.match([inside.status, inside.stderr], [2, /is a submodule of .*checkout/])
 
+  const endless = newFolder(t, { 'a.yaml': aws('admins'), '.git': 'gitdir: ' })
+  truncateSync(join(endless, '.git'), 2 ** 40)
+  const unread = run(endless, ['access', 'git:main', '.'])
+  t.match([unread.status, unread.stderr], [2, /\.git is too large to name a repository/])
+
   const linked = run(source, ['check', '--output', 'line', '.'])
   t.match(linked.all, /deep\/out\.yaml: cannot read/)
   const base = run(source, ['access', '--who', '*', 'git:main:deep'])
@@ -506,6 +511,29 @@ void t.test('fix writes the files of the tree, whole or not at all', (t) => {
   t.end()
 })
 
+const GATEWAY = `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: VirtualMCPServer
+metadata: { name: g }
+spec: { groupRef: { name: g }, incomingAuth: { type: oidc, oidcConfigRef: { name: a, audience: b } } }
+`
+
+void t.test('the diff of fix shows no password', (t) => {
+  const url = `https://user:${SECRET}@idp.example.com/`
+  const tree = newFolder(t, { 'a.yaml': `${MISSPELT}# ${url}\n`, 'b.yaml': MISSPELT })
+  const { status, stdout, stderr } = run(tree, ['fix', '.'])
+  t.match(
+    [status, stdout, stderr],
+    [1, /https:\/\/\*\*\*@idp/, /a\.yaml: the diff leaves out the user information/],
+  )
+  t.notMatch(stdout + stderr, SECRET)
+  t.notMatch(stderr, /b\.yaml/)
+  const long = `${MISSPELT.replace('MCPExternalAuthConfig', 'MCPOIDCConfig').replace(/spec.*/, '')}spec: { type: inline, inline: { issuer: '${'//a/'.repeat(300)}${url}' } }\n---\n${GATEWAY}`
+  const planned = run(newFolder(t, { 'a.yaml': long }), ['plan', '--output', 'json', '.'])
+  t.match(planned.stdout, /\*\*\*@idp/, 'a long text is masked to its end')
+  t.notMatch(planned.all, SECRET)
+  t.end()
+})
+
 void t.test('fix on a full disk', (t) => {
   const disk = newFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { encoding: 'utf8' })
@@ -597,8 +625,22 @@ void t.test('what is not judged is named in every format, and fails where asked'
       const failed = run(tree, ['check', '--fail-on-not-judged', '--output', output, '.'], options)
       t.match([failed.status, failed.all], [3, named], `${title} as ${output}, with the flag`)
     }
-    if (!judged && files['vmcp-admission.yaml'] === undefined)
-      t.equal(run(tree, ['access', '--fail-on-not-judged', 'good.yaml', '.']).status, 3, `${title}: access`)
+    if (judged) continue
+    // Who is authenticated how is told of every namespace.
+    const isToldAnyway = files['vmcp-admission.yaml'] !== undefined
+    for (const [command, ...args] of [
+      ...(isToldAnyway ? [] : [['access', 'good.yaml'], ['plan']]),
+      ['steps', 'good.yaml'],
+      ['fix'],
+      ['coverage', '--limit', '1'],
+      ['probe', '--list'],
+    ] as [string, ...string[]][]) {
+      // What probe prints in place of a list names the rest.
+      const shown = run(tree, [command, ...args, '.'])
+      if (command !== 'probe') t.match(shown.all, named, `${title}: ${command}`)
+      const failed = run(tree, [command, '--fail-on-not-judged', ...args, '.'])
+      t.match([failed.status, failed.all], [3, named], `${title}: ${command}, with the flag`)
+    }
   }
   t.end()
 })

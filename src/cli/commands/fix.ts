@@ -1,4 +1,5 @@
-import { toggle, UsageError } from '../../configuration/flags.ts'
+import type { Configuration } from '../../configuration/file.ts'
+import { toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { pathText, withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
@@ -55,18 +56,16 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
     placeholders: placeholderFinder(configuration.placeholders),
     release,
   }
-  const read = await readDocuments(positionals, { filled: new Map(), excluded: excluding(flags.exclude) })
-  const leftOut = leftOutIn(read, judging, judging.settings, configuration)
-  read.unread.push(...unlessJudged([...read.notJudged, ...leftOut], flags), ...printEmpty([read]))
-  const fixed = fixAll(read.texts, judging, flags['add-defaults'])
-  printUnread(read.unread)
+  const { texts, unread } = await readTexts(positionals, flags, judging, configuration)
+  const fixed = fixAll(texts, judging, flags['add-defaults'])
+  printUnread(unread)
   printLines(fixed.left)
-  const changed = [...fixed.texts].filter(([file, text]) => text !== read.texts.get(file))
+  const changed = [...fixed.texts].filter(([file, text]) => text !== texts.get(file))
   const failed = new Set<string>()
   for (const [file, text] of changed) {
-    const before = read.texts.get(file) ?? ''
+    const before = texts.get(file) ?? ''
     if (!flags.write) printPatch(file, unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
-    else if (!(await write(file, before, text, read.unread))) failed.add(file)
+    else if (!(await write(file, before, text, unread))) failed.add(file)
   }
   const done = fixed.changes.filter(({ file }) => !failed.has(file))
   if (flags.write) for (const change of done) process.stdout.write(`${visible(lineOf(change))}\n`)
@@ -74,8 +73,22 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
   const next = changed.length === 0 || flags.write ? '' : '; --write makes them'
   const left = failed.size === 0 ? '' : `; ${counted(failed.size, 'file')} not written`
   process.stderr.write(`${count}${next}${left}\n`)
-  if (read.unread.length > 0) return EXIT.unread
+  if (unread.length > 0) return EXIT.unread
   return changed.length > 0 && !flags.write ? EXIT.findings : EXIT.clean
+}
+
+/** The texts without their documents: those are read anew for each fix, and both together would take twice the memory. */
+async function readTexts(
+  names: readonly string[],
+  flags: Values<typeof FLAGS>,
+  judging: Judging,
+  configuration: Configuration,
+): Promise<Pick<Documents, 'texts' | 'unread'>> {
+  const read = await readDocuments(names, { filled: new Map(), excluded: excluding(flags.exclude) })
+  const leftOut = leftOutIn(read, judging, judging.settings, configuration)
+  const { texts, notJudged, unread } = read
+  unread.push(...unlessJudged([...notJudged, ...leftOut], flags), ...printEmpty([read]))
+  return { texts, unread }
 }
 
 const lineOf = ({ file, edit, title, id }: Change): string =>

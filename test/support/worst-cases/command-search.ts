@@ -19,7 +19,7 @@ const BOUNDS = {
   /** Milliseconds of CPU. */
   cpu: { start: 3_000, byte: 0.002, mark: 0.05 },
   /** Bytes of memory. */
-  memory: { start: 300e6, byte: 30, mark: 1_800 },
+  memory: { start: 500e6, byte: 30, mark: 1_800 },
 } as const
 
 /** What the search climbs towards: the part of its bound that a run takes, so that small and large trees compete. */
