@@ -13,7 +13,14 @@ import { judge } from '../src/library/index.ts'
 import { judgeText } from '../src/pages/playground/judged.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
-import { createJudge, type World } from '../src/engine/index.ts'
+import {
+  type Completion,
+  createJudge,
+  type FileObject,
+  type Settings as EngineSettings,
+  type StoredObject,
+  type World,
+} from '../src/engine/index.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { ConfigurationFile } from '../src/server/configuration-file.ts'
@@ -328,6 +335,18 @@ function toldOfSteps({ stdout }: { stdout: string }, { id }: Given): Told {
   if (errors.some((text) => text.endsWith(` (${id})`))) return 'error'
   return outcome === 'order' || outcome === 'nothing' ? 'none' : 'warning'
 }
+
+/** The parts of a type that may be left out. */
+type Optional<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
+type None<T extends never> = T
+/** Compiles only while whoever makes a judge, or asks it, has to say every part: what is not known has a value of its own. */
+export type NothingIsLeftOut = [
+  None<Optional<World>>,
+  None<Optional<EngineSettings>>,
+  None<Optional<Completion>>,
+  None<Optional<FileObject>>,
+  None<Optional<StoredObject>>,
+]
 
 const FRONT_ENDS = {
   '/validate': async (given) => {
