@@ -432,7 +432,7 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
 t.test('referrers of some kinds are chosen once for all reviews', async () => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
   const put = (name: string) =>
-    state.put(mcpServer, { ...backend(name, 'config'), metadata: { namespace: 'x', name } } as never)
+    state.put(mcpServer, { ...backend(name, 'config'), metadata: { namespace: 'x', name } })
   put('a')
   const kinds = ['MCPServer']
   const asked = () => state.in('x').referrers('MCPExternalAuthConfig', 'config', kinds)

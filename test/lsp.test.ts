@@ -76,7 +76,7 @@ t.test('a small file does not wait for a slow one', async (t) => {
 
 t.test('the files of an editor have a bound together', async (t) => {
   const editor = await startEditor(t, {})
-  const marks = `a: ${'{}'}\n# ${','.repeat(600_000)}\n`
+  const marks = `a: {}\n# ${','.repeat(600_000)}\n`
   await editor.open('a.yaml', marks)
   await editor.open('b.yaml', marks)
   const [refused] = await editor.shown('b.yaml')

@@ -84,7 +84,7 @@ function topAbove(folder: string): string | undefined {
 }
 
 /** What a file `.git` begins with, and most bytes of it, as git has it. */
-const [GITDIR, MOST_GITFILE] = ['gitdir: ', 2 ** 20]
+const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**
  * The repository of which this one is a submodule. Whoever wrote its `.gitmodules` chose the address of this one, and so
@@ -94,7 +94,7 @@ function superproject(top: string): string | undefined {
   const file = join(top, '.git')
   const stats = lstatSync(file)
   if (!stats.isFile()) return undefined
-  if (stats.size > MOST_GITFILE) throw new UsageError(`git: ${file} is too large to name a repository`)
+  if (stats.size > MOST_NAMING) throw new UsageError(`git: ${file} is too large to name a repository`)
   const text = readFileSync(file, 'utf8')
   const written = text.startsWith(GITDIR) ? text.slice(GITDIR.length).trimEnd() : ''
   const folder = resolve(top, written)

@@ -7,7 +7,7 @@ process.on('exit', () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
   let children = 0
   try {
-    // cutime and cstime of proc(5), in hundredths of a second.
+    // The times of its children in proc(5), in hundredths of a second.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
     children = (Number(fields[13]) + Number(fields[14])) * 10
   } catch {

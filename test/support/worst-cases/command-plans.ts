@@ -129,7 +129,7 @@ export function firstPlans(random: Random, resources: readonly Plan[]): CommandP
   return random.shuffled(made)
 }
 
-export function planFor(line: string, tree: TreePlan, random: Random): CommandPlan {
+function planFor(line: string, tree: TreePlan, random: Random): CommandPlan {
   const messages = isOfEditor(line)
     ? [...Array.from({ length: 6 }, () => messageOf(random)), messageOf(random, 'codeAction')]
     : []

@@ -242,7 +242,7 @@ const GROUP = `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetada
 const CONFIG = `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata: { name: a${ROUND} }\nspec: { type: token_exchange }\n`
 
 /** The name of a configuration file. */
-export const CONFIGURATION = 'vmcp-admission.yaml'
+const CONFIGURATION = 'vmcp-admission.yaml'
 
 /** Trees that are nothing but one of the things of which a reader takes apart many. */
 export const SAMPLES: readonly TreePlan[] = [
