@@ -286,7 +286,7 @@ t.test('the state in which they read has every reference to and from what is jud
 t.test('facts about the set', async (t) => {
   const ids = allRules().map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length, 'ids are unique')
-  const files = globSync('src/kinds/*/rules/*.ts', { cwd: new URL('../', import.meta.url) })
+  const files = globSync('src/{kinds/*,relations}/rules/*.ts', { cwd: new URL('../', import.meta.url) })
   t.strictSame(
     ids.toSorted(),
     files.map((path) => basename(path, '.ts')).toSorted(),

@@ -79,21 +79,13 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
     ...around(prepared, { kind, namespace, name }, cluster && read ? read.with(cluster) : cluster),
     isLarge: (contents?.text?.length ?? 0) >= LARGE,
   }
-  const subject = { kind, namespace, name, ignores: [], dryRun, confirmed: read }
-  if (operation === 'DELETE')
-    return yield* judgement(prepared, beside, {
-      ...subject,
-      object: oldObject,
-      annotated: oldObject,
-      find: (within) => findingsOnDelete(kind, oldObject, within),
-    })
   const release = prepared.installed
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const verdict = yield* judgement(prepared, beside, {
-    ...subject,
-    object,
-    annotated: object,
+    ...{ kind, namespace, name, ignores: [], dryRun, confirmed: read },
+    object: operation === 'DELETE' ? oldObject : object,
     *find(within) {
+      if (operation === 'DELETE') return yield* findingsOnDelete(kind, oldObject, within)
       const findings = yield* findingsIn(kind, object, { ...within, old: readable(kind, old) }, contents)
       return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
     },
@@ -104,7 +96,7 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
       },
     },
   })
-  return operation === 'CREATE' ? verdict : withoutAdvice(verdict)
+  return operation === 'UPDATE' ? withoutAdvice(verdict) : verdict
 }
 
 /** Advice is told at the creation, and not again at every update. */

@@ -42,7 +42,6 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   let placeholders: readonly Placeholder[] = []
   const verdict = yield* judgement(prepared, around(prepared, file), {
     ...file,
-    annotated: object,
     dryRun: false,
     confirmed: undefined,
     *find(within) {

@@ -32,7 +32,8 @@ export function* findingsIn(
   const { findings, resource } = shape(kind, value, contents)
   if (around.isLarge) yield
   if (resource === undefined) return findings
-  const all = yield* check(kind, resource, including(resource, around), around, findings)
+  const cluster = including(resource, around)
+  const all = yield* check(kind, resource, cluster, around, findings)
   const { text } = contents
   if (text !== undefined && !mayHoldPlaceholders(text)) return all
   return [...all, ...placeholdersIn(kind, resource).map(unresolved)]

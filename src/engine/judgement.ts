@@ -25,10 +25,8 @@ export interface Subject {
 
 /** What an object is judged by: its findings, those of the stored object it replaces, and what ignores some of them. */
 interface Case extends Subject {
-  /** As given. */
+  /** As given, with the annotation of ignores. */
   readonly object: unknown
-  /** Where the annotation with ignores stands. */
-  readonly annotated: unknown
   /** Ignores beside those of the annotation. */
   readonly ignores: readonly Ignore[]
   readonly dryRun: boolean
@@ -54,7 +52,7 @@ export function* judgement(prepared: Prepared, around: Surroundings, given: Case
     { namespace, settings, dryRun, confirmed },
     replaced && (() => judged(replaced.object, replaced.find({ ...around, budget: budgets[1] }))),
   )
-  const { ignores, problems } = ignoresIn(given.annotated, prepared.world.group)
+  const { ignores, problems } = ignoresIn(object, prepared.world.group)
   const self = { kind: kind.kind, namespace, name }
   const kept = withoutIgnored(verdict, self, settings, [...given.ignores, ...ignores])
   const spent = budgets[0].spent + budgets[1].spent

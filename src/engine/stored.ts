@@ -18,7 +18,6 @@ export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<
   const release = prepared.installed
   return yield* judgement(prepared, around(prepared, stored, cluster), {
     ...stored,
-    annotated: object,
     ignores: [],
     dryRun: false,
     confirmed: undefined,
