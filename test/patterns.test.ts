@@ -2,6 +2,7 @@ import { RE2JS } from '@bufbuild/re2'
 import fc from 'fast-check'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { checkSync } from 'recheck'
@@ -9,6 +10,7 @@ import t from 'tap'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { parseDouble } from '../src/cel/evaluate/doubles.ts'
 import { quoteTemplates } from '../src/cli/input/fill.ts'
+import { excluding } from '../src/cli/input/files.ts'
 import { ignoreComments } from '../src/cli/input/ignore-comments.ts'
 import { rangeAt } from '../src/cli/lsp/lines.ts'
 import { compilePattern, PATTERNS } from '../src/kinds/patterns.ts'
@@ -518,6 +520,11 @@ const REWRITTEN: Readonly<
     (text) =>
       globsIn(text).map(([pattern, name]) => regExpOf(pattern, { '*': '[^]*', '?': '[^]' }).test(name)),
   ],
+  'what --exclude leaves out': [
+    ['a', 'b', '/', '*', '/**/', '?', '.'],
+    (text) => pathsIn(text).map(([pattern, path]) => excluding([pattern])(path)),
+    (text) => pathsIn(text).map(([pattern, path]) => excludedBefore(pattern).test(posix.normalize(path))),
+  ],
   'a placeholder of the settings': [
     ['a', 'b', '@', '@@', '-', ' '],
     (text) => OWN.map((placeholders) => placeholderFinder(placeholders)?.(text)),
@@ -587,6 +594,31 @@ const globsIn = (text: string): (readonly [string, string])[] => {
     [`*${first}*`, text.toWellFormed()],
     [`${first}*`, text.toWellFormed()],
   ]
+}
+
+/** Before, `**` within a name stood for what may hold a slash, and no `**` for the top of an absolute path. */
+const pathsIn = (text: string): (readonly [string, string])[] =>
+  globsIn(text).filter(
+    ([pattern, path]) =>
+      !path.startsWith('/') &&
+      posix
+        .normalize(pattern)
+        .split('/')
+        .every((name) => name === '**' || !name.includes('**')),
+  )
+
+function excludedBefore(pattern: string): RegExp {
+  const named = pattern.replace(/\/+$/, '')
+  const signs: Readonly<Record<string, string>> = {
+    '**/': '(?:[^/]+/)*',
+    '**': '.*',
+    '*': '[^/]*',
+    '?': '[^/]',
+  }
+  const text = posix
+    .normalize(named)
+    .replaceAll(/\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g, (part) => signs[part] ?? `\\${part}`)
+  return new RegExp(`^(?:${named.includes('/') ? text : `(?:.*/)?${text}`})(?:/|$)`)
 }
 
 const regExpOf = (pattern: string, signs: Readonly<Record<string, string>>): RegExp =>

@@ -1,28 +1,53 @@
 /**
  * Whether a pattern fits the whole text: `*` stands for any characters, and `anyOne`, where it is given, for one character.
- * Only the last `*` is ever tried further, so that the time is at most the product of both lengths.
+ * The time is at most the product of both lengths.
  */
-export function fitsGlob(pattern: string, text: string, anyOne?: string): boolean {
-  const signs = Array.from(pattern)
-  const characters = Array.from(text)
+export const fitsGlob = (pattern: string, text: string, anyOne?: string): boolean =>
+  fitsAll(
+    Array.from(pattern),
+    Array.from(text),
+    '*',
+    (sign, character) => sign === anyOne || sign === character,
+  )
+
+/**
+ * Whether a pattern fits a path or a folder around it: `*` and `?` stand for characters of one name, `**` for any number of
+ * names. The time is at most the product of both lengths.
+ */
+export function fitsPath(pattern: string, path: string): boolean {
+  const names = pattern.split('/')
+  // What fits `a/**` is in the folder a, not the folder itself.
+  const within = names.at(-1) === '**' ? ['*'] : []
+  return fitsAll([...names, ...within, '**'], path.split('/'), '**', (name, each) =>
+    fitsGlob(name, each, '?'),
+  )
+}
+
+/** Only the last star is ever tried further: whatever the ones before it took more would fit no other items. */
+function fitsAll(
+  signs: readonly string[],
+  items: readonly string[],
+  anyNumber: string,
+  fits: (sign: string, item: string) => boolean,
+): boolean {
   let sign = 0
   let star = -1
   let taken = 0
-  for (let at = 0; at < characters.length;) {
-    if (signs[sign] === '*') {
+  for (let at = 0; at < items.length;) {
+    if (signs[sign] === anyNumber) {
       star = sign
       taken = at
       sign += 1
-    } else if (sign < signs.length && (signs[sign] === anyOne || signs[sign] === characters[at])) {
+    } else if (sign < signs.length && fits(signs[sign] ?? '', items[at] ?? '')) {
       sign += 1
       at += 1
     } else if (star >= 0) {
-      // The star takes one character more.
+      // The star takes one item more.
       taken += 1
       at = taken
       sign = star + 1
     } else return false
   }
-  while (signs[sign] === '*') sign += 1
+  while (signs[sign] === anyNumber) sign += 1
   return sign === signs.length
 }

@@ -55,7 +55,7 @@ export {
   UNDECIDED,
   withPlace,
 } from './finding.ts'
-export { fitsGlob } from './glob.ts'
+export { fitsGlob, fitsPath } from './glob.ts'
 export { goFloat } from './go-number.ts'
 export { shortQuote, withoutUserInfo } from './go-text.ts'
 export { aheadOrBehind, inWords } from './in-words.ts'

@@ -1,5 +1,4 @@
-import { withoutEnd } from '../../rule/index.ts'
-import { RE2JS } from '@bufbuild/re2'
+import { fitsPath, withoutEnd } from '../../rule/index.ts'
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -48,30 +47,17 @@ export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
  * What `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
- * against each name of the path; `*` and `?` stand for characters of one name, `**` for any number of names. Files
- * in an excluded folder are excluded.
+ * against each name of the path. Files in an excluded folder are excluded.
  */
 export function excluding(patterns: readonly string[]): Excluded {
-  const texts = patterns.map(patternText)
-  if (texts.length === 0) return () => false
-  // RE2: paths may be those of a stranger.
-  const matched = RE2JS.compile(`^(?:${texts.join('|')})(?:/|$)`)
-  return (path) => matched.test(posix.normalize(withSlashes(path)))
-}
-
-function patternText(pattern: string): string {
-  const named = withoutEnd(pattern, '/')
-  const text = posix
-    .normalize(named)
-    .replaceAll(/\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g, (part) => GLOBS[part] ?? `\\${part}`)
-  return named.includes('/') ? text : `(?:.*/)?${text}`
-}
-
-const GLOBS: Readonly<Record<string, string>> = {
-  '**/': '(?:[^/]+/)*',
-  '**': '.*',
-  '*': '[^/]*',
-  '?': '[^/]',
+  const anchored = patterns.map((pattern) => {
+    const named = withoutEnd(pattern, '/')
+    return `${named.includes('/') ? '' : '**/'}${posix.normalize(named)}`
+  })
+  return (path) => {
+    const name = posix.normalize(withSlashes(path))
+    return anchored.some((pattern) => fitsPath(pattern, name))
+  }
 }
 
 async function readStream(
