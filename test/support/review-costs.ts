@@ -1,0 +1,79 @@
+// Prints what reviews cost in figures that are the same on every machine: units of the budget, calls of rules, bytes allocated.
+// Run by node --no-opt --no-sparkplug --single-threaded --min-semi-space-size=512: nothing is compiled or collected meanwhile.
+import { mixedReviews, roleMappingReviews } from '../../bench/reviews.ts'
+import { allRules } from '../../src/kinds/places.ts'
+import { decodeReview, type Review } from '../../src/server/admission-review.ts'
+import { parseBody } from '../../src/server/json.ts'
+import { judgeOf } from './review.ts'
+
+/** What a review costs on average, and of its bytes and calls those of each rule. */
+export interface Costs {
+  readonly units: number
+  readonly calls: number
+  readonly bytes: number
+  readonly byRule: Readonly<Record<string, { readonly calls: number; readonly bytes: number }>>
+}
+
+const JUDGED = 60
+
+const calls = new Map<string, { calls: number; bytes: number }>()
+const allocated = () => process.memoryUsage().heapUsed
+
+function counted(): void {
+  for (const rule of allRules() as { id: string; check: (...of: never[]) => Iterable<unknown> }[]) {
+    const check = rule.check.bind(rule)
+    const own = { calls: 0, bytes: 0 }
+    calls.set(rule.id, own)
+    rule.check = (...of) => {
+      const before = allocated()
+      const found = [...check(...of)]
+      own.calls += 1
+      own.bytes += allocated() - before - MEASURING
+      return found
+    }
+  }
+}
+
+/** Bytes that asking for the size of the heap allocates itself. */
+const MEASURING = (() => {
+  for (let i = 0; i < 100; i++) allocated()
+  const before = allocated()
+  return allocated() - before
+})()
+
+function costsOf(bodies: readonly string[]): Costs {
+  const judge = judgeOf()
+  const read = (part: readonly string[]) =>
+    part.map((body) => decodeReview(parseBody(Buffer.from(body))) as Review)
+  const reviews = read(bodies.slice(0, JUDGED))
+  const judgeAll = (all: readonly Review[]) => {
+    let units = 0
+    for (const { submission } of all) units += judge.admit(submission).spent
+    return units
+  }
+  // What is computed once a process; no review is judged twice, because a cluster seldom sends one twice.
+  judgeAll(read(bodies.slice(JUDGED)))
+  for (const own of calls.values()) Object.assign(own, { calls: 0, bytes: 0 })
+  const before = allocated()
+  const units = judgeAll(reviews)
+  const bytes = allocated() - before
+  const each = (sum: number) => Math.round((sum * 100) / reviews.length) / 100
+  const ran = [...calls].filter(([, own]) => own.calls > 0)
+  return {
+    units: each(units),
+    calls: each(ran.reduce((sum, [, own]) => sum + own.calls, 0)),
+    bytes: Math.round(each(bytes)),
+    byRule: Object.fromEntries(
+      ran.map(([id, own]) => [
+        id,
+        { calls: each(own.calls), bytes: Math.max(0, Math.round(each(own.bytes))) },
+      ]),
+    ),
+  }
+}
+
+counted()
+const mixed = mixedReviews()
+process.stdout.write(
+  JSON.stringify({ 'a mix': costsOf(mixed), '155 role mappings': costsOf(roleMappingReviews()) }),
+)
