@@ -10,7 +10,7 @@ one line and exit code 2. \`--help\` prints the same.`
 const SERVER = `Given to \`npm start --\` in a clone and as arguments of the container; the chart sets them from
 [its values](../deploy/helm/vmcp-admission/README.md). [server.md](server.md) explains them by task.`
 
-const COMMAND = `Given behind the name of the command. [cli.md](cli.md) explains each command.`
+const COMMAND = `Given behind the name of the command. [Check files](check.md), [with a cluster](cluster.md) and [the index](README.md) lead to the page of each.`
 
 /** docs/flags.md: the flags of the server and of the commands. */
 export function flagsPage(): GeneratedFile {

@@ -132,9 +132,9 @@ await withApiServer(
       t.match(bad.stderr, /aws-sts-role-configured/)
     })
 
-    await t.test('in CI the account of docs/cli.md reads and cannot write', async (t) => {
-      const page = readFileSync(`${ROOT}docs/cli.md`, 'utf8')
-      const recipe = page.slice(page.indexOf('### Against a cluster')).matchAll(/^```sh\n([^`]*)/gm)
+    await t.test('in CI the account of docs/cluster.md reads and cannot write', async (t) => {
+      const page = readFileSync(`${ROOT}docs/cluster.md`, 'utf8')
+      const recipe = page.slice(page.indexOf('## In CI, with an account')).matchAll(/^```sh\n([^`]*)/gm)
       const commands = [...recipe].map(([, block = '']) => block.replaceAll('deploy/', `${ROOT}deploy/`))
       const { stdout } = spawnSync('bash', ['-ec', commands.join('')], {
         cwd: folder,
@@ -150,7 +150,7 @@ await withApiServer(
     })
 
     await t.test('in CI a warning is as bad as a denial', async (t) => {
-      const line = readFileSync(`${ROOT}docs/cli.md`, 'utf8')
+      const line = readFileSync(`${ROOT}docs/cluster.md`, 'utf8')
         .split('\n')
         .find((each) => each.startsWith('    kubectl apply '))
       const command = line?.trim().replace('kubectl ', '').split(' ') ?? []
