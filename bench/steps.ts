@@ -2,7 +2,7 @@
  * Compares the plans of `steps` for small random changes with every order; then brings random pairs of states into a real API
  * server with the webhook, step by step as planned. Prints the counts, what a plan says wrongly, and pairs in which a step was
  * refused or a backend lost credentials.
- * Run: npm run prove:steps -- [COUNT] [SEED]; it needs KUBEBUILDER_ASSETS (see CONTRIBUTING.md).
+ * Run: npm run prove:steps -- [COUNT] [SEED]; it needs KUBEBUILDER_ASSETS (see contributing/tests.md).
  */
 import { startApiServer } from '../test/e2e/api-server.ts'
 import { called, installCrds, register } from '../test/e2e/cluster.ts'

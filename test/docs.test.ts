@@ -184,14 +184,12 @@ function argumentsOf(command: string): readonly string[] | undefined {
 t.test('README shows what check prints', async (t) => {
   const blocks = [
     ...(PAGES.get('README.md') ?? '').matchAll(
-      /^```console\n\$ vmcp-admission (check .*)\n([\s\S]*?)^```$/gm,
+      /^```console\n\$ npx --no-install vmcp-admission (check .*)\n([\s\S]*?)^```$/gm,
     ),
   ]
   t.ok(blocks.length > 0)
   for (const [, command = '', shown] of blocks) {
-    // As on a terminal of 100 columns.
-    const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
-    const { stdout } = await runCli(command.split(' '), { cwd: ROOT, environment })
+    const { stdout } = await runCli(command.split(' '), { cwd: ROOT })
     t.equal(stdout, shown, command)
   }
 })
