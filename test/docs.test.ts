@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { sourceNames } from '../src/rule/rule.ts'
@@ -225,6 +225,28 @@ t.test('the modules that CONTRIBUTING names exist', async (t) => {
   t.ok(named.length > 20, `${named.length} are named`)
   for (const path of new Set(named)) t.ok(exists(`{.,src,src/kinds,src/kinds/*,test}/${path}`), path)
 })
+
+t.test(
+  'a review goes the way that CONTRIBUTING tells: each file is imported by one named before it',
+  async (t) => {
+    const [, way = ''] = (PAGES.get('CONTRIBUTING.md') ?? '').split('### The way of a review')
+    const steps = way.split('\n').filter((line) => /^\d\. /.test(line))
+    t.equal(steps.length, 8)
+    const files = steps.flatMap((line) =>
+      Array.from(line.matchAll(/`([\w/-]+\.ts)`/g), ([, file = '']) => file),
+    )
+    const importsOf = (file: string): string[] =>
+      Array.from(readFileSync(`${ROOT}src/${file}`, 'utf8').matchAll(/from '(\.[^']+)'/g), ([, to = '']) =>
+        join(dirname(file), to),
+      )
+    for (const [i, file] of files.entries()) {
+      const before = files.slice(0, i).flatMap(importsOf)
+      // A door passes on what its room holds.
+      const reached = [...before, ...before.filter((each) => each.endsWith('/index.ts')).flatMap(importsOf)]
+      t.ok(i === 0 || reached.includes(file), file)
+    }
+  },
+)
 
 t.test('our words for the spell checker are sorted', async (t) => {
   for (const part of readFileSync(`${ROOT}cspell-words.txt`, 'utf8').trim().split('\n\n')) {
