@@ -67,9 +67,9 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
 
 /** Sections that begin without the webhook, and those that leave it as no other one can use it. */
 const WITHOUT =
-  /^README\.md#Install it$|^docs\/install\.md#(With Helm|Certificates)$|^docs\/(policies|server)\.md#/
+  /^README\.md#Install it$|^docs\/install\.md#(With Helm|Certificates)$|^docs\/(policies|webhook-configurations)\.md#/
 const SPOILS =
-  /^README|^docs\/(install\.md#(Certificates|Break glass|Uninstall)|policies\.md|server\.md|troubleshooting\.md)|#uninstall$/
+  /^README|^docs\/(install\.md#(Certificates|Break glass|Uninstall)|policies\.md|webhook-configurations\.md)|#uninstall$/
 
 /** Exit codes that are not 0: of findings, and of a question that is answered with no. */
 const STATUS: readonly (readonly [command: RegExp, status: number])[] = [
