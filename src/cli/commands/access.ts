@@ -26,8 +26,7 @@ import {
   type Denied,
 } from '../output/access.ts'
 import { EXIT } from '../output/report.ts'
-import { printSarif } from '../output/sarif.ts'
-import { terminalOf } from '../output/terminal.ts'
+import { sarifLog } from '../output/sarif.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
 import { ACCESS_FLAGS, fits, type Flags } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
@@ -67,7 +66,7 @@ async function printAccess({
   const code =
     flags.claims.length > 0
       ? await forCallers(states, pairs, generations, flags)
-      : forAll(states, pairs, generations, flags, environment)
+      : forAll(states, pairs, generations, flags)
   return states.unread.length > 0 ? EXIT.unread : code
 }
 
@@ -97,22 +96,16 @@ function forAll(
   pairs: readonly Pair[],
   generations: readonly Generation[],
   flags: Flags,
-  environment: Environment,
 ): number {
   const budget = new Budget(ALL_COMPARISONS)
   const differences = pairs.map((pair) => differenceOf(pair, generations, budget))
   const denied = deniedIn(differences, flags['deny-new'])
   const report: AccessReport = { compared: pairs.length, differences, denied, unread: states.unread }
-  process.stdout.write(print(report, states, flags, environment))
+  process.stdout.write(print(report, states, flags))
   return denied.length > 0 ? EXIT.findings : EXIT.clean
 }
 
-function print(
-  report: AccessReport,
-  states: States,
-  { output, 'api-group': group }: Flags,
-  environment: Environment,
-): string {
+function print(report: AccessReport, states: States, { output }: Flags): string {
   switch (output) {
     case 'human':
       return accessPage(report)
@@ -121,29 +114,12 @@ function print(
     case 'json':
       return accessJson(report)
     case 'sarif':
-      return printSarif(
-        {
-          files: [],
-          judged: [],
-          others: 0,
-          notes: [],
-          notJudged: [...states.notJudged],
-          ignored: [],
-          unread: [...report.unread],
-          findings: accessFindings(report, (entry) => states.placeOf(entry)),
-        },
-        {
-          scope: '',
-          group,
-          advice: true,
-          quiet: false,
-          showIgnored: false,
-          plans: () => [],
-          names: [],
-          terminal: terminalOf(process.stdout, environment),
-          source: () => undefined,
-        },
-      )
+      return sarifLog({
+        findings: accessFindings(report, (entry) => states.placeOf(entry)),
+        unread: report.unread,
+        notJudged: states.notJudged,
+        notes: [],
+      })
   }
 }
 

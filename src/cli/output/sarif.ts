@@ -3,7 +3,7 @@ import type { Location, Log, Notification, ReportingDescriptor, Result, Suppress
 import manifest from '../../../package.json' with { type: 'json' }
 import { fingerprints } from './fingerprint.ts'
 import { describedAs, idPage } from './id-page.ts'
-import { ignoredIn, notesIn, shownIn } from './line.ts'
+import { ignoredIn, shownIn } from './line.ts'
 import {
   type Format,
   type Located,
@@ -16,12 +16,24 @@ import { json, sarifMessage } from './visible.ts'
 
 const LEVELS = { error: 'error', warning: 'warning', advice: 'note' } as const
 
+export const printSarif: Format = (report, printing) =>
+  sarifLog({
+    findings: [...shownIn(report, printing), ...ignoredIn(report, printing)],
+    unread: report.unread,
+    notJudged: report.notJudged,
+    notes: printing.quiet ? [] : report.notes,
+  })
+
+/** What a SARIF log tells of a run. */
+interface Run {
+  readonly findings: readonly (ReportedFinding | ReportedIgnored)[]
+  readonly unread: readonly Located[]
+  readonly notJudged: readonly Located[]
+  readonly notes: readonly Located[]
+}
+
 /** SARIF 2.1.0, as code scanning reads it. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
-export const printSarif: Format = (report, printing) => {
-  const findings: readonly (ReportedFinding | ReportedIgnored)[] = [
-    ...shownIn(report, printing),
-    ...ignoredIn(report, printing),
-  ]
+export function sarifLog({ findings, unread, notJudged, notes }: Run): string {
   const ids = [...new Set(findings.map(({ id }) => id))].sort()
   const prints = fingerprints(findings)
   const results = findings.map((finding, i): Result => {
@@ -60,12 +72,11 @@ export const printSarif: Format = (report, printing) => {
         columnKind: 'utf16CodeUnits',
         invocations: [
           {
-            executionSuccessful: report.unread.length === 0,
+            executionSuccessful: unread.length === 0,
             toolExecutionNotifications: [
-              ...report.unread.map((each) => notificationOf(each, 'error')),
-              ...notesIn(report, printing).map((note, i) =>
-                notificationOf(note, i < report.notJudged.length ? 'warning' : 'note'),
-              ),
+              ...unread.map((each) => notificationOf(each, 'error')),
+              ...notJudged.map((each) => notificationOf(each, 'warning')),
+              ...notes.map((each) => notificationOf(each, 'note')),
             ],
           },
         ],
