@@ -272,7 +272,7 @@ const ROWS: readonly Row[] = [
       w.wiki = object('MCPExternalAuthConfig', 'wiki', { type: 'xaa', xaa: XAA })
       w.proxy.spec.externalAuthConfigRef = { name: 'wiki' }
     },
-    finds: ['workload-auth-type-suited', 'auth-config-type-suits-consumers'],
+    finds: ['auth-config-type-suited'],
     right: [() => undefined],
   },
   {
@@ -357,7 +357,7 @@ const ROWS: readonly Row[] = [
       set('jira.spec.externalAuthConfigRef', { name: 'exchange' }),
       set('gateway', undefined),
     ),
-    finds: ['workload-auth-type-suited', 'auth-config-type-suits-consumers'],
+    finds: ['auth-config-type-suited'],
     right: [both(set('aws.spec', { type: 'bearerToken', bearerToken: { tokenSecretRef: secret('token') } }))],
   },
   {
@@ -475,7 +475,7 @@ const ROWS: readonly Row[] = [
     title: 'a proxy with an authorization server that checks no tokens',
     world: proxyWorld,
     wrong: set('proxy.spec.oidcConfigRef', undefined),
-    finds: ['workload-auth-type-suited'],
+    finds: ['auth-config-type-suited'],
     right: [() => undefined],
   },
   {
@@ -483,7 +483,7 @@ const ROWS: readonly Row[] = [
     title: 'an exchange in the gateway and again in the proxy of the server',
     world: gatewayWorld,
     wrong: both(discovered, set('jira.spec.externalAuthConfigRef', { name: 'exchange' })),
-    finds: ['backend-exchange-not-repeated'],
+    finds: ['backend-token-exchanged-once'],
     right: [
       (w) => {
         discovered(w)
@@ -949,7 +949,7 @@ const ROWS: readonly Row[] = [
       return w
     },
     wrong: () => undefined,
-    finds: ['backend-auth-type-supported'],
+    finds: ['auth-config-type-suited'],
     right: [],
   },
   {
@@ -1128,7 +1128,7 @@ const ROWS: readonly Row[] = [
       })
       w.proxy.spec = { remoteUrl: 'https://api.example.com/mcp', externalAuthConfigRef: { name: 'key' } }
     },
-    finds: ['workload-auth-type-suited'],
+    finds: ['auth-config-type-suited'],
     right: [],
   },
 ]

@@ -126,7 +126,7 @@ const world = fc
 const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[] = [
   [/spec\.incomingAuth\.\S+ (?:must|is) /, 'auth-server-audience-is-resource-url'],
   [/names MCPExternalAuthConfig .* not found/, 'reference-found'],
-  [/names MCPExternalAuthConfig .* of type/, 'backend-auth-type-supported'],
+  [/names MCPExternalAuthConfig .* of type/, 'auth-config-type-suited'],
   [/^group: groupRef is missing/, 'group-ref-configured'],
   [/^(?:group|incoming|backend): .*not found/, 'reference-found'],
   [/^incoming: audience is missing/, 'incoming-auth-audience-configured'],
@@ -148,7 +148,7 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
     'upstream-inject-provider-exists',
     'subject-provider-exists',
   ],
-  [/releases cannot use type|releases ignore externalTokenHeaderName/, 'backend-auth-type-supported'],
+  [/releases cannot use type|releases ignore externalTokenHeaderName/, 'auth-config-type-suited'],
   [/releases exchange the vMCP-issued JWT/, 'subject-provider-chosen'],
 ]
 

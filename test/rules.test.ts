@@ -32,9 +32,11 @@ import { shape } from '../src/shape/shape.ts'
 import { overlay } from '../src/state/overlay.ts'
 import { findingsIn, findingsOnDelete } from '../src/engine/findings.ts'
 import { atOnce } from '../src/rule/steps.ts'
-import { ENGINE_IDS } from '../src/engine/engine-ids.ts'
+import { ALL_IDS, ENGINE_IDS, FORMER_IDS } from '../src/engine/engine-ids.ts'
+import { ignoreAnnotation } from '../src/engine/ignored.ts'
+import { idPage } from '../src/cli/output/id-page.ts'
 import { severitiesOf, STRICT } from '../src/engine/profiles.ts'
-import type { SeveritySetting } from '../src/engine/settings.ts'
+import { parseSeveritySetting, type Settings, type SeveritySetting } from '../src/engine/settings.ts'
 import { answering, type Cluster, nameKey } from '../src/rule/cluster.ts'
 import { pathText, valueAt } from '../src/rule/path.ts'
 import { isObject, metadataOf } from '../src/rule/resource.ts'
@@ -312,6 +314,35 @@ t.test('facts about the set', async (t) => {
     t.match(id, /^[a-z0-9]+(-[a-z0-9]+)+$/, `${id} is kebab-case`)
     for (const sentence of [summary, why])
       t.match(sentence, /^[A-Z`][^\n]*\.$/, `${id}: '${sentence}' is a sentence`)
+  }
+})
+
+t.test('a former id names the rule in settings, exemptions, annotations and explain', async (t) => {
+  t.ok(FORMER_IDS.size > 0)
+  for (const [former, id] of FORMER_IDS) {
+    t.notOk(ALL_IDS.has(former), `${former} is not the id of another rule`)
+    t.strictSame(idPage(former), idPage(id))
+    const off = parseSeveritySetting(`${former}=off`, ALL_IDS) as SeveritySetting
+    const excused = { id: former, reason: 'later' }
+    for (const place of rulePlaces().filter(({ rule }) => rule.id === id)) {
+      const { resource, others } = examplesAt(place).find(({ findings }) => findings.length > 0) ?? {}
+      const found = (settings: Partial<Settings>, annotations: object = {}) => {
+        const object = { ...resource, metadata: { ...metadataOf(resource), annotations } }
+        const { warnings } = judgeOf({ settings, state: stateOf(others ?? []) }).admit(
+          submissionOf(place.kind.kind, object),
+        )
+        return warnings.filter((finding) => [id, 'ignore-effective'].includes(finding.id)).length
+      }
+      const title = `${former} on ${place.kind.kind}`
+      t.ok(found({}) > 0, title)
+      t.equal(found({ severities: [off] }), 0, `${title}: a severity`)
+      t.equal(found({ exemptions: [excused] }), 0, `${title}: an exemption`)
+      t.equal(
+        found({}, { [ignoreAnnotation(DEFAULT_API_GROUP)]: `${former}: later` }),
+        0,
+        `${title}: an annotation`,
+      )
+    }
   }
 })
 

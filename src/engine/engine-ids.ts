@@ -378,3 +378,11 @@ export const ENGINE_IDS: readonly EngineId[] = [
 
 /** Every id that a finding can carry. */
 export const ALL_IDS: ReadonlySet<string> = new Set([...ENGINE_IDS, ...allRules()].map(({ id }) => id))
+
+/** The present id of each rule by the ids that it had before. */
+export const FORMER_IDS: ReadonlyMap<string, string> = new Map(
+  allRules().flatMap(({ id, formerIds = [] }) => formerIds.map((former) => [former, id] as const)),
+)
+
+/** The id under which a rule reports, given that id or a former one; any other text unchanged. */
+export const presentId = (id: string): string => FORMER_IDS.get(id) ?? id

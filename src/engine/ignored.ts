@@ -1,6 +1,6 @@
 import { compareFindings, type Finding, fitsGlob, isObject, metadataOf, nearest } from '../rule/index.ts'
 import { allRules } from '../kinds/places.ts'
-import { ALL_IDS } from './engine-ids.ts'
+import { ALL_IDS, presentId } from './engine-ids.ts'
 import type { Verdict } from './decide.ts'
 import { PROBE_IDS } from './probe-ids.ts'
 import {
@@ -13,13 +13,13 @@ import {
   type Settings,
 } from './settings.ts'
 
-/** The ignores of manifests that have an effect where the settings do not say: a comment never reaches a cluster. */
+/** By default a comment ignores errors too, because it never reaches a cluster; an annotation ignores warnings only. */
 const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids that are never ignored: what cannot be judged, what the API server refuses, and what is said of ignores. */
+/** Ids that are never ignored: parts that cannot be judged, refusals of the API server, and findings about ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',
@@ -34,7 +34,7 @@ const NEVER_IGNORED: ReadonlySet<string> = new Set([
 export function problemWithIgnoredId(id: string): string | undefined {
   if (NEVER_IGNORED.has(id))
     return `'${id}' cannot be ignored: nothing behind it is judged, or the API server refuses it`
-  if (ALL_IDS.has(id)) return undefined
+  if (ALL_IDS.has(presentId(id))) return undefined
   const near = nearest(id, ALL_IDS)
   const advice = near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`
   return `'${id}' is not the id of a rule${advice}`
@@ -76,7 +76,7 @@ export function withoutIgnored<V extends Verdict>(
     const { id, constraint, error } = finding
     const severity = finding.wasError ? 'error' : finding.severity
     if (NEVER_IGNORED.has(id) || finding.failure !== undefined || finding.more) return true
-    const isOf = (by: Exemption | Ignore) => by.id === id
+    const isOf = (by: Exemption | Ignore) => presentId(by.id) === id
     const exemption = exemptions.find(
       (each) =>
         (isOf(each) || (each.path !== undefined && each.id === `schema-${constraint}`)) &&
@@ -189,8 +189,10 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
 ])
 
 /** Whether every run over objects in this place finds what the id names: where none does, nothing is there. */
-export const isAlwaysFound = (id: string, where: 'cluster' | 'files'): boolean =>
-  !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
+export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
+  const id = presentId(named)
+  return !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
+}
 
 /** Whether an exemption names one object, and not a pattern of objects. */
 export const isForOne = ({ object }: Exemption): boolean =>

@@ -64,7 +64,14 @@ export {
   withChanges,
   type WrittenDefaults,
 } from './defaults.ts'
-export { ALL_IDS, ENGINE_IDS, type EngineExample, type EngineId } from './engine-ids.ts'
+export {
+  ALL_IDS,
+  ENGINE_IDS,
+  type EngineExample,
+  type EngineId,
+  FORMER_IDS,
+  presentId,
+} from './engine-ids.ts'
 export type { FileObject, FileVerdict } from './file.ts'
 export {
   allowedIgnores,

@@ -8,6 +8,7 @@ import {
   stepsIn,
 } from '../rule/index.ts'
 import { KINDS } from '../kinds/index.ts'
+import { presentId } from './engine-ids.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
 
 /** The settings of an operator about rules: the only ones that there are (decision 7). */
@@ -131,7 +132,8 @@ const SETTING =
 export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {
   const match = SETTING.exec(text)
   if (match === null) return `'${text}' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]`
-  const [, id = '', path, severity, namespaces] = match
+  const [, given = '', path, severity, namespaces] = match
+  const id = presentId(given)
   if (!knownIds.has(id)) return `'${id}' is not the id of a rule; docs/rules.md lists them`
   if (FIXED.has(id)) return `'${id}' is always an error`
   const place = path?.replaceAll('[]', '')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml'
 import { ConfigurationSchema } from '../configuration/file-schema.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
-import { ALL_IDS, FIXED } from '../engine/index.ts'
+import { ALL_IDS, FIXED, FORMER_IDS } from '../engine/index.ts'
 import type { SchemaNode } from '../shape/index.ts'
 import { crds } from './crds.ts'
 import type { GeneratedFile } from './generated-file.ts'
@@ -35,7 +35,7 @@ function severities(): GeneratedFile {
   const listed = (isOpen: boolean) =>
     [...paths].flatMap(([path, open]) => (open === isOpen ? [path] : [])).sort()
   const known = {
-    ids: [...ALL_IDS].filter((id) => !FIXED.has(id)).sort(),
+    ids: [...ALL_IDS, ...FORMER_IDS.keys()].filter((id) => !FIXED.has(id)).sort(),
     fixed: [...FIXED].sort(),
     configuration: Object.keys(ConfigurationSchema.properties),
     // Fields whose own fields are known, and those in which there may be others.

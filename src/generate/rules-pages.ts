@@ -2,6 +2,8 @@ import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules, examplesOf, type PlacedExample, placesOf, type RulePlace } from '../kinds/places.ts'
 import {
   ENGINE_IDS,
+  FORMER_IDS,
+  presentId,
   type EngineExample,
   type EngineId,
   FIXED,
@@ -104,10 +106,9 @@ export function* rulesPages(): Iterable<GeneratedFile> {
     path: 'docs/rules/README.md',
     text: page([GENERATED, '# Rules by kind', INTRODUCTION, contents.join('\n'), ...index, ...profiles]),
   }
-  const ids = entries
-    .map(({ id }) => id)
+  const ids = [...entries.map(({ id }) => id), ...FORMER_IDS.keys()]
     .toSorted()
-    .map((id) => `- ${anchor(id)}${idLink(id)}`)
+    .map((id) => `- ${anchor(id)}${FORMER_IDS.has(id) ? `${id}, now ` : ''}${idLink(presentId(id))}`)
   yield { path: 'docs/rules.md', text: page([GENERATED, '# Rules by id', BY_ID, ids.join('\n')]) }
 }
 
@@ -120,7 +121,7 @@ const aloneGroup = (kind: string) => ({
   about: `Rules about one ${kind} alone. [Between resources](#between-resources) has those that look at others too.`,
 })
 
-/** The ids of a group; what they are about only where that differs. */
+/** A table of the ids of a group. It has the column `About` only where the ids are about different kinds. */
 function idTable(entries: readonly Entry[]): string {
   const differs = new Set(entries.map(({ about }) => about)).size > 1
   return table(
@@ -172,6 +173,7 @@ function ruleEntry(rule: Rule): Entry {
     group: groupOf(places, rule.reads),
     facts: [
       ...failureFacts(rule),
+      ...(rule.formerIds === undefined ? [] : [['Formerly', rule.formerIds.join(', ')] as const]),
       ...releaseFacts(rule),
       ...(rule.reads.length === 0 ? [] : [['Looks at', rule.reads.join(', ')] as const]),
     ],

@@ -1,6 +1,7 @@
 /** Every rule. Where a rule applies is said by its `on`, and by nothing else. */
 
 export { advertisedScopeSpelt } from '../relations/rules/advertised-scope-spelt.ts'
+export { authConfigTypeSuited } from '../relations/rules/auth-config-type-suited.ts'
 export { authServerStorageShared } from '../relations/rules/auth-server-storage-shared.ts'
 export { authorizationClaimsAvailable } from '../relations/rules/authorization-claims-available.ts'
 export { authorizationConfiguredOnce } from '../relations/rules/authorization-configured-once.ts'
@@ -19,7 +20,6 @@ export { workloadAuthServerAudienceIsResourceUrl } from '../relations/rules/work
 export { workloadAuthServerSingle } from '../relations/rules/workload-auth-server-single.ts'
 export { workloadAuthServerSingleProvider } from '../relations/rules/workload-auth-server-single-provider.ts'
 export { workloadAuthServerTokensAccepted } from '../relations/rules/workload-auth-server-tokens-accepted.ts'
-export { workloadAuthTypeSuited } from '../relations/rules/workload-auth-type-suited.ts'
 export { workloadBaselineScopesAdvertised } from '../relations/rules/workload-baseline-scopes-advertised.ts'
 export { workloadCredentialsConfigured } from '../relations/rules/workload-credentials-configured.ts'
 export { workloadCredentialsKept } from '../relations/rules/workload-credentials-kept.ts'
@@ -86,7 +86,6 @@ export { upstreamUrlHttps } from './embedded-auth-server/rules/upstream-url-http
 export { upstreamUserInfoUsed } from './embedded-auth-server/rules/upstream-user-info-used.ts'
 export { authConfigChangeMeant } from './mcp-external-auth-config/rules/auth-config-change-meant.ts'
 export { authConfigServed } from './mcp-external-auth-config/rules/auth-config-served.ts'
-export { authConfigTypeSuitsConsumers } from './mcp-external-auth-config/rules/auth-config-type-suits-consumers.ts'
 export { awsStsRoleConfigured } from './mcp-external-auth-config/rules/aws-sts-role-configured.ts'
 export { exchangedScopeSpelt } from './mcp-external-auth-config/rules/exchanged-scope-spelt.ts'
 export { externalAuthConfigMatchesType } from './mcp-external-auth-config/rules/external-auth-config-matches-type.ts'
@@ -119,9 +118,7 @@ export { authServerAudienceIsResourceUrl } from './virtual-mcp-server/rules/auth
 export { authServerIncomingAuthOidc } from './virtual-mcp-server/rules/auth-server-incoming-auth-oidc.ts'
 export { authServerTokensAccepted } from './virtual-mcp-server/rules/auth-server-tokens-accepted.ts'
 export { authenticationSetInSpec } from './virtual-mcp-server/rules/authentication-set-in-spec.ts'
-export { backendAuthTypeSupported } from './virtual-mcp-server/rules/backend-auth-type-supported.ts'
 export { backendCredentialsConfigured } from './virtual-mcp-server/rules/backend-credentials-configured.ts'
-export { backendExchangeNotRepeated } from './virtual-mcp-server/rules/backend-exchange-not-repeated.ts'
 export { backendStrategyChosen } from './virtual-mcp-server/rules/backend-strategy-chosen.ts'
 export { backendTokenExchangedOnce } from './virtual-mcp-server/rules/backend-token-exchanged-once.ts'
 export { baselineClientScopesAdvertised } from './virtual-mcp-server/rules/baseline-client-scopes-advertised.ts'

@@ -15,13 +15,14 @@ import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Reached } from './reach.ts'
 import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
 
-interface Again extends Reached {
+/** A configuration by which vMCP exchanges tokens, for the workloads whose proxies exchange them again. */
+export interface SecondExchange extends Reached {
   /** Whether the workloads exchange the token by the same configuration. */
   readonly isSame: boolean
 }
 
 /** The configurations by which a VirtualMCPServer exchanges tokens for workloads whose proxies exchange them again. */
-export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<Again> {
+export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<SecondExchange> {
   for (const reached of configsReached(gateway, cluster)) {
     if (reached.auth?.spec?.type !== 'tokenExchange') continue
     const again = Map.groupBy(reached.members, (member) => {
@@ -39,15 +40,15 @@ export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<A
 
 /** The finding that names both ends of an exchange. */
 export function repeated(
-  id: string,
-  { config, members, at }: Again,
+  { config, members, at, isSame }: SecondExchange,
   { detail, otherwise }: { readonly detail: string; readonly otherwise: Path<unknown> },
 ): FieldError {
   const named = authConfigNamed(config)
+  const thing = isSame ? 'exchanged twice alike' : 'exchanged twice differently'
   const text = `${detail}: ${namesText(members, 2)}, after ${nameText(named)}`
   return relatedTo(
     aboutEach(advice(at === undefined ? otherwise : pathTo(at()), text), () =>
-      members.map(({ kind, name }: ObjectName) => [id, kind, name] as const),
+      members.map(({ kind, name }: ObjectName) => [thing, kind, name] as const),
     ),
     [
       ...members

@@ -40,7 +40,7 @@ export {
   withPolicies,
   workload,
 } from './examples.ts'
-export { exchangedAgain, repeated } from './exchange.ts'
+export { exchangedAgain, repeated, type SecondExchange } from './exchange.ts'
 export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
 export { issuingBeside, serverEnd } from './issuing.ts'
 export {
@@ -120,6 +120,7 @@ export {
   type Providers,
   providersOf,
   SINGLE_PROVIDER_KINDS,
+  type Workload,
   writtenAnnotation,
   writtenProvider,
 } from './related-resources.ts'

@@ -47,6 +47,8 @@ export interface Failure {
 export interface RuleFor<S extends TSchema> {
   /** What must be true, subject first; also the file name and the anchor in docs/rules. */
   readonly id: string
+  /** Ids of rules that became this one: settings, exemptions, ignores and `explain` take them for `id`. */
+  readonly formerIds?: readonly string[]
   /**
    * The schema, or the schemas, that it applies to: those of kinds, or of parts. The engine runs the rule wherever one
    * of them lies, and nowhere else.

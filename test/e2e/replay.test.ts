@@ -65,9 +65,9 @@ const REPLAYED = `would have been denied
     TIME, by admin
 
 would have been admitted with a warning
-  MCPServer tools/wiki: spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "good" makes an MCPServer fail, which has no remote URL (workload-auth-type-suited)
+  MCPServer tools/wiki: spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "good" makes an MCPServer fail, which has no remote URL (auth-config-type-suited)
     TIME, by admin
-  MCPExternalAuthConfig tools/good: spec.type: makes an MCPServer fail, which has no remote URL: MCPServer "wiki" (auth-config-type-suits-consumers)
+  MCPExternalAuthConfig tools/good: spec.type: makes an MCPServer fail, which has no remote URL: MCPServer "wiki" (auth-config-type-suited)
     TIME, by admin
   MCPExternalAuthConfig tools/good: metadata.name: is still referred to by MCPServer "wiki" (deleted-resource-unreferenced)
     TIME, by admin

@@ -1,7 +1,7 @@
 import type { Environment } from '../../configuration/flags.ts'
 import type { Answer } from '../input/live/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
-import { ALL_IDS } from '../../engine/index.ts'
+import { ALL_IDS, presentId } from '../../engine/index.ts'
 import {
   type Finding,
   isObject,
@@ -114,7 +114,9 @@ const messageOf = ({ status, body }: Answer): string =>
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
     ? 'more'
-    : [...text.matchAll(/\(([A-Za-z-]+)\)/g)].map(([, id = '']) => id).findLast((id) => ALL_IDS.has(id))
+    : [...text.matchAll(/\(([A-Za-z-]+)\)/g)]
+        .map(([, id = '']) => presentId(id))
+        .findLast((id) => ALL_IDS.has(id))
 
 /** Whether a path is the place, or lies in it; nothing is said to lie in the whole object. */
 function isWithin(path: string, at: readonly Segment[]): boolean {

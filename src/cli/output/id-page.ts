@@ -6,6 +6,7 @@ import {
   type EngineId,
   isStrictError,
   parseSeveritySetting,
+  presentId,
 } from '../../engine/index.ts'
 import { describedId, describedSource, pathOf, threadUrl } from '../../kinds/documentation.ts'
 import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
@@ -16,13 +17,15 @@ type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources
 export const describedAs = (id: string): Described | undefined =>
   allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
 
-/** Everything that is known of an id, with the manifests of its examples; undefined for any other text. */
-export function idPage(id: string): string[] | undefined {
+/** Everything that is known of an id or a former one, with the manifests of its examples; undefined for any other text. */
+export function idPage(named: string): string[] | undefined {
+  const id = presentId(named)
   const rule = allRules().find((each) => each.id === id)
   if (rule !== undefined)
     return [
       ...headLines(rule),
       placeLine(rule),
+      ...formerLine(rule),
       ...symptomLines(rule),
       ...readLines(rule),
       ...severityLines(rule),
@@ -53,6 +56,9 @@ function placeLine(rule: Rule): string {
   )
   return `on: ${texts.join(', ')}`
 }
+
+const formerLine = ({ formerIds = [] }: Rule): string[] =>
+  formerIds.length === 0 ? [] : [`formerly: ${formerIds.join(', ')}`]
 
 const readLines = (rule: Rule): string[] =>
   rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]

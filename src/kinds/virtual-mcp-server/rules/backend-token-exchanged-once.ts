@@ -8,29 +8,34 @@ import {
   inline,
   REACHED_KINDS,
   repeated,
+  type SecondExchange,
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-const ID = 'backend-token-exchanged-once'
-
 export const backendTokenExchangedOnce = defineRule({
-  id: ID,
+  id: 'backend-token-exchanged-once',
+  formerIds: ['backend-exchange-not-repeated'],
   on: VirtualMCPServer,
   reads: REACHED_KINDS,
   severity: 'warning',
   summary:
-    'Where vMCP exchanges the token for a backend, the proxy of the backend does not exchange it again with other settings.',
-  why: 'An MCPServer or MCPRemoteProxy exchanges each token that it gets as its own `externalAuthConfigRef` says, also the one that vMCP has exchanged: the second exchange is refused, or returns a token of the proxy instead of the user. An MCPServerEntry has no proxy.',
+    'Where vMCP exchanges the token for a backend, the proxy of the backend does not exchange it again.',
+  why: 'An MCPServer or MCPRemoteProxy exchanges each token that it gets as its own `externalAuthConfigRef` says, also the one that vMCP has exchanged, by the same configuration or by another. Identity providers that refuse the second exchange answer 401; others return a token of the proxy instead of the user, or cost a request. An MCPServerEntry has no proxy.',
   failure: {
     symptom: 'the backend answers 401 `Token exchange failed`, or sees a token that was exchanged twice',
     toldBy: 'nobody',
     threads: ['stacklok/toolhive#4863', 'stacklok/toolhive#4109'],
   },
-  sources: ['decision 3'],
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    'decision 3',
+  ],
   *check(gateway, { path, cluster }) {
-    const detail = 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'
     for (const again of exchangedAgain(gateway, cluster))
-      if (!again.isSame) yield repeated(ID, again, { detail, otherwise: path.spec.outgoingAuth })
+      yield repeated(again, { detail: detailOf(again), otherwise: path.spec.outgoingAuth })
   },
   examples: {
     valid: [
@@ -49,11 +54,6 @@ export const backendTokenExchangedOnce = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira', 'key'), exchangeConfig('jira'), headerConfig('key')],
       },
-      {
-        title: 'discovered: one configuration for both, as the specification has it',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-      },
     ],
     invalid: [
       {
@@ -68,6 +68,33 @@ export const backendTokenExchangedOnce = defineRule({
           'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
         ],
       },
+      {
+        title: 'discovered: the reference of the workload counts for both',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), exchangeConfig('jira')],
+        findings: [
+          'spec.outgoingAuth: the proxy of the workload exchanges again, which may be refused; name the configuration in `backends` (source inline) only: MCPServer "jira", after MCPExternalAuthConfig "jira"',
+        ],
+      },
+      {
+        title: 'inline: the same configuration here and in the workload',
+        value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
+        others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
+        findings: [
+          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: the proxy of the workload exchanges again, which may be refused; remove its `externalAuthConfigRef`: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
+        ],
+      },
     ],
   },
 })
+
+/** The remedy. A workload keeps the configuration that vMCP discovers there. */
+function detailOf({ isSame, at }: SecondExchange): string {
+  if (!isSame)
+    return 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'
+  const remedy =
+    at === undefined
+      ? 'name the configuration in `backends` (source inline) only'
+      : 'remove its `externalAuthConfigRef`'
+  return `the proxy of the workload exchanges again, which may be refused; ${remedy}`
+}

@@ -1,0 +1,499 @@
+import {
+  about,
+  aboutEach,
+  advice,
+  type Cluster,
+  defineRule,
+  end,
+  type FieldError,
+  namesText,
+  nameText,
+  type ObjectName,
+  type Path,
+  pathTo,
+  relatedTo,
+} from '../../rule/index.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServer,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
+import {
+  allUnsuited,
+  AUTH_CONFIG,
+  type AuthConfig,
+  authConfigNamed,
+  backend,
+  BACKEND_KINDS,
+  bearerConfig,
+  configsNamed,
+  configsReached,
+  exchangeConfigIn,
+  frontingsOf,
+  GATEWAY,
+  type Gateway,
+  gateway,
+  gatewayOf,
+  getAuthConfig,
+  getWorkload,
+  groupOf,
+  hasIgnoredHeader,
+  headerConfig,
+  injectConfig,
+  inline,
+  isForNoBackend,
+  isUnused,
+  needsGateway,
+  NOT_FOR_BACKENDS,
+  REACHED_KINDS,
+  reachersOf,
+  referenceEnds,
+  referencesOf,
+  routeOf,
+  serverConfig,
+  someNeedsGateway,
+  sourceOf,
+  unsuited,
+  unsuitedCause,
+  unsuitedForBackends,
+  unusedText,
+  useOf,
+  workload,
+  type Workload,
+} from '../index.ts'
+import { exchanging, injecting } from '../../kinds/mcp-external-auth-config/examples.ts'
+
+const ID = 'auth-config-type-suited'
+
+export const authConfigTypeSuited = defineRule({
+  id: ID,
+  formerIds: ['workload-auth-type-suited', 'auth-config-type-suits-consumers', 'backend-auth-type-supported'],
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry, MCPExternalAuthConfig, VirtualMCPServer],
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
+  severity: 'warning',
+  summary:
+    'A configuration has a type that does something for each workload and VirtualMCPServer that uses it, and a header that vMCP sends.',
+  why: 'Releases ignore some types on some kinds, in silence, and fail on others. For backends they have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out, and refuse a VirtualMCPServer that names one itself, whatever its source; a token exchange always uses the header Authorization.',
+  failure: {
+    symptom:
+      'the credential is never sent, and the configuration reads as Valid=True; the backend is missing from the gateway, whose log says `unsupported auth type`; or the workload is not reconciled: `AWS STS middleware requires a remote URL`, reason `AuthServerRefInvalidType`',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
+  },
+  sources: [
+    {
+      section: '1',
+      says: 'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+    },
+    {
+      section: '5.2',
+      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    },
+    { section: '5.2', says: 'Each type is a strategy of vMCP (releases have none for two of them).' },
+    'decision 9',
+  ],
+  check(resource, { cluster, self }) {
+    if (self.kind === 'MCPExternalAuthConfig') return unsuitedUses(resource as AuthConfig, self, cluster)
+    return self.kind === 'VirtualMCPServer'
+      ? unsuitedReached(resource as Gateway, cluster)
+      : unsuitedNamed(resource as Workload, self, cluster)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a header, which vMCP sends to this backend',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key')],
+      },
+      {
+        title: 'a bearer token of a proxy',
+        kind: 'MCPRemoteProxy',
+        value: workload('token'),
+        others: [bearerConfig('token')],
+      },
+      {
+        title: 'a header that an inline VirtualMCPServer names for it too',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [
+          headerConfig('key'),
+          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
+          gateway('other', { outgoingAuth: inline({ jira: 'other' }) }),
+        ],
+      },
+      {
+        title: 'an authorization server, and an MCPOIDCConfig for its tokens',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            externalAuthConfigRef: { name: 'auth' },
+            oidcConfigRef: { name: 'auth', audience: 'tools' },
+          } as object,
+        },
+        others: [serverConfig('auth', 'okta')],
+      },
+      {
+        title: 'a header for the backends of a group',
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [backend('jira', 'example'), gateway('tools')],
+      },
+      {
+        title: 'an MCPServerEntry has no authorization server, whatever it holds',
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPServerEntry',
+            metadata: { name: 'jira' },
+            spec: { externalAuthConfigRef: { name: 'example' }, authServerRef: { name: 'example' } },
+          },
+        ],
+      },
+      {
+        title: 'a header',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), headerConfig('key')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a header that no VirtualMCPServer sends',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ jira: 'other' }) })],
+        findings: [
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it',
+        ],
+      },
+      {
+        title: 'a bearer token of a proxy that a VirtualMCPServer discovers',
+        kind: 'MCPRemoteProxy',
+        value: workload('token', 'tools'),
+        others: [bearerConfig('token'), gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases: VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a token exchange with another header',
+        kind: 'MCPServer',
+        value: workload('jira', 'tools'),
+        others: [exchangeConfigIn('jira', 'X-Token'), gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" sets an `externalTokenHeaderName` that ToolHive releases ignore for backends: VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a header of an MCPServer alone',
+        kind: 'MCPServer',
+        value: workload('key'),
+        others: [headerConfig('key')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer outside a group',
+        ],
+      },
+      {
+        title: 'an AWS role of an MCPServer',
+        kind: 'MCPServer',
+        value: workload('aws', 'tools'),
+        others: [
+          {
+            kind: 'MCPExternalAuthConfig',
+            metadata: { name: 'aws' },
+            spec: {
+              type: 'awsSts',
+              awsSts: { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' },
+            },
+          },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" makes an MCPServer fail, which has no remote URL',
+        ],
+      },
+      {
+        title: 'an upstream token of a proxy alone',
+        kind: 'MCPRemoteProxy',
+        value: workload('inject'),
+        others: [injectConfig('inject', 'okta')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy outside a group',
+        ],
+      },
+      {
+        title: 'an authorization server whose tokens nobody checks',
+        kind: 'MCPRemoteProxy',
+        value: workload('auth'),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile it without',
+        ],
+      },
+      {
+        title: 'a cross-application access of a proxy alone',
+        kind: 'MCPRemoteProxy',
+        value: workload('wiki'),
+        others: [
+          { kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy outside a group',
+        ],
+      },
+      {
+        title: 'on behalf of the user, which open-source builds do not do',
+        kind: 'MCPServerEntry',
+        value: workload('graph', 'tools'),
+        others: [
+          { kind: 'MCPExternalAuthConfig', metadata: { name: 'graph' }, spec: { type: 'obo', obo: {} } },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type obo of MCPExternalAuthConfig "graph" is refused by open-source builds of the operator (EnterpriseRequired)',
+        ],
+      },
+      {
+        title: 'no authorization server, in the field of releases',
+        kind: 'MCPServer',
+        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
+        others: [headerConfig('key')],
+        findings: [
+          'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer',
+        ],
+      },
+      {
+        title: 'a bearer token of an entry',
+        kind: 'MCPServerEntry',
+        value: workload('token', 'tools'),
+        others: [bearerConfig('token')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases',
+        ],
+      },
+      {
+        title: 'a header for a workload alone',
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPServer',
+            metadata: { name: 'jira' },
+            spec: { externalAuthConfigRef: { name: 'example' } },
+          },
+        ],
+        findings: ['spec.type: has no effect on an MCPServer outside a group: MCPServer "jira"'],
+      },
+      {
+        title: 'no authorization server',
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPRemoteProxy',
+            metadata: { name: 'wiki' },
+            spec: { authServerRef: { name: 'example' } },
+          },
+        ],
+        findings: [
+          'spec.type: cannot be the authorization server of an MCPRemoteProxy: MCPRemoteProxy "wiki"',
+        ],
+      },
+      {
+        title: 'a bearer token for backends',
+        kind: 'MCPExternalAuthConfig',
+        value: {
+          spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
+        },
+        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+        findings: ['spec.type: ToolHive releases cannot use it for backends of VirtualMCPServer "tools"'],
+      },
+      {
+        title: 'a token exchange with another header',
+        kind: 'MCPExternalAuthConfig',
+        value: exchanging({ externalTokenHeaderName: 'X-Token' }),
+        others: [backend('jira', 'example'), gateway('tools')],
+        findings: [
+          'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore it for backends of VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a header that no VirtualMCPServer sends',
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+        findings: [
+          'spec.type: has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it: MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'a token exchange with another header',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), exchangeConfigIn('jira', 'X-Token')],
+        findings: [
+          'spec.outgoingAuth: ToolHive releases ignore externalTokenHeaderName of MCPExternalAuthConfig "jira" and use Authorization',
+        ],
+      },
+      {
+        title: 'a bearer token, discovered',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf(),
+        others: [backend('jira', 'token'), bearerConfig('token')],
+        findings: [
+          'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they leave out MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'an authorization server, inline',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
+        others: [backend('jira'), serverConfig('auth', 'okta')],
+        findings: [
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
+        ],
+      },
+      {
+        title: 'a bearer token as a default that source discovered does not read',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ outgoingAuth: { ...inline({}, 'token'), source: 'discovered' } }),
+        others: [backend('jira', 'key'), headerConfig('key'), bearerConfig('token')],
+        findings: [
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
+        ],
+      },
+    ],
+  },
+})
+
+/** The configurations that a workload names and that do nothing for it. */
+function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
+  for (const { to, at, field } of referencesOf(self.kind, resource)) {
+    const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
+    if (config === undefined) continue
+    const subject = () => `type ${config.spec?.type ?? ''} of ${nameText(to)}`
+    const use = useOf(self.kind, resource, to.name)
+    const group = needsGateway(use, field, config) ? groupOf(resource) : undefined
+    const unused = group !== undefined && isUnused(self.name, { group, config: to.name }, cluster)
+    const why = unused ? unusedText(use) : unsuited(use, field, config)
+    const ends = [end(to, AUTH_CONFIG.spec.type, 'has this type')]
+    const causes = () => [unsuitedCause(to.name)]
+    if (why !== undefined) yield relatedTo(advice(pathTo<string>(at()), `${subject()} ${why}`), ends, causes)
+    const there = unsuitedForBackends(config)
+    if (there === undefined || there === why || field !== 'externalAuthConfigRef') continue
+    const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
+    if (gateways.length > 0)
+      yield relatedTo(
+        aboutEach(
+          advice(
+            pathTo<string>(at()),
+            `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+          ),
+          () => gateways.map(({ gateway }) => [ID, to.name, gateway.name]),
+        ),
+        ends,
+        causes,
+      )
+  }
+}
+
+/** The uses of a configuration for which its type does nothing. */
+function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
+  const type = config.spec?.type
+  if (type === undefined) return
+  const causes = () => [unsuitedCause(self.name)]
+  for (const [reason, workloads] of unsuitedWorkloads(config, self.name, cluster)) {
+    yield relatedTo(
+      advice(AUTH_CONFIG.spec.type, `${reason}: ${namesText(workloads)}`),
+      referenceEnds(workloads, self, cluster),
+      causes,
+    )
+  }
+  const isLeftOut = NOT_FOR_BACKENDS.includes(type)
+  if (!isLeftOut && !hasIgnoredHeader(config)) return
+  const reachers = reachersOf(self.name, cluster).map(({ name }) => name)
+  if (reachers.length === 0) return
+  const warning = isLeftOut
+    ? advice(AUTH_CONFIG.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
+    : advice(
+        AUTH_CONFIG.spec.tokenExchange.externalTokenHeaderName,
+        `ToolHive releases ignore it for backends of ${namesText(reachers)}`,
+      )
+  yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
+}
+
+/** The workloads for which the type of a configuration does nothing, by the reason. */
+function unsuitedWorkloads(
+  config: AuthConfig,
+  name: string,
+  cluster: Cluster,
+): ReadonlyMap<string, readonly ObjectName[]> {
+  const found = new Map<string, ObjectName[]>()
+  for (const named of cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)) {
+    const use = useOf(named.kind, getWorkload(cluster, named) ?? {}, name)
+    const reasons = allUnsuited(use, config)
+    const { group } = use
+    if (
+      group !== undefined &&
+      someNeedsGateway(use, config) &&
+      isUnused(named.name, { group, config: name }, cluster)
+    )
+      reasons.push(unusedText(use))
+    for (const reason of reasons) {
+      const names = found.get(reason)
+      if (names === undefined) found.set(reason, [named])
+      else names.push(named)
+    }
+  }
+  return found
+}
+
+/** The configurations that a VirtualMCPServer reaches and that releases cannot use for its backends. */
+function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
+  // With source discovered these are not read, and yet converted.
+  const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
+  for (const reached of [
+    ...configsReached(gateway, cluster),
+    ...unread.filter(({ auth }) => isForNoBackend(auth)),
+  ]) {
+    const { config, auth, at, members } = reached
+    const type = auth?.spec?.type
+    if (auth === undefined || type === undefined) continue
+    const place = at === undefined ? GATEWAY.spec.outgoingAuth : pathTo(at())
+    const thing = () => [ID, config, ...routeOf(reached, gateway)] as const
+    const named = authConfigNamed(config)
+    const ends = (path: Path<unknown>, text: string) => [
+      end(named, path, text),
+      ...referenceEnds(members, named, cluster, 'uses it'),
+    ]
+    const causes = () => [unsuitedCause(config)]
+    if (hasIgnoredHeader(auth))
+      yield relatedTo(
+        about(
+          advice(
+            place,
+            `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+          ),
+          ...thing(),
+        ),
+        ends(AUTH_CONFIG.spec.tokenExchange.externalTokenHeaderName, 'names the header'),
+        causes,
+      )
+    if (!isForNoBackend(auth)) continue
+    const effect =
+      at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
+    yield relatedTo(
+      about(
+        advice(
+          place,
+          `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
+        ),
+        ...thing(),
+      ),
+      ends(AUTH_CONFIG.spec.type, 'has this type'),
+      causes,
+    )
+  }
+}
