@@ -17,7 +17,7 @@ export interface LeaseStore {
 
 /** Seconds after the last renewal that another replica has seen, after which it may take the Lease. */
 const SECONDS = 15
-/** Characters; the bound of the API server. */
+/** The largest value of `leaseTransitions`, an int32 of the API. */
 const MOST_TRANSITIONS = 2 ** 31 - 1
 
 /**

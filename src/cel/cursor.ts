@@ -54,12 +54,12 @@ export function failAt(token: Token, message: string): SyntaxProblem {
   return new SyntaxProblem(token.start, token.kind === 'error' ? token.text : message)
 }
 
-/** The syntax error that something else is expected here. */
+/** The syntax error at a token where the grammar expects `what`. */
 export function expected(found: Token, what: string): SyntaxProblem {
   return failAt(found, `expected ${what} but found ${describe(found)}${wordHint(found)}`)
 }
 
-/** The syntax error that the next token is not allowed here. */
+/** The syntax error at a next token that the grammar does not allow here. */
 export function unexpected(parser: Parser): SyntaxProblem {
   const found = peek(parser)
   if (found.kind === 'end') {

@@ -278,7 +278,7 @@ class Draft {
     })
   }
 
-  /** In good time, or at once after the Secret was lost. */
+  /** Makes the next CA when two thirds of the life of the current one are over, or at once after the Secret was lost. */
   #prepare(atOnce: boolean): void {
     const { state } = this
     if (state === undefined || state.next !== undefined) return

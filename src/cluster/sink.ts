@@ -15,7 +15,7 @@ export interface Sink {
   put(kind: Kind, resource: unknown): void
   /** The resource was deleted; `resource` is its last state. */
   remove(kind: Kind, resource: unknown): void
-  /** Which objects of a kind are known has changed, in one namespace or (undefined) in all; see `Informers.knows`. */
+  /** `Informers.knows` now answers differently about the kind, in one namespace or (undefined) in all: re-check its referrers. */
   recheck(kind: Kind, namespace: string | undefined): void
   /** Whether the sink left out objects of the kind, in one namespace or (undefined) in any, and needs another list. */
   lacks(kind: Kind, namespace: string | undefined): boolean

@@ -80,7 +80,7 @@ const WARNINGS = new Set(
   [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity !== 'error').map(({ id }) => id),
 )
 
-/** What a keyword is called where people meet it. */
+/** A keyword of JSON Schema as the page names it: a link to its id. */
 function keywordText(keyword: string): string {
   if (keyword === 'default') return 'default'
   return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`, DOCS)

@@ -19,15 +19,15 @@ export interface Counts {
   readonly denied: number
   readonly warned: number
   readonly crd: number
-  /** By check or by the webhook. */
+  /** Caught by `check` or by the webhook. */
   readonly caught: number
-  /** By nobody, not even the CRD. */
+  /** Caught neither by `check`, nor by the webhook, nor by the CRD. */
   readonly missed: number
-  /** Of the caught ones: at the field, or with its name. */
+  /** Caught with a finding at the changed field, or one that names the field. */
   readonly named: number
-  /** Of all mistakes, also those that are not decidable: by anybody. */
+  /** Caught by `check`, the webhook or the CRD, among all mistakes, undecidable ones too. */
   readonly caughtOfAll: number
-  /** Decidable ones that the CRD takes, and how many of those check or the webhook catches. */
+  /** Decidable mistakes that the CRD accepts, and how many of them `check` or the webhook catches. */
   readonly meaning: number
   readonly meaningCaught: number
 }

@@ -87,7 +87,7 @@ export function createMetrics() {
   })
   const uncaught = new Counter({
     name: 'vmcp_admission_uncaught_errors_total',
-    help: 'Errors that nothing expected; the process ends after the first, in order.',
+    help: 'Errors that no code caught; the process shuts down after the first.',
     registers,
   })
   return {

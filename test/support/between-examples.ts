@@ -37,7 +37,7 @@ export interface Placed extends PlacedExample {
   readonly namespace: string
   /** What is stored before. */
   readonly before: readonly Resource[]
-  /** Whether kubectl submits it, and what it prints is golden. */
+  /** Whether kubectl submits the example, and the golden text holds the output of kubectl. */
   readonly isShown: boolean
 }
 

@@ -107,10 +107,10 @@ function equals(reading: Reading, part: Part, value: Result): Literal | undefine
   )
 }
 
-/** Most ways to divide a text among places. */
+/** Most ways to divide a text among the pieces of a concatenation. */
 const MOST_SPLITS = 400
 
-/** When the pieces after each other are the text: one of the ways to divide it. */
+/** The literal that the concatenated pieces equal the text: a disjunction over the ways to divide it. */
 function splits(world: World, pieces: readonly (string | Place)[], text: string): Literal | undefined {
   let ways: { readonly rest: string; readonly parts: readonly Literal[] }[] = [{ rest: text, parts: [] }]
   for (const [i, piece] of pieces.entries()) {

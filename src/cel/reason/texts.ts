@@ -251,9 +251,9 @@ export interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** No text gives the answers of one of these together. */
+  /** Proved: no text gives all answers of one of these lists. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** Neither was found within the bound. */
+  /** Not decided: the search ended at MOST_STATES. */
   | undefined
 
 /** Most states of one search. */

@@ -219,7 +219,7 @@ function open(example: PageExample): void {
   editor.focus()
 }
 
-/** Files stay in the page: they are read here, one behind the other. */
+/** Shows the files in the editor as one text with `---` between them. The page sends them nowhere. */
 async function openFiles(files: readonly File[]): Promise<void> {
   if (files.length === 0) return
   const texts = await Promise.all(files.map((file) => file.text()))

@@ -8,8 +8,8 @@ export const authorizationConfiguredOnce = defineRule({
   reads: [],
   severity: 'warning',
   summary:
-    'Policies are in `authzConfig` or in the MCPAuthzConfig of `authzConfigRef`, and where `authzConfig.type` says.',
-  why: 'The CustomResourceDefinitions of releases refuse two places. Where they are not installed, it is not known which policies count.',
+    'Policies are in one place: in the MCPAuthzConfig of `authzConfigRef`, or in the field of `authzConfig` that its `type` names.',
+  why: 'The CustomResourceDefinitions of releases refuse a resource with policies in two places. Where they are not installed, it is not known which policies apply.',
   failure: {
     symptom: '`authzConfig and authzConfigRef are mutually exclusive`',
     toldBy: 'API server',
@@ -21,7 +21,7 @@ export const authorizationConfiguredOnce = defineRule({
     const { holder, path } = authorizationOf(resource) ?? {}
     if (holder === undefined || path === undefined || isAbsent(holder, 'authzConfig')) return
     if (!isAbsent(holder, 'authzConfigRef'))
-      yield advice(path.authzConfigRef, 'is refused beside `authzConfig`; keep one of the two')
+      yield advice(path.authzConfigRef, 'the CRDs of releases refuse it beside `authzConfig`; keep one of the two')
     const { authzConfig } = holder
     if (authzConfig === undefined) return
     const type = isAbsent(authzConfig, 'type') ? 'configMap' : authzConfig.type
@@ -32,7 +32,7 @@ export const authorizationConfiguredOnce = defineRule({
     if (!isAbsent(authzConfig, other))
       yield advice(
         path.authzConfig[other],
-        `is refused when \`type\` is '${type}'; remove it or change \`type\``,
+        `the CRDs of releases refuse it when \`type\` is '${type}'; remove it or change \`type\``,
       )
   },
   examples: {
@@ -69,7 +69,7 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         },
-        findings: ['spec.authzConfigRef: is refused beside `authzConfig`; keep one of the two'],
+        findings: ['spec.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two'],
       },
       {
         title: 'both in a VirtualMCPServer',
@@ -82,7 +82,7 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         }),
-        findings: ['spec.incomingAuth.authzConfigRef: is refused beside `authzConfig`; keep one of the two'],
+        findings: ['spec.incomingAuth.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two'],
       },
       {
         title: 'policies where the default type does not look',
@@ -90,7 +90,7 @@ export const authorizationConfiguredOnce = defineRule({
         value: { spec: { authzConfig: { inline: { policies: [PERMIT] } } } },
         findings: [
           "spec.authzConfig.configMap: must be set when `type` is 'configMap'",
-          "spec.authzConfig.inline: is refused when `type` is 'configMap'; remove it or change `type`",
+          "spec.authzConfig.inline: the CRDs of releases refuse it when `type` is 'configMap'; remove it or change `type`",
         ],
       },
     ],

@@ -8,8 +8,8 @@ export const roleMappingMatcherTypeKnown = defineRule({
   on: MCPExternalAuthConfig,
   reads: [],
   severity: 'warning',
-  summary: 'A matcher is known to be a bool before it meets a token.',
-  why: 'A matcher that turns out to be something else never matches, and nobody is told.',
+  summary: 'The type checker knows that a matcher is a bool.',
+  why: 'A matcher that gives a value of another type never matches, and no log or status reports it.',
   sources: [
     {
       section: '2.4.1',
@@ -22,7 +22,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
       if (!verdict.ok || verdict.type !== 'dyn') continue
       yield advice(
         context.path.spec.awsSts.roleMappings.at(index).matcher,
-        "must be a bool, known only at run time; compare it, as in '… == true'",
+        "must be a bool, and its type is known only at run time; write a comparison, such as '… == true'",
       )
     }
   },
@@ -38,7 +38,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
         title: 'the bare claim',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
         findings: [
-          "spec.awsSts.roleMappings[0].matcher: must be a bool, known only at run time; compare it, as in '… == true'",
+          "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time; write a comparison, such as '… == true'",
         ],
       },
     ],

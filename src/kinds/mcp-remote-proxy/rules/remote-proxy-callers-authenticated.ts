@@ -11,14 +11,14 @@ import { MCPRemoteProxy } from '../schema.ts'
 
 const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
 
-const REMEDY = 'whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`'
+const REMEDY = 'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
 
-/** What a type of credential does where the proxy checks no token: for awsSts it then reads the claims of a local user. */
+/** By type of configuration, the effect when the proxy checks no token. With awsSts it reads the claims of a local user. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['bearerToken', `holds a fixed token: ${REMEDY}`],
   [
     'awsSts',
-    'chooses the role without the claims of the caller: all get the fallback role; set `oidcConfigRef`',
+    'gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
   ],
 ])
 
@@ -28,7 +28,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
-    'An MCPRemoteProxy that sends a fixed credential, or a role of AWS, checks the tokens of its callers.',
+    'An MCPRemoteProxy that sends a fixed credential, or assumes an AWS role, checks the tokens of its callers.',
   why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request.',
   failure: {
     symptom: 'none: a request without a token is answered, with the rights of your credential',
@@ -83,7 +83,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
         value: using('token'),
         others: [bearerConfig('token')],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
         ],
       },
       {
@@ -91,7 +91,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
         value: using('aws'),
         others: [stsConfig('aws')],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" chooses the role without the claims of the caller: all get the fallback role; set `oidcConfigRef`',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
         ],
       },
       {
@@ -106,7 +106,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
           },
         },
         findings: [
-          'spec.headerForward.addHeadersFromSecret: holds a fixed credential: whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`',
+          'spec.headerForward.addHeadersFromSecret: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
         ],
       },
     ],

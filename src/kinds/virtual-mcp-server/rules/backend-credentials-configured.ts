@@ -24,7 +24,7 @@ import {
 import { VirtualMCPServer } from '../schema.ts'
 
 const ID = 'backend-credentials-configured'
-const REFUSED = 'workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing'
+const REFUSED = 'workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools'
 
 const refusing = (members: readonly ObjectName[], cluster: Cluster) =>
   members.filter((member) => checksTokens(member.kind, getWorkload(cluster, member) ?? {}))
@@ -34,7 +34,7 @@ export const backendCredentialsConfigured = defineRule({
   on: VirtualMCPServer,
   reads: REACHED_KINDS,
   severity: 'warning',
-  summary: 'Every backend that checks the tokens of its callers is sent one.',
+  summary: 'A VirtualMCPServer sends a token to every backend that checks tokens.',
   why: 'A workload with `oidcConfigRef` answers 401 to callers without a token, so the VirtualMCPServer offers none of its tools.',
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
@@ -56,16 +56,16 @@ export const backendCredentialsConfigured = defineRule({
       if (auth?.spec?.type !== 'unauthenticated') continue
       const checking = refusing(members, cluster)
       if (checking.length === 0) continue
-      const detail = `type unauthenticated sends no token; ${REFUSED}: ${namesText(checking, 2)}, by ${nameText(authConfigNamed(config))}`
+      const detail = `${nameText(authConfigNamed(config))} of type unauthenticated sends no token; ${REFUSED}: ${namesText(checking, 2)}`
       yield withoutCredentials(ID, advice(at, detail), checking)
     }
     const checking = refusing(withoutStrategy(gateway, cluster), cluster)
     if (checking.length === 0) return
     const isDiscovered = sourceOf(gateway) === 'discovered'
     const remedy = isDiscovered
-      ? 'set `externalAuthConfigRef` in the workload'
-      : 'list the workload, or set a `default`'
-    const detail = `${remedy}; without a token, ${REFUSED}: ${namesText(checking)}`
+      ? 'set `externalAuthConfigRef` in the workload, so that vMCP sends a token'
+      : 'list the workload, or set a `default`, so that vMCP sends a token'
+    const detail = `${remedy}; ${REFUSED}: ${namesText(checking)}`
     yield withoutCredentials(ID, advice(isDiscovered ? at : at.backends, detail), checking)
   },
   examples: {
@@ -92,7 +92,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf(),
         others: [checking('wiki')],
         findings: [
-          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload; without a token, workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki"',
+          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
         ],
       },
       {
@@ -100,7 +100,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), checking('wiki'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: list the workload, or set a `default`; without a token, workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki"',
+          'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
         ],
       },
       {
@@ -108,7 +108,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
         others: [checking('wiki', 'key'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: list the workload, or set a `default`; without a token, workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki"',
+          'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
         ],
       },
       {
@@ -119,7 +119,7 @@ export const backendCredentialsConfigured = defineRule({
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
         ],
         findings: [
-          'spec.outgoingAuth: type unauthenticated sends no token; workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki", by MCPExternalAuthConfig "none"',
+          'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
         ],
       },
     ],

@@ -68,8 +68,8 @@ export const subjectProviderChosen = defineRule({
     const names = namesText([...decided.values()])
     const detail =
       sourceOf(value) === 'discovered'
-        ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}: until then vMCP exchanges its own JWT, which identity providers refuse, by ${names}`
-        : `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${names}`
+        ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
+        : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
     const warning = aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
@@ -134,7 +134,7 @@ export const subjectProviderChosen = defineRule({
         }),
         others: [backend('jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges the token of the first provider, "okta"; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -142,7 +142,7 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
       {
@@ -151,7 +151,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
       {
@@ -162,7 +162,7 @@ export const subjectProviderChosen = defineRule({
           { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
       {
@@ -174,7 +174,7 @@ export const subjectProviderChosen = defineRule({
           gateway('other', { authServerConfig: authServer('okta', '') }),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
       {
@@ -183,7 +183,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
     ],
