@@ -21,7 +21,10 @@ export const authorizationConfiguredOnce = defineRule({
     const { holder, path } = authorizationOf(resource) ?? {}
     if (holder === undefined || path === undefined || isAbsent(holder, 'authzConfig')) return
     if (!isAbsent(holder, 'authzConfigRef'))
-      yield advice(path.authzConfigRef, 'the CRDs of releases refuse it beside `authzConfig`; keep one of the two')
+      yield advice(
+        path.authzConfigRef,
+        'the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+      )
     const { authzConfig } = holder
     if (authzConfig === undefined) return
     const type = isAbsent(authzConfig, 'type') ? 'configMap' : authzConfig.type
@@ -69,7 +72,9 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         },
-        findings: ['spec.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two'],
+        findings: [
+          'spec.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+        ],
       },
       {
         title: 'both in a VirtualMCPServer',
@@ -82,7 +87,9 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         }),
-        findings: ['spec.incomingAuth.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two'],
+        findings: [
+          'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+        ],
       },
       {
         title: 'policies where the default type does not look',

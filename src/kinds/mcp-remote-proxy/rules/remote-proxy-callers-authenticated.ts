@@ -11,7 +11,8 @@ import { MCPRemoteProxy } from '../schema.ts'
 
 const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
 
-const REMEDY = 'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
+const REMEDY =
+  'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
 
 /** By type of configuration, the effect when the proxy checks no token. With awsSts it reads the claims of a local user. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
