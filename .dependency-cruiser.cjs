@@ -13,7 +13,6 @@ const MAY_IMPORT = {
   documents: ['rule', 'cel', 'kinds', 'relations', 'shape', 'state'],
   engine: ['rule', 'cel', 'kinds', 'relations', 'shape', 'release', 'state', 'documents'],
   access: ['rule', 'cel', 'kinds', 'relations', 'shape', 'state', 'documents', 'engine'],
-  mistakes: ['rule', 'kinds', 'relations', 'shape', 'release', 'state', 'documents', 'engine'],
   steps: ['rule', 'kinds', 'relations', 'release', 'state', 'documents', 'engine', 'access'],
   probe: ['rule', 'relations', 'documents', 'engine'],
   library: ['rule', 'kinds', 'release', 'state', 'documents', 'engine'],
@@ -24,10 +23,10 @@ const MAY_IMPORT = {
   cluster: ['rule', 'kinds', 'registration'],
   cli: [
     ...['rule', 'cel', 'kinds', 'relations', 'shape', 'release', 'state', 'documents', 'engine'],
-    ...['access', 'mistakes', 'probe', 'steps', 'configuration', 'registration', 'arming', 'cluster'],
+    ...['access', 'probe', 'steps', 'configuration', 'registration', 'arming', 'cluster'],
   ],
   // The pages show what the commands print, so they share its types and `judgeAlone`.
-  pages: ['rule', 'cel', 'kinds', 'release', 'documents', 'engine', 'access', 'mistakes', 'cli'],
+  pages: ['rule', 'cel', 'kinds', 'release', 'documents', 'engine', 'access', 'cli'],
   server: [
     ...['rule', 'kinds', 'relations', 'shape', 'release', 'state', 'engine', 'configuration', 'certificates'],
     ...['registration', 'arming', 'cluster'],
@@ -96,7 +95,7 @@ module.exports = {
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
       from: {
-        path: '^src/(cel|rule|kinds|relations|shape|release|state|documents|engine|access|steps|mistakes|library|pages)/',
+        path: '^src/(cel|rule|kinds|relations|shape|release|state|documents|engine|access|steps|library|pages)/',
       },
       to: { dependencyTypes: ['core'] },
     },
@@ -152,7 +151,12 @@ module.exports = {
       from: { path: '^src/cli/commands/probe\\.ts$' },
       to: { path: '^src/probe/', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
-    { name: 'no-test-in-source', severity: 'error', from: { path: '^src' }, to: { path: '^(test|bench)' } },
+    {
+      name: 'no-test-in-source',
+      severity: 'error',
+      from: { path: '^src' },
+      to: { path: '^(test|bench|tools)' },
+    },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

@@ -1665,7 +1665,6 @@ t.test('the example of each command is one that it understands', (t) => {
         steps: 2,
         probe: 1,
         replay: 1,
-        coverage: 1,
         completion: 1,
       }[name] ?? 0,
       name,

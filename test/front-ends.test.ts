@@ -525,7 +525,6 @@ const NOT_JUDGING: Readonly<Record<string, string>> = {
   access: 'it tells effective authentication and no findings',
   role: 'it tells the role of a caller; its release is the one of the gateway',
   probe: 'it tells what hosts answer',
-  coverage: 'it judges mistakes of its own making',
   explain: 'it reads no resource',
   completion: 'it reads no resource',
   doctor: 'it reads no resource of the seven kinds',

@@ -6,13 +6,14 @@ import { documentsOf } from '../src/cli/input/texts.ts'
 import { newestRelease } from '../src/cli/input/release.ts'
 import { DEFAULT_API_GROUP as group } from '../src/kinds/index.ts'
 import { judge, type Finding, type Release } from '../src/library/index.ts'
-import { mistakesIn, sampled } from '../src/mistakes/all.ts'
-import { CLASSES } from '../src/mistakes/classes.ts'
-import { Judges } from '../src/mistakes/judges.ts'
-import { withMistake } from '../src/mistakes/mistake.ts'
-import { coverageOf, type Made } from '../src/mistakes/run.ts'
-import { countsOf } from '../src/mistakes/summary.ts'
-import { linkObjects } from '../src/mistakes/linked-objects.ts'
+import { measureMistakes } from '../tools/mistakes/command.ts'
+import { mistakesIn, sampled } from '../tools/mistakes/all.ts'
+import { CLASSES } from '../tools/mistakes/classes.ts'
+import { Judges } from '../tools/mistakes/judges.ts'
+import { withMistake } from '../tools/mistakes/mistake.ts'
+import { coverageOf, type Made } from '../tools/mistakes/run.ts'
+import { countsOf } from '../tools/mistakes/summary.ts'
+import { linkObjects } from '../tools/mistakes/linked-objects.ts'
 import { DEFAULT_SETTINGS } from '../src/engine/settings.ts'
 import { runCli } from './support/cli.ts'
 
@@ -163,7 +164,7 @@ t.test('beside many objects fewer mistakes are made than the limit allows', (t) 
 t.test('the command', async (t) => {
   const cwd = t.testdir()
   cpSync(join(ROOT, 'examples/virtual-mcp-server.yaml'), join(cwd, 'gateway.yaml'))
-  const run = (...args: string[]) => runCli(['coverage', ...args], { cwd })
+  const run = (...args: string[]) => runCli(args, { cwd, program: measureMistakes })
   const some = ['--limit', '40', 'gateway.yaml']
   const { status, stdout, stderr } = await run(...some)
   t.strictSame([status, stderr], [0, ''])
@@ -177,7 +178,7 @@ t.test('the command', async (t) => {
   t.match((await run('--by', 'field', ...some)).stdout, /^field .*\nMCP\w+ /)
   t.match(
     (await run('--output', 'markdown', ...some)).stdout,
-    /^<!-- vmcp-admission coverage -->\n.*\| class \| mistakes/s,
+    /^<!-- coverage of mistakes -->\n.*\| class \| mistakes/s,
   )
   t.match(
     (await run('--output', 'html', ...some)).stdout,
@@ -205,7 +206,7 @@ t.test('the page names each class, and shows what the command prints', async (t)
   for (const [name, what] of Object.entries(CLASSES))
     t.ok(page.includes(`| ${name} `) && page.includes(what), name)
   const [, command = '', shown] =
-    /^```console\n\$ vmcp-admission (coverage .*)\n([\s\S]*?)^```$/m.exec(page) ?? []
-  const { stdout } = await runCli(command.split(' '), { cwd: ROOT })
+    /^```console\n\$ npm run --silent mistakes -- (.*)\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const { stdout } = await runCli(command.split(' '), { cwd: ROOT, program: measureMistakes })
   t.equal(stdout, shown, command)
 })

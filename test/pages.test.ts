@@ -9,9 +9,9 @@ import { runCli } from './support/cli.ts'
 
 const RELEASES = fileURLToPath(new URL('../releases/', import.meta.url))
 
-for (const name of PAGES)
-  t.test(`the page ${name} is one small file that can connect to nothing`, async (t) => {
-    const { html } = await pageOf(name)
+for (const folder of [...PAGES.map((name) => `src/pages/${name}`), 'tools/mistakes/page'])
+  t.test(`the page in ${folder} is one small file that can connect to nothing`, async (t) => {
+    const { html } = await pageOf(folder)
     const { length } = gzipSync(html, { level: 9 })
     t.ok(length < 1_000_000, `${length} bytes with gzip`)
     const [, policy = ''] = /Content-Security-Policy"\s+content="([^"]*)"/.exec(html) ?? []

@@ -1259,8 +1259,6 @@ spec: { remoteUrl: '${url}', transport: sse, groupRef: { name: g } }
     ['plan', 'a.yaml'],
     ['plan', '--output', 'json', 'a.yaml'],
     ['plan', '--output', 'mermaid', 'a.yaml'],
-    ['coverage', '--limit', '30', 'a.yaml'],
-    ['coverage', '--limit', '30', '--output', 'json', 'a.yaml'],
   ]
   for (const args of rows) {
     const { stdout, stderr } = await runCli(args, { cwd: folder })

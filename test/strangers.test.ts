@@ -632,7 +632,6 @@ void t.test('what is not judged is named in every format, and fails where asked'
       ...(isToldAnyway ? [] : [['access', 'good.yaml'], ['plan']]),
       ['steps', 'good.yaml'],
       ['fix'],
-      ['coverage', '--limit', '1'],
       ['probe', '--list'],
     ] as [string, ...string[]][]) {
       // What probe prints in place of a list names the rest.

@@ -2,7 +2,6 @@ import { access } from './commands/access.ts'
 import { audit } from './commands/audit.ts'
 import { check } from './commands/check.ts'
 import { completionOf } from './commands/completion.ts'
-import { coverage } from './commands/coverage.ts'
 import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix } from './commands/fix.ts'
@@ -19,7 +18,7 @@ import type { Command } from './define-command.ts'
 /** As the help shows them: the five that are used most, and the others by what a person wants. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
-  ['Check', [probe, replay, lsp, playground, coverage]],
+  ['Check', [probe, replay, lsp, playground]],
   ['Understand', [role, access]],
   ['Change', [steps]],
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],

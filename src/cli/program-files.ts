@@ -20,7 +20,7 @@ export const readReleaseFile = (name: string): string =>
   isSea() ? getAsset(`releases/${name}`, 'utf8') : readFileSync(new URL(name, RELEASES), 'utf8')
 
 /** A page that `generate/pages.ts` makes; a clone makes it when it is asked for. */
-export function readPage(name: 'playground' | 'audit' | 'coverage'): string {
+export function readPage(name: 'playground' | 'audit'): string {
   if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
   if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
   const build = fileURLToPath(new URL('../generate/page.ts', import.meta.url))

@@ -10,13 +10,20 @@ import { PROGRAM } from './program-name.ts'
 
 const HELP: ReadonlySet<string | undefined> = new Set(['help', '--help', '-h'])
 
+/** Runs the command that the arguments name and returns the exit code. Never throws. */
+export function run(args: readonly string[], environment: Environment): Promise<number> {
+  const [name = ''] = args
+  const help = COMMANDS.has(name) ? `${name} --help` : '--help'
+  return reporting(() => runCommand(args, environment), `${PROGRAM} ${help}`)
+}
+
 /**
- * Runs the command that the arguments name and returns the exit code. Never throws: wrong usage is one line on
- * standard error, a fault of the tool is printed with its stack.
+ * Runs a program and returns its exit code. Never throws: wrong usage is one line on standard error, and one that says what
+ * prints the help; a fault of the tool is printed with its stack.
  */
-export async function run(args: readonly string[], environment: Environment): Promise<number> {
+export async function reporting(program: () => Promise<number>, help: string): Promise<number> {
   try {
-    return await runCommand(args, environment)
+    return await program()
   } catch (error) {
     if (!(error instanceof UsageError)) {
       process.stderr.write(
@@ -24,10 +31,8 @@ export async function run(args: readonly string[], environment: Environment): Pr
       )
       return EXIT.unread
     }
-    const [name = ''] = args
-    const help = COMMANDS.has(name) ? `${name} --help` : '--help'
     process.stderr.write(
-      `${visibleLines(`vmcp-admission: ${error.message}`)}\n${PROGRAM} ${help} shows how it is used\n`,
+      `${visibleLines(`vmcp-admission: ${error.message}`)}\n${help} shows how it is used\n`,
     )
     return EXIT.usage
   }

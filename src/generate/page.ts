@@ -4,7 +4,7 @@ import { PAGES, pageOf } from './pages.ts'
 async function main(name: string | undefined): Promise<void> {
   const page = PAGES.find((each) => each === name)
   if (page === undefined) throw new Error(`'${String(name)}' is not a page`)
-  process.stdout.write((await pageOf(page)).html)
+  process.stdout.write((await pageOf(`src/pages/${page}`)).html)
 }
 
 await main(process.argv[2])

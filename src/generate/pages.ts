@@ -6,15 +6,11 @@ import { packReleases } from '../pages/releases.ts'
 import { licencesIn } from './bundled-packages.ts'
 import { built, ROOT } from './bundling.ts'
 
-export const PAGES = ['playground', 'audit', 'coverage'] as const
-
-type Page = (typeof PAGES)[number]
+export const PAGES = ['playground', 'audit'] as const
 
 /** Data blocks by id, filled in when the page is made; those of the others are filled in by their commands. */
-const DATA: Readonly<Record<Page, () => Readonly<Record<string, unknown>>>> = {
-  playground: () => ({ examples: examples(), releases: packReleases(releases()) }),
-  audit: () => ({}),
-  coverage: () => ({}),
+const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
+  'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),
 }
 
 /** Writes every page as one file, and returns which files went into each. */
@@ -22,17 +18,19 @@ export async function writePages(folder: string): Promise<Metafile[]> {
   mkdirSync(folder, { recursive: true })
   const pages: Metafile[] = []
   for (const name of PAGES) {
-    const { html, metafile } = await pageOf(name)
+    const { html, metafile } = await pageOf(`src/pages/${name}`)
     writeFileSync(`${folder}/${name}.html`, html)
     pages.push(metafile)
   }
   return pages
 }
 
-/** A page as one file, whose policy allows its own script and style and no connection. */
-export async function pageOf(name: Page): Promise<{ readonly html: string; readonly metafile: Metafile }> {
+/** The page in a folder as one file, whose policy allows its own script and style and no connection. */
+export async function pageOf(
+  folder: string,
+): Promise<{ readonly html: string; readonly metafile: Metafile }> {
   const { outputFiles = [], metafile } = await built({
-    entryPoints: { page: `src/pages/${name}/main.ts`, style: 'src/pages/style.css' },
+    entryPoints: { page: `${folder}/main.ts`, style: 'src/pages/style.css' },
     outdir: 'pages',
     write: false,
     platform: 'browser',
@@ -64,11 +62,11 @@ export async function pageOf(name: Page): Promise<{ readonly html: string; reado
     CLOSE: `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="m5 5 10 10M15 5 5 15" stroke="currentColor" stroke-width="1.8" stroke-linecap="round"/></svg>`,
     VERSION: manifest.version,
     DATA: [
-      ...Object.entries(DATA[name]()).map(([id, value]) => dataBlock(id, value)),
+      ...Object.entries(DATA[folder]?.() ?? {}).map(([id, value]) => dataBlock(id, value)),
       licences(metafile),
     ].join('\n'),
   }
-  const template = readFileSync(`${ROOT}src/pages/${name}/page.html`, 'utf8')
+  const template = readFileSync(`${ROOT}${folder}/page.html`, 'utf8')
   // Without the white space around code: it would count for the digest.
   const html = template
     // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
+import { measureMistakes } from '../../tools/mistakes/command.ts'
 import { runCli } from '../support/cli.ts'
 import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
 
@@ -9,8 +10,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 t.setTimeout(300_000)
 
 t.test('the page of the mistakes', { skip: NO_BROWSER, timeout: 300_000 }, async (t) => {
-  const args = ['coverage', '--output', 'html', '--limit', '300', 'examples/virtual-mcp-server.yaml']
-  const { status, stdout } = await runCli(args, { cwd: ROOT })
+  const args = ['--output', 'html', '--limit', '300', 'examples/virtual-mcp-server.yaml']
+  const { status, stdout } = await runCli(args, { cwd: ROOT, program: measureMistakes })
   t.equal(status, 0)
   const file = join(t.testdir(), 'coverage.html')
   writeFileSync(file, stdout)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { measureMistakes } from '../../tools/mistakes/command.ts'
 import { runCli } from '../support/cli.ts'
 
 /** The warnings about the examples in the operator's own repository, given together, where some take the names of others. */
@@ -57,8 +58,8 @@ t.test("the operator's own examples", { skip }, async (t) => {
   t.strictSame(said.toSorted(), WARNINGS)
 
   const coverage = await runCli(
-    ['coverage', '--quiet', '--limit', '0', '--release', release, '--output', 'json', ...files],
-    { cwd },
+    ['--quiet', '--limit', '0', '--release', release, '--output', 'json', ...files],
+    { cwd, program: measureMistakes },
   )
   const { counts } = JSON.parse(coverage.stdout) as { counts: Readonly<Record<string, number>> }
   t.comment(JSON.stringify(counts))

@@ -19,6 +19,8 @@ interface RunOptions {
   readonly cwd: string
   readonly input?: string | Buffer
   readonly environment?: Readonly<Record<string, string>>
+  /** The program in the place of the CLI. */
+  readonly program?: typeof run
 }
 
 const environmentIn = ({ cwd, environment }: RunOptions) => ({
@@ -63,13 +65,13 @@ divert()
 /** Runs the CLI in this process, in a folder; one run after the other. Settings of whoever runs the tests do not count. */
 export function runCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const running = last.then(async () => {
-    const { cwd, input = '' } = options
+    const { cwd, input = '', program = run } = options
     const before = { cwd: process.cwd(), home: process.env.HOME }
     process.chdir(cwd)
     process.env.HOME = cwd
     const own = { input: Readable.from([Buffer.from(input)]), stdout: '', stderr: '' }
     try {
-      const status = await streams.run(own, () => run(args, environmentIn(options)))
+      const status = await streams.run(own, () => program(args, environmentIn(options)))
       return { status, stdout: own.stdout, stderr: own.stderr }
     } finally {
       process.chdir(before.cwd)

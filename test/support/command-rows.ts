@@ -41,7 +41,6 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['probe', '--list', 'gateway.yaml'], 0, /not asked: a name for documentation/],
   [['probe', 'aws.yaml'], 0, /0 requests sent: 0 errors/],
   [['replay', 'claims.json'], 3, /claims\.json:1:1: cannot read: not an audit event/],
-  [['coverage', '--limit', '20', 'aws.yaml'], 0, /^20 of \d+ mistakes of one field/m],
   [['completion', 'bash'], 0, /^complete .* vmcp-admission$/m],
   [['doctor'], 3, NO_CLUSTER],
   [['uninstall'], 3, NO_CLUSTER],

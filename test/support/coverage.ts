@@ -21,7 +21,6 @@ const FLOORS: Readonly<Record<string, Figures>> = {
   generate: [96, 95, 8],
   kinds: [98, 96, 0],
   library: [99, 97, 0],
-  mistakes: [98, 90, 0],
   pages: [99, 95, 15],
   probe: [98, 90, 0],
   release: [97, 90, 0],

@@ -22,8 +22,7 @@ export function overview(
 }
 
 /** The text of `--help` for one command. */
-export function helpOf(command: Command): string {
-  const call = `${PROGRAM} ${command.name}`
+export function helpOf(command: Command, call = `${PROGRAM} ${command.name}`): string {
   const flags = helpLines(command.flags)
   const forms = formsOf(call, command)
   const exits = exitCodesOf(command).map(([code, why]) => `${code} ${why}`)

@@ -70,7 +70,6 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--tool', 'kubectl', 'old', 'new'],
   ],
   role: [['--config', 'new/a.yaml', '--claims', 'claims.json']],
-  coverage: [['new'], ['--by', 'field', 'new']],
   probe: [['--list', 'new']],
   replay: [['log.json']],
   explain: [['TEXT']],

@@ -13,7 +13,7 @@ import { examplePlans } from './search.ts'
 
 /**
  * What a run may take: for its start, for each byte, and for each line end, colon, comma and bracket of its files. An editor
- * has the CPU of a run for each message. `coverage` judges a thousand mistakes.
+ * has the CPU of a run for each message.
  */
 const BOUNDS = {
   /** Milliseconds of CPU. */
@@ -29,16 +29,13 @@ export const RUN_MEASURES = {
 } as const
 
 type Answered = Extract<RunResult, { ended: 'answered' }>
-type Size = Pick<Run, 'args' | 'bytes' | 'marks' | 'rounds'>
+type Size = Pick<Run, 'bytes' | 'marks' | 'rounds'>
 
-/** Milliseconds of CPU of the mistakes. */
-const OF_MISTAKES = 10_000
-
-function boundOf(what: keyof typeof BOUNDS, { args, bytes, marks, rounds }: Size): number {
+function boundOf(what: keyof typeof BOUNDS, { bytes, marks, rounds }: Size): number {
   const { start, byte, mark } = BOUNDS[what]
   const once = byte * bytes + mark * marks
   if (what === 'memory') return start + once
-  return start + rounds * once + (args[0] === 'coverage' ? OF_MISTAKES : 0)
+  return start + rounds * once
 }
 
 /** Why a run is no bounded one; undefined where it is. */

@@ -1,6 +1,6 @@
-import { fieldOf as specFieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
-import { fieldOf as crdFieldOf, type ReleaseSchema } from '../release/index.ts'
-import { isObject, type Segment } from '../rule/index.ts'
+import { fieldOf as specFieldOf, isKeyOfMap, type SchemaNode } from '../../src/shape/index.ts'
+import { fieldOf as crdFieldOf, type ReleaseSchema } from '../../src/release/index.ts'
+import { isObject, type Segment } from '../../src/rule/index.ts'
 import type { LinkedObject } from './linked-objects.ts'
 
 /** A field or an item of an object, where mistakes can be made. */

@@ -5,9 +5,9 @@ import {
   policyReferencesOf,
   referencesOf,
   secretReferencesOf,
-} from '../relations/index.ts'
-import { holdsPlaceholder } from '../documents/index.ts'
-import { isObject, jsonPointer, nameKey, type Resource, type Segment } from '../rule/index.ts'
+} from '../../src/relations/index.ts'
+import { holdsPlaceholder } from '../../src/documents/index.ts'
+import { isObject, jsonPointer, nameKey, type Resource, type Segment } from '../../src/rule/index.ts'
 import type { Class } from './classes.ts'
 import type { Mistake } from './mistake.ts'
 import { matcherMistakes } from './of-matchers.ts'

@@ -1,5 +1,5 @@
-import { changedAt, type Edit, type Segment } from '../rule/index.ts'
-import { edited } from '../shape/index.ts'
+import { changedAt, type Edit, type Segment } from '../../src/rule/index.ts'
+import { edited } from '../../src/shape/index.ts'
 import type { Class, Undecidable } from './classes.ts'
 
 type Change = Edit | { readonly op: 'remove'; readonly at: readonly Segment[] }

@@ -1,8 +1,8 @@
 /** Mistakes of form: what a schema can say. */
 
-import { compilePattern, PATTERNS } from '../kinds/patterns.ts'
-import { holdsPlaceholder } from '../documents/index.ts'
-import { isObject } from '../rule/index.ts'
+import { compilePattern, PATTERNS } from '../../src/kinds/patterns.ts'
+import { holdsPlaceholder } from '../../src/documents/index.ts'
+import { isObject } from '../../src/rule/index.ts'
 import type { Class, Undecidable } from './classes.ts'
 import type { Mistake } from './mistake.ts'
 import { fieldName, namesOf, type Site } from './site.ts'

@@ -1,23 +1,33 @@
-import { choice, type Flag, text, toggle, UsageError } from '../../configuration/flags.ts'
-import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { coverageOf } from '../../mistakes/run.ts'
-import { countsOf } from '../../mistakes/summary.ts'
-import { placeholderFinder } from '../../documents/index.ts'
-import { leftOutIn } from './exemptions.ts'
-import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
-import { openConfiguration } from '../input/configuration.ts'
-import { readDocuments } from '../input/documents.ts'
-import { printEmpty, printUnread, READING_FLAGS, readOptions, unlessJudged } from '../input/reading.ts'
-import { newestRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import {
-  coverageHtml,
-  coverageJson,
-  coverageMarkdown,
-  type CoverageReport,
-  coverageText,
-} from '../output/coverage.ts'
-import { progressOn } from '../output/progress.ts'
-import { counted, EXIT } from '../output/report.ts'
+  choice,
+  type Environment,
+  type Flag,
+  text,
+  toggle,
+  UsageError,
+} from '../../src/configuration/flags.ts'
+import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../src/configuration/judging.ts'
+import { coverageOf } from './run.ts'
+import { countsOf } from './summary.ts'
+import { placeholderFinder } from '../../src/documents/index.ts'
+import { leftOutIn } from '../../src/cli/commands/exemptions.ts'
+import { defineCommand, type Invocation, UNREAD } from '../../src/cli/define-command.ts'
+import { openConfiguration } from '../../src/cli/input/configuration.ts'
+import { readDocuments } from '../../src/cli/input/documents.ts'
+import {
+  printEmpty,
+  printUnread,
+  READING_FLAGS,
+  readOptions,
+  unlessJudged,
+} from '../../src/cli/input/reading.ts'
+import { newestRelease, readRelease, RELEASE_FLAGS } from '../../src/cli/input/release.ts'
+import { coverageHtml, coverageJson, coverageMarkdown, type CoverageReport, coverageText } from './report.ts'
+import { helpOf } from '../../src/cli/output/help.ts'
+import { progressOn } from '../../src/cli/output/progress.ts'
+import { reporting } from '../../src/cli/run.ts'
+import { pageOf } from '../../src/generate/pages.ts'
+import { counted, EXIT } from '../../src/cli/output/report.ts'
 
 const count = (help: string, argument: string, fallback: number, most: number): Flag<number> => ({
   help,
@@ -56,8 +66,8 @@ const FLAGS = {
   crds: RELEASE_FLAGS.crds,
 }
 
-export const coverage = defineCommand({
-  name: 'coverage',
+const mistakes = defineCommand({
+  name: 'mistakes',
   summary: 'make mistakes in these files, and print who would catch them',
   arguments: [['[flags] FILE|DIRECTORY ...']],
   flags: FLAGS,
@@ -107,7 +117,7 @@ async function gradeMistakes({
     return EXIT.unread
   }
   process.stdout.write(
-    PRINT[flags.output]({ ...found, scope, release: installed.name, by: flags.by, unread }),
+    await PRINT[flags.output]({ ...found, scope, release: installed.name, by: flags.by, unread }),
   )
   if (unread.length > 0) return EXIT.unread
   const { caught, decidable } = countsOf(found.made)
@@ -121,5 +131,15 @@ const PRINT = {
   human: coverageText,
   markdown: coverageMarkdown,
   json: coverageJson,
-  html: coverageHtml,
-} as const satisfies Record<string, (report: CoverageReport) => string>
+  html: async (report) => coverageHtml(report, (await pageOf('tools/mistakes/page')).html),
+} as const satisfies Record<string, (report: CoverageReport) => string | Promise<string>>
+
+/** The program: `npm run mistakes`; returns the exit code. Never throws. */
+export const measureMistakes = (args: readonly string[], environment: Environment): Promise<number> =>
+  reporting(async () => {
+    if (!args.includes('--help')) return mistakes.run(args, environment)
+    process.stdout.write(helpOf(mistakes, CALL))
+    return EXIT.clean
+  }, `${CALL} --help`)
+
+const CALL = 'npm run mistakes --'

@@ -1,8 +1,8 @@
-import { referencesOf } from '../relations/index.ts'
-import type { Kind } from '../kinds/kind.ts'
-import type { Release, ReleaseSchema } from '../release/index.ts'
-import { kindOf, nameOf, namespaceOf, type Reading } from '../documents/index.ts'
-import { isObject, type Resource } from '../rule/index.ts'
+import { referencesOf } from '../../src/relations/index.ts'
+import type { Kind } from '../../src/kinds/kind.ts'
+import type { Release, ReleaseSchema } from '../../src/release/index.ts'
+import { kindOf, nameOf, namespaceOf, type Reading } from '../../src/documents/index.ts'
+import { isObject, type Resource } from '../../src/rule/index.ts'
 
 /** An object of one of the seven kinds. */
 export interface LinkedObject {

@@ -6,10 +6,10 @@ import {
   policyReferencesOf,
   secretFacts,
   secretReferencesOf,
-} from '../relations/index.ts'
-import { API_VERSION } from '../kinds/index.ts'
-import { fieldOf, refusals, type Release, type ReleaseSchema } from '../release/index.ts'
-import { ClusterState } from '../state/index.ts'
+} from '../../src/relations/index.ts'
+import { API_VERSION } from '../../src/kinds/index.ts'
+import { fieldOf, refusals, type Release, type ReleaseSchema } from '../../src/release/index.ts'
+import { ClusterState } from '../../src/state/index.ts'
 import {
   causeText,
   type Finding,
@@ -19,7 +19,7 @@ import {
   pathText,
   pathTextWithoutIndexes,
   type Resource,
-} from '../rule/index.ts'
+} from '../../src/rule/index.ts'
 import {
   kindOf,
   nameOf,
@@ -29,7 +29,7 @@ import {
   type Reading,
   stateOf,
   subjectOf,
-} from '../documents/index.ts'
+} from '../../src/documents/index.ts'
 import {
   ALL_DEFAULTS,
   createJudge,
@@ -37,7 +37,7 @@ import {
   type Settings,
   submissionOf,
   type Verdict,
-} from '../engine/index.ts'
+} from '../../src/engine/index.ts'
 import { type Mistake, withMistake } from './mistake.ts'
 
 export interface Judging extends Reading {

@@ -1,9 +1,9 @@
-import type { CoverageData } from '../../cli/output/coverage.ts'
-import { counted } from '../../cli/output/report.ts'
-import type { Made } from '../../mistakes/run.ts'
-import { type Counts, countsOf, isMissed } from '../../mistakes/summary.ts'
-import { breakable, type Child, dataOf, element, h } from '../dom.ts'
-import { startTheme } from '../theme.ts'
+import type { CoverageData } from '../report.ts'
+import { counted } from '../../../src/cli/output/report.ts'
+import type { Made } from '../run.ts'
+import { type Counts, countsOf, isMissed } from '../summary.ts'
+import { breakable, type Child, dataOf, element, h } from '../../../src/pages/dom.ts'
+import { startTheme } from '../../../src/pages/theme.ts'
 
 const data = dataOf('coverage') as CoverageData
 const search = element('search', HTMLInputElement)

@@ -1,4 +1,4 @@
-import { isObject, jsonKey, pathText, shownPath, valueAt, withoutUserInfo } from '../rule/index.ts'
+import { isObject, jsonKey, pathText, shownPath, valueAt, withoutUserInfo } from '../../src/rule/index.ts'
 import { mistakesIn, sampled } from './all.ts'
 import { type Given, Judges, type Judging } from './judges.ts'
 import type { Mistake } from './mistake.ts'

@@ -1,9 +1,8 @@
-import { CLASSES, UNDECIDABLE, type Undecidable } from '../../mistakes/classes.ts'
-import type { Coverage, Made } from '../../mistakes/run.ts'
-import { byClass, byField, type Counts, countsOf, isMissed } from '../../mistakes/summary.ts'
-import { readPage } from '../program-files.ts'
-import { counted, type Unread } from './report.ts'
-import { json, markdown, visible } from './visible.ts'
+import { CLASSES, UNDECIDABLE, type Undecidable } from './classes.ts'
+import type { Coverage, Made } from './run.ts'
+import { byClass, byField, type Counts, countsOf, isMissed } from './summary.ts'
+import { counted, type Unread } from '../../src/cli/output/report.ts'
+import { json, markdown, visible } from '../../src/cli/output/visible.ts'
 
 /** What is printed of a coverage. */
 export interface CoverageReport extends Coverage {
@@ -56,7 +55,7 @@ export function coverageMarkdown(report: CoverageReport): string {
   const row = (all: readonly string[]) => `| ${all.join(' | ')} |`
   const missed = missedIn(report)
   const parts = [
-    '<!-- vmcp-admission coverage -->',
+    '<!-- coverage of mistakes -->',
     ...summaryOf(report).flatMap((line) => [markdown(line.trim()), '']),
     row([report.by, ...COLUMNS.map(([head]) => head)]),
     row(['---', ...COLUMNS.map(() => '---:')]),
@@ -94,7 +93,7 @@ export interface CoverageData {
 }
 
 /** One page with everything in it. */
-export function coverageHtml(report: CoverageReport): string {
+export function coverageHtml(report: CoverageReport, page: string): string {
   const { scope, made } = report
   const data: CoverageData = {
     scope,
@@ -105,7 +104,7 @@ export function coverageHtml(report: CoverageReport): string {
     made,
   }
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
-  return readPage('coverage').replace(
+  return page.replace(
     /(<script type="application\/json" id="coverage">)\s*null\s*</,
     (_, head: string) => `${head}${json}<`,
   )
