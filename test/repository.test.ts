@@ -133,7 +133,7 @@ t.test('npm version writes a version everywhere, and its notes come from the cha
   const chart = parse(said('deploy/helm/vmcp-admission/Chart.yaml')) as Record<string, unknown>
   t.match(chart, { version: '7.8.9', appVersion: '7.8.9' })
   t.match(said('deploy/install.yaml'), /image: "?vmcp-admission:7\.8\.9/)
-  t.match(said('docs/install.md'), /targetRevision: v7\.8\.9/)
+  t.match(said('docs/gitops.md'), /targetRevision: v7\.8\.9/)
   t.match(said('CHANGELOG.md'), /\n## Unreleased\n\n## 7\.8\.9 - \d{4}-\d\d-\d\d\n\n###/)
 
   writeFileSync(join(clone, 'docs/install.md'), said('docs/install.md').replace('ref=v7.8.9', 'ref=v7.8.8'))
