@@ -3,7 +3,7 @@ import {
   type ArmingCluster,
   Arming,
   type ArmingOptions,
-  type Configuration,
+  type WebhookConfiguration,
   type Lease,
   probeAnswer,
 } from '../src/arming/index.ts'
@@ -77,7 +77,7 @@ t.test('one replica holds the Lease', async (t) => {
 
 /** A cluster that reaches the webhook or does not. */
 function cluster(lease = leaseStore()) {
-  const stored = new Map<string, Configuration>()
+  const stored = new Map<string, WebhookConfiguration>()
   const applied: string[] = []
   const fake = {
     lease,
@@ -88,7 +88,7 @@ function cluster(lease = leaseStore()) {
       return stored.get(kind)
     },
     watchConfiguration: () => new Promise<void>(() => undefined),
-    async applyConfiguration(configuration: Configuration) {
+    async applyConfiguration(configuration: WebhookConfiguration) {
       const kind = String(configuration.kind)
       const [first] = configuration.webhooks as { failurePolicy: string }[]
       applied.push(`${kind} ${first?.failurePolicy ?? ''}`)
@@ -550,7 +550,7 @@ t.test('the probe has the labels that the selector of objects asks for', async (
 })
 
 t.test('the CRDs of --local-cluster are known as ours: they make no error a warning', async (t) => {
-  const stored = new Map<string, Configuration>()
+  const stored = new Map<string, WebhookConfiguration>()
   const plurals = new Map(KINDS.map(({ plural }) => [`${plural}.${DEFAULT_API_GROUP}`, plural]))
   const fake: Pick<
     TemporaryCluster,

@@ -8,7 +8,7 @@ import t from 'tap'
 import { audit } from '../src/cli/commands/audit.ts'
 import { check } from '../src/cli/commands/check.ts'
 import { doctor } from '../src/cli/commands/doctor.ts'
-import { accessTo, type Live, readCluster } from '../src/cli/input/live/index.ts'
+import { accessTo, type LiveCluster, readCluster } from '../src/cli/input/live/index.ts'
 import { plan } from '../src/cli/commands/plan.ts'
 import { role } from '../src/cli/commands/role.ts'
 import { UsageError } from '../src/configuration/flags.ts'
@@ -46,7 +46,7 @@ async function read(t: Parameters<typeof fakeApiServer>[0], plural: string, list
 }
 
 const group = (name: string, namespace: string) => ({ metadata: { name, namespace }, spec: {} })
-const names = ({ objects }: Live) =>
+const names = ({ objects }: LiveCluster) =>
   objects.map(({ kind, namespace, name }) => `${kind.kind} ${namespace}/${name}`)
 
 t.test('what a cluster answers', async (t) => {

@@ -42,7 +42,7 @@ import { localPair } from '../src/certificates/local.ts'
 import type { ServingPair } from '../src/certificates/serving-pair.ts'
 import {
   type AuthorityState,
-  type Change,
+  type RotationChange,
   type Leaf,
   type Observed,
   problemWithSettings,
@@ -487,7 +487,7 @@ t.test('what a step does', async (t) => {
     readonly at: number
     readonly observed?: Partial<Observed>
     readonly wants?: boolean
-    readonly changes?: readonly Change[]
+    readonly changes?: readonly RotationChange[]
     readonly bundle: string
     readonly sign?: string
     readonly next?: number

@@ -22,11 +22,11 @@ import {
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/engine/settings.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
-import { type Budget, ClusterState } from '../src/state/cluster-state.ts'
+import { type MemoryBudget, ClusterState } from '../src/state/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
-import { Live, type ReadOutcome } from '../src/server/live.ts'
+import { LiveReads, type ReadOutcome } from '../src/server/live.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { readBudgetMs } from '../src/server/read-budget.ts'
 import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
@@ -55,7 +55,7 @@ interface Given {
   readonly settings?: Partial<Settings>
   readonly namespace?: 'Active' | 'Terminating' | 'no answer'
   readonly mostInFlight?: number
-  readonly budget?: Budget
+  readonly budget?: MemoryBudget
 }
 
 function serverWith(given: Given) {
@@ -115,7 +115,7 @@ function serverWith(given: Given) {
       judge: () => judge,
       logger: pino({ base: null }, stream),
       metrics: createMetrics(),
-      live: new Live(connection, current, (outcome) => outcomes.push(outcome)),
+      live: new LiveReads(connection, current, (outcome) => outcomes.push(outcome)),
       mostInFlight: given.mostInFlight ?? 10,
       bodies: new Bodies(0),
       isStopping: () => false,
@@ -348,7 +348,7 @@ t.test('reads are bounded for a namespace and second', async (t) => {
 
 /** An auth server with so many providers that its configuration is not kept whole. */
 const manyProviders = Array.from({ length: 300 }, (_, i) => `provider-${i}`)
-const small: Budget = { all: Infinity, object: 4_096 }
+const small: MemoryBudget = { all: Infinity, object: 4_096 }
 
 t.test('what is too large to keep is read for a review that it may concern', async (t) => {
   const large = gateway('gateway', { authServerConfig: authServer(...manyProviders) })

@@ -14,10 +14,10 @@ import { localPair } from '../src/certificates/local.ts'
 import { authServer, backend, gateway, group, headerConfig, inline } from '../src/relations/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
-import { type Budget, ClusterState } from '../src/state/cluster-state.ts'
+import { type MemoryBudget, ClusterState } from '../src/state/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
-import { Bodies, type Held, RefusedBody } from '../src/server/bodies.ts'
+import { Bodies, type HeldBody, RefusedBody } from '../src/server/bodies.ts'
 import { parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { ClusterCache } from '../src/server/cluster-cache.ts'
@@ -42,7 +42,7 @@ function sending(bodies: Bodies, client: string, length?: number) {
   const stream = new PassThrough()
   const headers = length === undefined ? {} : { 'content-length': String(length) }
   const message = Object.assign(stream, { headers, socket: { remoteAddress: client } })
-  const outcome: { status?: number; body?: Held } = {}
+  const outcome: { status?: number; body?: HeldBody } = {}
   bodies.receive(message as unknown as IncomingMessage, (error, body) => {
     if (error instanceof RefusedBody) outcome.status = error.statusCode
     else if (body !== undefined) outcome.body = body
@@ -193,7 +193,7 @@ const put = (current: CurrentFindings, { kind, metadata, spec }: Other, namespac
   if (known === undefined) throw new Error(kind)
   current.put(known, resourceOf(kind, spec, { ...metadata, namespace, resourceVersion: version }))
 }
-const viewOf = (budget: Budget) => {
+const viewOf = (budget: MemoryBudget) => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
   return { state, current: new CurrentFindings(state, () => judgeOf()) }
 }

@@ -23,7 +23,7 @@ import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { type Step, Turns } from '../src/server/turns.ts'
+import { type ReviewStep, Turns } from '../src/server/turns.ts'
 import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
@@ -306,7 +306,12 @@ function taking() {
   let clock = 0
   const turns = new Turns(() => clock)
   const order: string[] = []
-  const take = async (name: string, bytes: number, costs: Partial<Record<Step, number>>, flow = name) => {
+  const take = async (
+    name: string,
+    bytes: number,
+    costs: Partial<Record<ReviewStep, number>>,
+    flow = name,
+  ) => {
     const review = { bytes, flow: '' }
     for (const step of ['parse', 'judge', 'answer', 'record'] as const) {
       await turns.take(review, step, () => {

@@ -4,31 +4,31 @@ import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
 
 /** A value before and after; null on the side where it does not exist. */
-export interface Difference<T> {
+export interface PlanDifference<T> {
   readonly old: T | null
   readonly new: T | null
 }
 
 /** The changes at one VirtualMCPServer; null for a part that stays the same. */
-export interface Change {
+export interface GatewayChange {
   readonly namespace: string
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
-  readonly group: Difference<Group> | null
-  readonly incoming: Difference<Incoming> | null
-  readonly authServer: Difference<AuthServer> | null
+  readonly group: PlanDifference<Group> | null
+  readonly incoming: PlanDifference<Incoming> | null
+  readonly authServer: PlanDifference<AuthServer> | null
   /** Only those that change. */
   readonly backends: readonly BackendChange[]
 }
 
-export interface BackendChange extends Difference<Outgoing> {
+export interface BackendChange extends PlanDifference<Outgoing> {
   readonly kind: string | null
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
 }
 
 /** The VirtualMCPServers whose effective authentication changes, sorted by namespace and name. */
-export function compare(before: readonly Plan[], after: readonly Plan[]): Change[] {
+export function compare(before: readonly Plan[], after: readonly Plan[]): GatewayChange[] {
   return paired(before, after, ({ namespace, name }) => JSON.stringify([namespace, name]))
     .map(([old, now]) => changeOf(old, now))
     .filter((change) => change !== undefined)
@@ -44,7 +44,7 @@ function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) =
 
 type Pair<T> = readonly [T | undefined, T | undefined]
 
-function changeOf(old: Plan | undefined, now: Plan | undefined): Change | undefined {
+function changeOf(old: Plan | undefined, now: Plan | undefined): GatewayChange | undefined {
   const either = now ?? old
   if (either === undefined) return undefined
   const { namespace, name } = either
@@ -76,13 +76,13 @@ function difference<T>(
   old: T | null = null,
   now: T | null = null,
   counted: (side: T) => unknown,
-): Difference<T> | null {
+): PlanDifference<T> | null {
   const same = old === null || now === null ? old === now : deepEqual(counted(old), counted(now))
   return same ? null : { old, new: now }
 }
 
 /** Both sides of a backend that changes, in words that differ. */
-export function sidesOf({ old, new: now }: Difference<Outgoing>): readonly [string, string] {
+export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [string, string] {
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
   if (old === null || now === null || before !== after) return [before, after]
   const differing = DETAILS.filter(([field]) => old[field] !== now[field])

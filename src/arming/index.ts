@@ -5,7 +5,7 @@ import { type ClientConfig, WEBHOOK_NAME } from '../registration/index.ts'
 import {
   clientConfigOf,
   bundlesOf,
-  type Configuration,
+  type WebhookConfiguration,
   displacing,
   drift,
   groupOf,
@@ -18,18 +18,18 @@ import {
 import { LeaseHolder, type LeaseStore } from './lease.ts'
 import { errorMessage } from '../rule/index.ts'
 
-export { bundlesOf, type Configuration } from './reconcile.ts'
+export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
 /** What arming needs of a cluster. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
   /** A webhook configuration by kind and name. */
-  readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
+  readConfiguration(kind: string, name: string): Promise<WebhookConfiguration | undefined>
   /** Calls back at each change of one, until the watch ends; rejects when it cannot be watched. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
   /** Applies server-side, forced, as the one field manager; `displacing` first replaces what other field managers wrote. */
-  applyConfiguration(configuration: Configuration, displacing?: Configuration): Promise<void>
+  applyConfiguration(configuration: WebhookConfiguration, displacing?: WebhookConfiguration): Promise<void>
   /** The uid of a ClusterRole. */
   readOwner(name: string): Promise<string | undefined>
   /**
@@ -62,7 +62,7 @@ export interface ArmingOptions {
   /** The break-glass commands, which the configurations carry as an annotation. */
   readonly breakGlass: string
   /** Called with both configurations as they are stored, each time they are read. */
-  readonly onRead: (configurations: readonly (Configuration | undefined)[]) => void
+  readonly onRead: (configurations: readonly (WebhookConfiguration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
@@ -214,13 +214,13 @@ export class Arming {
   }
 
   /** The caBundle that another tool injects; empty where this server writes it. */
-  #injected([validating]: readonly (Configuration | undefined)[]): string {
+  #injected([validating]: readonly (WebhookConfiguration | undefined)[]): string {
     const isOurs = this.#options.clientConfig('/validate').caBundle !== undefined
     return isOurs ? '' : (bundlesOf(validating)[0] ?? '')
   }
 
   /** Leaves configurations of another API group alone when this group has no CRD: that is a wrong setting more often. */
-  async #respectOthers(stored: readonly (Configuration | undefined)[]): Promise<void> {
+  async #respectOthers(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const { group } = this.#options
     const other = stored.map(groupOf).find((each) => each !== undefined && each !== group)
     if (other === undefined) return
@@ -235,7 +235,7 @@ export class Arming {
    * The other installation that wrote the stored configurations, if it may be replaced. Throws when it runs: its webhook
    * answers, or it wrote them again after this one. Two writers would never end.
    */
-  async #otherInstallation([validating]: readonly (Configuration | undefined)[]): Promise<
+  async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
   > {
     const other = managerOf(validating)
@@ -266,8 +266,8 @@ export class Arming {
 
   /** Counts reconciliations that had to write: when each one must, another writer exists. */
   #count(
-    stored: readonly (Configuration | undefined)[],
-    written: readonly (Configuration | undefined)[],
+    stored: readonly (WebhookConfiguration | undefined)[],
+    written: readonly (WebhookConfiguration | undefined)[],
   ): void {
     this.#writesInARow = written === stored ? 0 : this.#writesInARow + 1
     if (this.#writesInARow !== CONTESTED) return
@@ -276,8 +276,8 @@ export class Arming {
     this.#options.logger.warn({ managers }, 'arming: somebody else keeps changing the webhook configurations')
   }
 
-  async #read(): Promise<readonly (Configuration | undefined)[]> {
-    const stored: (Configuration | undefined)[] = []
+  async #read(): Promise<readonly (WebhookConfiguration | undefined)[]> {
+    const stored: (WebhookConfiguration | undefined)[] = []
     // One after the other, so that one cause is one problem and not two in turns.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     this.#set({ policy: policyOf(stored[0]) })
@@ -289,22 +289,22 @@ export class Arming {
    * `Fail` when it is stored for the address of this server, or when the webhook has proved itself. Only a setting disarms. A
    * new address must be proved first.
    */
-  #policy([validating]: readonly (Configuration | undefined)[]): FailurePolicy {
+  #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
     const isArmed = policyOf(validating) === 'Fail' && this.#isOurAddress(validating)
     const isProved = this.#state.proved === true && !this.#isProofDue()
     return isArmed || isProved ? 'Fail' : 'Ignore'
   }
 
-  #isOurAddress(validating: Configuration | undefined): boolean {
+  #isOurAddress(validating: WebhookConfiguration | undefined): boolean {
     const { url, service } = this.#options.clientConfig('/validate')
     return drift(url === undefined ? { service } : { url }, clientConfigOf(validating)) === undefined
   }
 
   async #write(
-    stored: readonly (Configuration | undefined)[],
+    stored: readonly (WebhookConfiguration | undefined)[],
     failurePolicy: FailurePolicy,
-  ): Promise<readonly (Configuration | undefined)[]> {
+  ): Promise<readonly (WebhookConfiguration | undefined)[]> {
     const { owner: name, logger } = this.#options
     const uid = name === '' ? undefined : await this.#cluster.readOwner(name)
     const owner = uid === undefined ? undefined : { name, uid }
@@ -325,7 +325,7 @@ export class Arming {
   }
 
   /** A dry run that must be refused by the webhook itself, through the API server. */
-  async #prove(stored: readonly (Configuration | undefined)[]): Promise<void> {
+  async #prove(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
     const refusal = await this.#tryProbe(nonce).catch((error: unknown) => String(error))
     const proved = refusal?.includes(probeAnswer(nonce)) ?? false

@@ -8,12 +8,12 @@ import {
   WEBHOOK_NAME,
 } from '../registration/index.ts'
 
-export type Configuration = Readonly<Record<string, unknown>>
+export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
 /** `Fail` once the webhook has proved itself; never back but by a setting. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
-export interface Wanted {
+interface Wanted {
   readonly group: string
   readonly failurePolicy: FailurePolicy
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
@@ -37,7 +37,7 @@ const BREAK_GLASS = 'vmcp-admission/break-glass'
 const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
 /** Both configurations, whole, as this server wants them. */
-export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
+export function wantedConfigurations(wanted: Wanted): readonly WebhookConfiguration[] {
   return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
     ...each,
     metadata: {
@@ -63,13 +63,13 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
 })
 
 /** The policy of a stored configuration: that of its first entry, which is the one that can deny a write. */
-export function policyOf(configuration: Configuration | undefined): FailurePolicy | undefined {
+export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
 /** The other field managers that wrote a field of it. */
-export function otherManagers(configuration: Configuration | undefined): string[] {
+export function otherManagers(configuration: WebhookConfiguration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
   const names = managed.map((each) => (isObject(each) ? String(each.manager) : ''))
@@ -77,7 +77,7 @@ export function otherManagers(configuration: Configuration | undefined): string[
 }
 
 /** The installation that a stored configuration names as its manager; undefined when it names none. */
-export function managerOf(configuration: Configuration | undefined): string | undefined {
+export function managerOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const { metadata } = configuration ?? {}
   const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
   const manager = annotations[MANAGED_BY]
@@ -88,7 +88,7 @@ export function managerOf(configuration: Configuration | undefined): string | un
  * The whole configuration that replaces a stored one, if that has not changed meanwhile. Where this server writes no caBundle
  * the stored one stays: of the entry with the same name, else of an entry with the same address.
  */
-export function displacing(wanted: Configuration, stored: Configuration): Configuration {
+export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)
   const carried = webhooksOf(wanted).map((webhook) => {
     const { name, clientConfig } = webhook
@@ -105,7 +105,7 @@ export function displacing(wanted: Configuration, stored: Configuration): Config
 }
 
 /** The API group of which a stored configuration has the first kinds; undefined when it says none. */
-export function groupOf(configuration: Configuration | undefined): string | undefined {
+export function groupOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const rules = webhooksOf(configuration)[0]?.rules
   const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
   const groups = isObject(rule) ? rule.apiGroups : undefined
@@ -114,11 +114,11 @@ export function groupOf(configuration: Configuration | undefined): string | unde
 }
 
 /** The clientConfig of the first entry of a stored configuration. */
-export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
+export const clientConfigOf = (configuration: WebhookConfiguration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
 /** The PEM bundles that a stored configuration carries, one of each entry. */
-export const bundlesOf = (configuration: Configuration | undefined): string[] =>
+export const bundlesOf = (configuration: WebhookConfiguration | undefined): string[] =>
   webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
 
 function bundleOf(webhook: Record<string, unknown> | undefined): string | undefined {
@@ -126,7 +126,7 @@ function bundleOf(webhook: Record<string, unknown> | undefined): string | undefi
   return typeof caBundle === 'string' ? caBundle : undefined
 }
 
-function webhooksOf(configuration: Configuration | undefined): Record<string, unknown>[] {
+function webhooksOf(configuration: WebhookConfiguration | undefined): Record<string, unknown>[] {
   return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
 }
 

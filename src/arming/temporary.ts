@@ -4,21 +4,21 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../registration/index.ts'
 import { isObject, metadataOf } from '../rule/index.ts'
-import { type Configuration, probeAnswer } from './index.ts'
+import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
 /** The requests that a registration for the life of one process sends. */
 export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
-  readConfiguration(kind: string): Promise<Configuration | undefined>
-  applyConfiguration(configuration: Configuration): Promise<void>
+  readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
+  applyConfiguration(configuration: WebhookConfiguration): Promise<void>
   /** False when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
   /** Sends the probe as a dry run to the namespace; the text of the refusal, undefined when it was admitted. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
-  readDefinition(plural: string): Promise<Configuration | undefined>
+  readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
   /** False when it exists already. */
-  createDefinition(definition: Configuration): Promise<boolean>
+  createDefinition(definition: WebhookConfiguration): Promise<boolean>
   deleteDefinition(plural: string, uid: string): Promise<boolean>
   /** How many resources of the plural are stored in all namespaces; undefined when it is not served. */
   countResources(plural: string): Promise<number | undefined>
@@ -47,13 +47,13 @@ const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookC
 const POLL_EVERY = 250
 
 /** Whether a temporary registration made the object. */
-function isTemporary(object: Configuration | undefined): boolean {
+function isTemporary(object: WebhookConfiguration | undefined): boolean {
   const { labels } = metadataOf(object)
   return isObject(labels) && labels[LABEL] === MANAGER
 }
 
 /** The process that made the object. */
-function holderOf(object: Configuration | undefined): string {
+function holderOf(object: WebhookConfiguration | undefined): string {
   const { annotations } = metadataOf(object)
   return isObject(annotations) && typeof annotations[HOLDER] === 'string'
     ? annotations[HOLDER]
@@ -72,7 +72,7 @@ function temporary<T extends { readonly metadata?: unknown }>(object: T, holder:
  * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged and none
  * is refused. The namespaceSelector keeps the writes of everybody else on the cluster away from this process.
  */
-function temporaryConfigurations(registration: TemporaryRegistration): readonly Configuration[] {
+function temporaryConfigurations(registration: TemporaryRegistration): readonly WebhookConfiguration[] {
   const { group, url, ca, namespaces, holder } = registration
   const caBundle = Buffer.from(ca).toString('base64')
   const clientConfig = (path: '/validate' | '/mutate') => ({ url: url + path, caBundle })
@@ -98,7 +98,7 @@ async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise
  * of that process. Throws an Error that says who is registered: an installation, or another process that still answers.
  */
 export async function removeAbandoned(cluster: TemporaryCluster): Promise<string | undefined> {
-  const stored: Configuration[] = []
+  const stored: WebhookConfiguration[] = []
   for (const kind of CONFIGURATION_KINDS) {
     const found = await cluster.readConfiguration(kind)
     if (found !== undefined) stored.push(found)
@@ -119,7 +119,7 @@ export async function removeAbandoned(cluster: TemporaryCluster): Promise<string
 }
 
 /** The namespaces that a temporary configuration selects. */
-function namespacesOf(configuration: Configuration): string[] {
+function namespacesOf(configuration: WebhookConfiguration): string[] {
   const [webhook] = Array.isArray(configuration.webhooks) ? configuration.webhooks.filter(isObject) : []
   const { matchExpressions } = isObject(webhook?.namespaceSelector) ? webhook.namespaceSelector : {}
   const [selected] = Array.isArray(matchExpressions) ? matchExpressions.filter(isObject) : []
@@ -140,8 +140,8 @@ export async function removeConfigurations(cluster: TemporaryCluster, holder?: s
   return removed
 }
 
-export interface Definitions {
-  readonly definitionOf: (kind: Kind) => Configuration
+interface Definitions {
+  readonly definitionOf: (kind: Kind) => WebhookConfiguration
   /** The process, for people. */
   readonly holder: string
   /** Collects the plurals whose CRD goes at the end of this run, with all that is stored in it. */

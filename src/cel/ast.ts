@@ -4,14 +4,14 @@
  * of a literal, name or list, the operator of a call, the dot of a selection.
  * `height` counts the levels that cel-go counts; parsing bounds it, so that later passes may recurse.
  */
-export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | Message | Comprehension
+export type Expr = LiteralExpr | Ident | Select | Call | ListExpr | MapExpr | Message | Comprehension
 
 interface Node {
   readonly offset: number
   readonly height: number
 }
 
-export type Literal = Node & { readonly kind: 'literal' } & (
+export type LiteralExpr = Node & { readonly kind: 'literal' } & (
     | { readonly type: 'int' | 'uint'; readonly value: bigint }
     | { readonly type: 'double'; readonly value: number }
     | { readonly type: 'string'; readonly value: string }

@@ -4,7 +4,7 @@ import type {
   Expr,
   Ident,
   ListExpr,
-  Literal,
+  LiteralExpr,
   MapEntry,
   MapExpr,
   Message,
@@ -40,9 +40,9 @@ export function tooDeep(offset: number): SyntaxProblem {
 export class TreeBuilder {
   #nodes = 0
 
-  literal(offset: number, value: LiteralValue): Literal {
+  literal(offset: number, value: LiteralValue): LiteralExpr {
     this.#count(offset)
-    return { kind: 'literal', offset, height: 0, type: value.type, value: value.value } as Literal
+    return { kind: 'literal', offset, height: 0, type: value.type, value: value.value } as LiteralExpr
   }
 
   ident(offset: number, name: string, absolute = false): Ident {
@@ -98,7 +98,7 @@ export class TreeBuilder {
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
-export type LiteralValue = DistributiveOmit<Literal, 'kind' | 'offset' | 'height'>
+export type LiteralValue = DistributiveOmit<LiteralExpr, 'kind' | 'offset' | 'height'>
 export type Loop = Omit<Comprehension, 'kind' | 'offset' | 'height'>
 
 function tallest(nodes: readonly Expr[], atLeast = 0): number {

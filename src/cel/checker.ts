@@ -26,7 +26,7 @@ import type { CelGoVersion } from './unifier.ts'
 
 export type { CelGoVersion }
 
-export interface Problem {
+export interface CheckProblem {
   /** UTF-16 index in the source. */
   readonly offset: number
   readonly message: string
@@ -40,7 +40,8 @@ export type CheckResult = {
   readonly dependsOnVersion: boolean
   readonly settled: SettledCalls
 } & (
-  { readonly ok: true; readonly type: string } | { readonly ok: false; readonly problems: readonly Problem[] }
+  | { readonly ok: true; readonly type: string }
+  | { readonly ok: false; readonly problems: readonly CheckProblem[] }
 )
 
 /** Most problems that are reported of one expression. */
@@ -104,7 +105,8 @@ export function check(
 }
 
 type Checked =
-  { readonly ok: true; readonly type: string } | { readonly ok: false; readonly problems: readonly Problem[] }
+  | { readonly ok: true; readonly type: string }
+  | { readonly ok: false; readonly problems: readonly CheckProblem[] }
 
 function checked(state: Check, expr: Expr): Checked {
   let told: readonly Told[] = state.problems

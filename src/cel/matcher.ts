@@ -1,6 +1,6 @@
 import type { Expr } from './ast.ts'
 import { check } from './checker.ts'
-import type { CelGoVersion, CheckResult, Problem } from './checker.ts'
+import type { CelGoVersion, CheckResult, CheckProblem } from './checker.ts'
 import { parse } from './parser.ts'
 
 /** Longest source in UTF-8 bytes, as upstream. */
@@ -54,14 +54,14 @@ function refusal(source: string, newer: CheckResult, older: CheckResult) {
   return error === undefined ? {} : { refusedBy: { version, ...error } as const }
 }
 
-function failure(source: string, problems: readonly Problem[]): MatcherVerdict {
+function failure(source: string, problems: readonly CheckProblem[]): MatcherVerdict {
   const errors = withPositions(source, problems)
   const { line, column, message } = errors[0] ?? { line: 1, column: 1, message: 'invalid expression' }
   return { ok: false, line, column, message, errors }
 }
 
 /** One walk over the source for all problems, which come in the order of the source. */
-function withPositions(source: string, problems: readonly Problem[]): MatcherError[] {
+function withPositions(source: string, problems: readonly CheckProblem[]): MatcherError[] {
   let line = 1
   let column = 1
   let offset = 0

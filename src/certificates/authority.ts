@@ -5,7 +5,7 @@ import { Problems } from './problems.ts'
 import {
   type AuthorityState,
   bundleOf,
-  type Change,
+  type RotationChange,
   type FormerAuthority,
   type Leaf,
   notYetValid,
@@ -13,7 +13,7 @@ import {
   problemWithSettings,
   type RotationSettings,
   SLACK,
-  type Step,
+  type RotationStep,
   step,
   orphanedCAs,
   withoutNotYetValid,
@@ -44,7 +44,7 @@ export interface SelfManagedOptions {
   /** Receives the CAs (PEM) that the webhook configurations should carry. */
   readonly onBundle: (bundle: string) => void
   /** Receives each change of the shared state that this replica made. */
-  readonly onChange: (change: Change) => void
+  readonly onChange: (change: RotationChange) => void
   /** Receives each problem once, until it is gone. */
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
@@ -218,7 +218,7 @@ export class SelfManaged {
     throw new Error(`the Secret changed ${MOST_ATTEMPTS} times while we wanted to write it`)
   }
 
-  async #step(stored: AuthorityState | undefined, now: number): Promise<Step> {
+  async #step(stored: AuthorityState | undefined, now: number): Promise<RotationStep> {
     const { settings, propagatedFor, writes } = this.#options
     const leaf = this.#leafBeside(stored)
     const observed = {
@@ -282,7 +282,7 @@ export class SelfManaged {
     }
   }
 
-  async #sign({ sign }: Step, now: number): Promise<void> {
+  async #sign({ sign }: RotationStep, now: number): Promise<void> {
     if (sign === undefined) return
     const { names, onPair } = this.#options
     const { authority, lifetime } = sign

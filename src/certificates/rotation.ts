@@ -56,13 +56,14 @@ export interface Observed {
   readonly fresh?: SigningAuthority | undefined
 }
 
-export type Change = 'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
+export type RotationChange =
+  'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
 
-export interface Step {
+export interface RotationStep {
   /** As it should be stored; the very same value when nothing changes. Undefined only while a CA must be made. */
   readonly state: AuthorityState | undefined
   /** What differs from the stored state, in order. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly RotationChange[]
   /** A CA must be made; step again with it as `fresh`. */
   readonly wantsFresh: boolean
   /** The CAs that the webhook configurations should carry. */
@@ -192,7 +193,7 @@ export function step(
   now: number,
   observed: Observed,
   settings: RotationSettings,
-): Step {
+): RotationStep {
   const draft = new Draft(stored, now, observed, settings)
   const { state } = draft
   const sign = stored === undefined ? undefined : signature(stored, now, observed, settings)
@@ -210,7 +211,7 @@ export function step(
 class Draft {
   state: AuthorityState | undefined
   wantsFresh = false
-  readonly changes: Change[] = []
+  readonly changes: RotationChange[] = []
   readonly #now: number
   readonly #observed: Observed
   readonly #settings: RotationSettings
@@ -319,7 +320,7 @@ class Draft {
     if (former.length < state.former.length) this.#become('retired', { ...state, former })
   }
 
-  #become(change: Change, state: AuthorityState): void {
+  #become(change: RotationChange, state: AuthorityState): void {
     this.state = state
     this.changes.push(change)
   }
@@ -341,7 +342,7 @@ function signature(
   now: number,
   observed: Observed,
   settings: RotationSettings,
-): Step['sign'] {
+): RotationStep['sign'] {
   if (!isValid(current, now)) return undefined
   const lifetime = Math.min(settings.leafLifetime, current.longestLeaf)
   const sign = { authority: current, lifetime }

@@ -28,11 +28,11 @@ const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
  * Whether the object of a write was deleted (404) or changed (409) before it. Not for a creation with 404, whose namespace
  * or kind is missing, nor for a deletion with 409, which has no condition on the version.
  */
-const isLate = (status: number, { method }: Sent) =>
+const isLate = (status: number, { method }: SentRequest) =>
   (status === 404 && method !== 'POST') || (status === 409 && method !== 'DELETE')
 
 /** Of an installation: its API group and namespace. Requests end when the signal aborts. */
-export interface Place {
+export interface InstallationPlace {
   readonly group: string
   readonly namespace: string
   readonly signal: AbortSignal
@@ -47,7 +47,7 @@ export const DELETE = { method: 'DELETE', contentType: 'application/json', body:
 type Work<T> = (response: IncomingMessage, deadline: Deadline) => Promise<T>
 
 /** A request that changes something. */
-export interface Sent {
+export interface SentRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly contentType: string
   readonly body: string
@@ -123,7 +123,7 @@ export class Api {
   }
 
   /** As `write`; false when the object was deleted (404) or changed (409) before. */
-  async attempt(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<boolean> {
+  async attempt(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<boolean> {
     try {
       await this.write(path, sent, signals)
       return true
@@ -137,7 +137,7 @@ export class Api {
    * Sends a change. Throws as `json` does; no message repeats what was sent. A request may arrive twice (see `#send`), so
    * it must be one that the API server refuses the second time: a creation, or a change with a resourceVersion.
    */
-  async write(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<void> {
+  async write(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<void> {
     try {
       await this.stream(path, signals, (response, deadline) => this.#text(response, deadline), sent)
     } catch (error) {
@@ -148,14 +148,14 @@ export class Api {
   }
 
   /** The JSON of the answer to what was sent, such as a SubjectAccessReview, which is not stored. Throws as `json` does. */
-  async ask(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<unknown> {
+  async ask(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<unknown> {
     const read = async (response: IncomingMessage, deadline: Deadline) =>
       parseJson(await this.#text(response, deadline))
     return this.stream(path, signals, read, sent)
   }
 
   /** The answer to a dry run, also one that refuses. Throws StatusError at 401, 429 and 5xx, else as `json` does. */
-  async tried(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<Answer> {
+  async tried(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<Answer> {
     return this.#exchange(path, signals, sent, async (response, deadline) => {
       const status = response.statusCode ?? 0
       if (status === 401 || status === 429 || status >= 500) throw await this.#refusal(response, deadline)
@@ -166,7 +166,12 @@ export class Api {
   }
 
   /** Hands an answer of 200 (201 to a change) to the work, with the deadline of its body, which is that of the next part. */
-  async stream<T>(path: string, signals: readonly AbortSignal[], work: Work<T>, sent?: Sent): Promise<T> {
+  async stream<T>(
+    path: string,
+    signals: readonly AbortSignal[],
+    work: Work<T>,
+    sent?: SentRequest,
+  ): Promise<T> {
     return this.#exchange(path, signals, sent, async (response, deadline) => {
       const { statusCode } = response
       if (statusCode !== 200 && !(statusCode === 201 && sent !== undefined))
@@ -178,7 +183,7 @@ export class Api {
   async #exchange<T>(
     path: string,
     signals: readonly AbortSignal[],
-    sent: Sent | undefined,
+    sent: SentRequest | undefined,
     work: Work<T>,
   ): Promise<T> {
     const deadline = new Deadline(signals)
@@ -197,7 +202,7 @@ export class Api {
     this.#agent.destroy()
   }
 
-  async #open(path: string, deadline: Deadline, sent: Sent | undefined): Promise<IncomingMessage> {
+  async #open(path: string, deadline: Deadline, sent: SentRequest | undefined): Promise<IncomingMessage> {
     const { answer } = this.#times
     deadline.set(answer, () => new Error(`no answer within ${answer / 1_000} s`))
     const credentials = await deadline.race(this.#access.credentials())

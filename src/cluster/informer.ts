@@ -16,7 +16,7 @@ const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
 ])
 
 /** What an informer lists and watches, and where the objects go. */
-export interface Subject {
+interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined
   /** Path of the collection on the API server. */

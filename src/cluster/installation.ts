@@ -1,7 +1,7 @@
 import { API_VERSION } from '../kinds/index.ts'
 import { WEBHOOK_NAME } from '../registration/index.ts'
 import { isObject, metadataOf } from '../rule/index.ts'
-import { type Api, DELETE, type Place, type Stored } from './api.ts'
+import { type Api, DELETE, type InstallationPlace, type Stored } from './api.ts'
 
 /** The right that a SubjectAccessReview checks. */
 export interface Right {
@@ -24,9 +24,9 @@ const JSON_TYPE = 'application/json'
 /** Reads and deletes the objects of an installation. Reads answer undefined when the object does not exist. */
 export class Installation {
   readonly #api: Api
-  readonly #place: Place
+  readonly #place: InstallationPlace
 
-  constructor(api: Api, place: Place) {
+  constructor(api: Api, place: InstallationPlace) {
     this.#api = api
     this.#place = place
   }

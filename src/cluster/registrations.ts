@@ -2,7 +2,14 @@ import { API_VERSION } from '../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
 import { WEBHOOK_NAME } from '../registration/index.ts'
 import { isObject, metadataOf } from '../rule/index.ts'
-import { type Api, DELETE, type Place, type Sent, StatusError, type Stored } from './api.ts'
+import {
+  type Api,
+  DELETE,
+  type InstallationPlace,
+  type SentRequest,
+  StatusError,
+  type Stored,
+} from './api.ts'
 import { watch } from './list-watch.ts'
 import { TIMES } from './times.ts'
 
@@ -32,9 +39,9 @@ const APPLY = 'application/apply-patch+yaml'
 /** Reads and writes the webhook configurations and the Lease of an installation. Methods throw as those of `Api`. */
 export class Registrations {
   readonly #api: Api
-  readonly #place: Place
+  readonly #place: InstallationPlace
 
-  constructor(api: Api, place: Place) {
+  constructor(api: Api, place: InstallationPlace) {
     this.#api = api
     this.#place = place
   }
@@ -146,7 +153,7 @@ export class Registrations {
     return this.#api.object(path, [this.#place.signal])
   }
 
-  #attempt(path: string, sent: Sent): Promise<boolean> {
+  #attempt(path: string, sent: SentRequest): Promise<boolean> {
     return this.#api.attempt(path, sent, [this.#place.signal])
   }
 }

@@ -17,7 +17,7 @@ import { ClusterState } from '../state/index.ts'
 import { isObject, metadataOf, type Resource } from '../rule/index.ts'
 
 /** The settings for reading documents as resources. */
-export interface Reading {
+export interface DocumentReading {
   readonly group: string
   /** Namespace of documents that name none. */
   readonly namespace: string
@@ -28,7 +28,7 @@ export interface Reading {
 }
 
 /** The kind of a document of our API group, whatever its version; undefined for any other document. */
-export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
+export function kindOf(value: unknown, { group }: DocumentReading): Kind | undefined {
   if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
     return undefined
   return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
@@ -40,7 +40,7 @@ export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
  */
 export function stateOf(
   values: readonly unknown[],
-  reading: Reading,
+  reading: DocumentReading,
   where = () => 'in the given files',
 ): ClusterState {
   const { group } = reading
@@ -54,13 +54,17 @@ export function stateOf(
   return state
 }
 
-function namespacesOf(kind: string, values: readonly unknown[], reading: Reading): ReadonlySet<unknown> {
+function namespacesOf(
+  kind: string,
+  values: readonly unknown[],
+  reading: DocumentReading,
+): ReadonlySet<unknown> {
   const found = values.filter((value) => factsKindOf(value, reading) === kind).map(metadataOf)
   return new Set(found.map(({ namespace = reading.namespace }) => namespace))
 }
 
 /** Puts documents into the state, each in place of the object of its name. */
-export function putAll(state: ClusterState, values: readonly unknown[], reading: Reading): void {
+export function putAll(state: ClusterState, values: readonly unknown[], reading: DocumentReading): void {
   for (const value of values) {
     const kind = kindOf(value, reading)
     if (kind !== undefined) {
@@ -89,7 +93,7 @@ const FACTS = {
   MCPToolConfig: policyFacts,
 } as const
 
-function factsKindOf(value: unknown, { group }: Reading): keyof typeof FACTS | undefined {
+function factsKindOf(value: unknown, { group }: DocumentReading): keyof typeof FACTS | undefined {
   if (!isObject(value) || typeof value.apiVersion !== 'string') return undefined
   const { apiVersion, kind } = value
   if (apiVersion.startsWith(`${group}/`)) return isPolicyKind(kind) ? kind : undefined
@@ -98,7 +102,7 @@ function factsKindOf(value: unknown, { group }: Reading): keyof typeof FACTS | u
 
 /** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
 const isFilled =
-  ({ placeholders }: Reading) =>
+  ({ placeholders }: DocumentReading) =>
   (text: string): boolean =>
     holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
 
@@ -108,7 +112,7 @@ const isFilled =
  */
 export function kindsNotKnown(
   values: readonly unknown[],
-  reading: Reading,
+  reading: DocumentReading,
 ): (kind: string, namespace: string) => boolean {
   const hidden = new Set<string>()
   for (const value of reading.strict ? [] : values) {
@@ -123,10 +127,10 @@ export function kindsNotKnown(
   return (kind, namespace) => hidden.has(kind) || hidden.has(`${kind}/${namespace}`)
 }
 
-const isFilledIn = (value: unknown, { placeholders }: Reading): boolean =>
+const isFilledIn = (value: unknown, { placeholders }: DocumentReading): boolean =>
   typeof value === 'string' && holdsPlaceholder(value, placeholders)
 
-function hasUnknownGroup(spec: unknown, reading: Reading): boolean {
+function hasUnknownGroup(spec: unknown, reading: DocumentReading): boolean {
   if (!isObject(spec)) return spec !== undefined && spec !== null
   const { groupRef } = spec
   if (groupRef === undefined || groupRef === null) return false
@@ -135,7 +139,7 @@ function hasUnknownGroup(spec: unknown, reading: Reading): boolean {
 }
 
 /** The namespace that a document names, or that of documents which name none. */
-export function namespaceOf(value: unknown, { namespace: fallback }: Reading): string {
+export function namespaceOf(value: unknown, { namespace: fallback }: DocumentReading): string {
   const { namespace } = metadataOf(value)
   return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
 }
@@ -144,7 +148,7 @@ export function namespaceOf(value: unknown, { namespace: fallback }: Reading): s
  * The document as an apply would store it over the old object: with the provider that /mutate wrote, because no file has
  * the field (decision 25).
  */
-export function asApplied(value: unknown, old: unknown, reading: Reading): unknown {
+export function asApplied(value: unknown, old: unknown, reading: DocumentReading): unknown {
   if (!isObject(value) || !isObject(old)) return value
   const isConfig = kindOf(value, reading)?.kind === 'MCPExternalAuthConfig'
   return isConfig ? withWrittenProviders(value, old, reading.group) : value
@@ -169,14 +173,18 @@ function withWrittenProviders(
 }
 
 /** A resource that is judged. */
-export interface Subject {
+export interface GivenSubject {
   readonly kind: string
   readonly namespace: string
   readonly name: string
 }
 
 /** The subject of a document; an object without a name is called by its `generateName`. */
-export function subjectOf(kind: string, { metadata }: Resource, { namespace }: Reading): Subject {
+export function subjectOf(
+  kind: string,
+  { metadata }: Resource,
+  { namespace }: DocumentReading,
+): GivenSubject {
   const text = (value: unknown, fallback: string) =>
     typeof value === 'string' && value !== '' ? value : fallback
   return {

@@ -5,9 +5,9 @@ export {
   nameOf,
   namespaceOf,
   putAll,
-  type Reading,
+  type DocumentReading,
   stateOf,
-  type Subject,
+  type GivenSubject,
   subjectOf,
 } from './given-objects.ts'
 export { notJudged } from './not-judged.ts'

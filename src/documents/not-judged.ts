@@ -1,7 +1,7 @@
 import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import { type FieldError, type Finding, type Fix, isObject, nearest, type Resource } from '../rule/index.ts'
 import { holdsPlaceholder } from './placeholder.ts'
-import { kindOf, type Reading } from './given-objects.ts'
+import { kindOf, type DocumentReading } from './given-objects.ts'
 
 /** The message about a document, or an item of a list, that is not judged. */
 export interface NotJudged {
@@ -18,7 +18,7 @@ const OF_OTHERS_TOO = 'MCPServer'
 const OF_THE_PRODUCT = /toolhive|stackloc?k/i
 
 /** Why a document that looks like one of our resources is not: another kind or group, or a list. */
-export function notJudged(value: unknown, reading: Reading): NotJudged | undefined {
+export function notJudged(value: unknown, reading: DocumentReading): NotJudged | undefined {
   if (Array.isArray(value)) return ofList(value, reading)
   if (!isObject(value)) return undefined
   const { apiVersion, kind } = value
@@ -34,7 +34,7 @@ function meant(
   at: readonly (string | number)[],
   detail: string,
   resource: Resource,
-  { strict }: Reading,
+  { strict }: DocumentReading,
   near?: string,
 ): NotJudged {
   const fix: Fix | undefined =
@@ -43,7 +43,7 @@ function meant(
   return { at, detail, resource, finding: { id, severity: strict ? 'error' : 'warning', error } }
 }
 
-function ofList(values: readonly unknown[], reading: Reading): NotJudged | undefined {
+function ofList(values: readonly unknown[], reading: DocumentReading): NotJudged | undefined {
   const index = values.findIndex((value) => kindOf(value, reading) !== undefined)
   if (index < 0) return undefined
   const detail =
@@ -52,7 +52,7 @@ function ofList(values: readonly unknown[], reading: Reading): NotJudged | undef
 }
 
 /** A document of our API group whose kind is not one of the seven. */
-function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
+function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefined {
   const { kind } = value
   if (typeof kind !== 'string') {
     const detail = isMissing(kind) ? missing('kind', value) : `the kind is ${described(kind)}`
@@ -67,7 +67,7 @@ function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
 }
 
 /** A document of one of the seven kinds in another API group. */
-function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
+function ofGroup(value: Resource, kind: string, reading: DocumentReading): NotJudged {
   const { group, strict, placeholders } = reading
   const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined
   const isNear =

@@ -8,7 +8,7 @@ import type { Confirmed, Verdict } from './decide.ts'
 import { yielding } from './yielding.ts'
 import { severityAt } from './settings.ts'
 import { shape } from '../shape/index.ts'
-import { ADMITTED, around, type Judgement, judgement, readable } from './judgement.ts'
+import { ADMITTED, around, type ObjectJudgement, judgement, readable } from './judgement.ts'
 import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
 import type { Prepared } from './world.ts'
 
@@ -16,7 +16,7 @@ import type { Prepared } from './world.ts'
 const LARGE = 64 * 1024
 
 /** The verdict on a write by the objects that are known, and what a read of the API server can add to it. */
-export interface Admission extends Judgement {
+export interface Admission extends ObjectJudgement {
   /**
    * The other objects that may have changed, or are not known whole, and on which the verdict depends; usually none. Those of
    * errors come first.
@@ -72,7 +72,7 @@ interface Asked {
   readonly read: Confirmed | undefined
 }
 
-function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): Steps<Judgement> {
+function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): Steps<ObjectJudgement> {
   const { prepared, submission, read } = asked
   const { operation, object, oldObject, namespace, name, dryRun, contents } = submission
   const beside: Surroundings = {
@@ -100,7 +100,7 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
 }
 
 /** Advice is told at the creation, and not again at every update. */
-const withoutAdvice = (verdict: Judgement): Judgement => ({
+const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   ...verdict,
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
@@ -144,9 +144,9 @@ const OTHERS_KNOWN = 'others-known'
 function doubted(
   { state, world: { settings } }: Prepared,
   { namespace }: Submission,
-  verdict: Judgement,
+  verdict: ObjectJudgement,
   missed: ObjectName | undefined,
-): Judgement {
+): ObjectJudgement {
   if (missed === undefined && state?.lacksObjectsIn(namespace) !== true) return verdict
   const severity = severityAt(settings, { id: OTHERS_KNOWN, at: [], namespace }, 'warning')
   if (severity === 'off') return verdict

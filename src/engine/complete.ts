@@ -1,6 +1,6 @@
 import { isObject } from '../rule/index.ts'
 import { defaultsBetween } from './defaults-between.ts'
-import { type Change, defaultsFor, isInList } from './defaults.ts'
+import { type FieldChange, defaultsFor, isInList } from './defaults.ts'
 import { isLeftOut } from './ignored.ts'
 import { overlay } from '../state/index.ts'
 import { shape } from '../shape/index.ts'
@@ -8,14 +8,14 @@ import { disagreement, kindOfSubmission, passesFreely, type Submission } from '.
 import type { Prepared } from './world.ts'
 
 /** The defaults that /mutate adds to the submitted object (decisions 23 to 26); none when it must stay as it is. */
-export function complete(prepared: Prepared, submission: Submission): readonly Change[] {
+export function complete(prepared: Prepared, submission: Submission): readonly FieldChange[] {
   const { written } = prepared.world.defaults
   if (written === 'off') return []
   const changes = missing(prepared, submission)
   return written === 'all' ? changes : changes.filter((change) => !isInList(change))
 }
 
-function missing({ world, state }: Prepared, submission: Submission): readonly Change[] {
+function missing({ world, state }: Prepared, submission: Submission): readonly FieldChange[] {
   const { group, settings, defaults } = world
   const { object, namespace, name, contents, operation } = submission
   if (passesFreely(submission) || operation === 'DELETE') return []

@@ -37,7 +37,7 @@ export const NO_FINDINGS: Verdict = {
 }
 
 /** The findings in an object, and the object as submitted or stored, completed with the defaults that it lacks. */
-export interface Judged {
+export interface JudgedObject {
   readonly findings: readonly Finding[]
   readonly value: () => unknown
 }
@@ -49,7 +49,7 @@ export interface Confirmed {
   with(cluster: Cluster): Cluster
 }
 
-export interface Judging {
+interface Judging {
   readonly namespace: string
   readonly settings: Settings
   readonly dryRun?: boolean
@@ -61,9 +61,9 @@ export interface Judging {
  * depend on other objects (decision 9), the mode, sorting. Judges the stored object, by `old`, only when there is an error.
  */
 export function* judgeBeside(
-  { findings, value }: Judged,
+  { findings, value }: JudgedObject,
   { namespace, settings, dryRun = false, confirmed }: Judging,
-  old?: () => Steps<Judged | undefined>,
+  old?: () => Steps<JudgedObject | undefined>,
 ): Steps<Verdict> {
   if (findings.length === 0) return NO_FINDINGS
   const exempted: string[] = []
@@ -102,7 +102,7 @@ export function* judgeBeside(
 }
 
 /** As `judgeBeside`, for an object of which nothing is stored. */
-export const judge = (judged: Judged, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
+export const judge = (judged: JudgedObject, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
 
 /** The error of a finding that denies: it names the other objects that it depends on. */
 const asError = (error: FieldError): FieldError =>
@@ -134,7 +134,7 @@ function settle(
 }
 
 /** Turns each error that the stored object already has into a warning. */
-function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
+function excuseStored(findings: readonly Finding[], value: unknown, old: JudgedObject): Finding[] {
   if (old.findings.length === 0) return [...findings]
   const before = old.value()
   const stored = new Tally(old.findings.flatMap((finding) => thingsOf(finding, before)))

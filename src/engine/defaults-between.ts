@@ -9,7 +9,7 @@ import {
   writtenProvider,
 } from '../relations/index.ts'
 import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
-import type { Change } from './defaults.ts'
+import type { FieldChange } from './defaults.ts'
 
 /** The situation of an object whose defaults depend on other objects. */
 export interface Known {
@@ -22,7 +22,7 @@ export interface Known {
 }
 
 /** The defaults that depend on other objects. The resource has the JSON types of its schema, and no nulls. */
-export function defaultsBetween(kind: string, resource: Resource, known: Known): Change[] {
+export function defaultsBetween(kind: string, resource: Resource, known: Known): FieldChange[] {
   if (kind === 'MCPExternalAuthConfig') return subjectProvider(resource as AuthConfig, known)
   if (kind === 'VirtualMCPServer') return audience(resource as Gateway, known)
   return []
@@ -34,7 +34,7 @@ const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
  * The upstream provider whose token is exchanged, and the annotation that /mutate wrote it (specification 2.4.5, decision 25).
  * A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer decides it any more.
  */
-function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
+function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): FieldChange[] {
   const written = writtenProvider(config, group)
   const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
   const forget = written === undefined ? [] : [{ at: annotation }]
@@ -51,13 +51,13 @@ function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): C
 }
 
 /** Sets the annotation, and creates `metadata.annotations` when it is absent. */
-function record({ metadata }: AuthConfig, annotation: Change['at'], provider: string): Change[] {
+function record({ metadata }: AuthConfig, annotation: FieldChange['at'], provider: string): FieldChange[] {
   const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
   return [...parents, { at: annotation, value: provider }]
 }
 
 /** The audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
-function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): Change[] {
+function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): FieldChange[] {
   const incomingAuth = spec?.incomingAuth
   const reference = incomingAuth?.oidcConfigRef
   if (serviceAccountAudience === '' || incomingAuth?.type !== 'oidc' || reference?.name === undefined)

@@ -2,7 +2,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { changedAt, isObject, type Segment, setOwn, valueAt } from '../rule/index.ts'
 
 /** One field that /mutate writes; without a value it takes the field away. */
-export interface Change {
+export interface FieldChange {
   readonly at: readonly Segment[]
   readonly value?: unknown
 }
@@ -11,16 +11,16 @@ export interface Change {
 export type WrittenDefaults = 'all' | 'outside-lists' | 'off'
 
 /** Whether the place lies in an item of a list. */
-export const isInList = ({ at }: Change): boolean => at.some((segment) => typeof segment === 'number')
+export const isInList = ({ at }: FieldChange): boolean => at.some((segment) => typeof segment === 'number')
 
 /** The defaults of a schema: only the parts of it that have any. */
-export interface Defaults {
+export interface SchemaDefaults {
   readonly value?: unknown
   readonly from?: readonly string[]
   readonly create: boolean
-  readonly properties: readonly (readonly [string, Defaults])[]
-  readonly items?: Defaults
-  readonly values?: Defaults
+  readonly properties: readonly (readonly [string, SchemaDefaults])[]
+  readonly items?: SchemaDefaults
+  readonly values?: SchemaDefaults
 }
 
 interface Node {
@@ -32,27 +32,32 @@ interface Node {
   readonly additionalProperties?: Node
 }
 
-const defaultsOf = new Map<Kind, Defaults | undefined>()
+const defaultsOf = new Map<Kind, SchemaDefaults | undefined>()
 
 /**
  * The documented defaults that the object lacks (decision 23), outermost first: an object that is created carries its
  * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
  */
-export function defaultsFor(kind: Kind, object: object, namespace: string): Change[] {
+export function defaultsFor(kind: Kind, object: object, namespace: string): FieldChange[] {
   const defaults = schemaDefaults(kind)
-  const added: Change[] = []
+  const added: FieldChange[] = []
   const source = { metadata: { ...(namespace === '' ? {} : { namespace }) } }
   if (defaults !== undefined) complete(defaults, object, [], source, added)
   return added
 }
 
 /** The defaults of the schema of a kind; undefined when it has none. */
-export function schemaDefaults(kind: Kind): Defaults | undefined {
+export function schemaDefaults(kind: Kind): SchemaDefaults | undefined {
   if (!defaultsOf.has(kind)) defaultsOf.set(kind, readNode(kind.schema))
   return defaultsOf.get(kind)
 }
 
-function readNode({ default: value, defaultFrom, create = false, ...node }: Node): Defaults | undefined {
+function readNode({
+  default: value,
+  defaultFrom,
+  create = false,
+  ...node
+}: Node): SchemaDefaults | undefined {
   const properties = Object.entries(node.properties ?? {}).flatMap(([name, property]) => {
     const defaults = readNode(property)
     return defaults === undefined ? [] : [[name, defaults] as const]
@@ -73,13 +78,13 @@ function readNode({ default: value, defaultFrom, create = false, ...node }: Node
 
 /** Adds what is missing below `at`, which is a stack: it is copied only for what is added. */
 function complete(
-  { properties, items, values }: Defaults,
+  { properties, items, values }: SchemaDefaults,
   value: unknown,
   at: Segment[],
   source: unknown,
-  added: Change[],
+  added: FieldChange[],
 ): void {
-  const step = (segment: Segment, defaults: Defaults, field: unknown) => {
+  const step = (segment: Segment, defaults: SchemaDefaults, field: unknown) => {
     at.push(segment)
     complete(defaults, field, at, source, added)
     at.pop()
@@ -102,7 +107,7 @@ function complete(
 }
 
 /** The value for an absent field: its default, an object of defaults, or undefined. */
-export function initial(defaults: Defaults, source: unknown): unknown {
+export function initial(defaults: SchemaDefaults, source: unknown): unknown {
   if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined
@@ -120,7 +125,7 @@ export const completed = (kind: Kind, value: unknown, namespace: string): unknow
   isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
 
 /** The object with the changes made: a copy of what they touch; the original is not changed. */
-export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
+export function withChanges<T extends object>(object: T, changes: readonly FieldChange[]): T {
   return changedAt(object, changes, (holder, key, { value }) => {
     if (value === undefined) Reflect.deleteProperty(holder, key)
     else setOwn(holder, key, value)

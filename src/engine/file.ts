@@ -9,11 +9,18 @@ import type { FindPlaceholder, Placeholder } from '../documents/index.ts'
 import { folded, refusedBy, yielding } from './yielding.ts'
 import type { Ignore } from './settings.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
-import { ADMITTED, around, type Judgement, judgement, readable, type Subject } from './judgement.ts'
+import {
+  ADMITTED,
+  around,
+  type ObjectJudgement,
+  judgement,
+  readable,
+  type JudgedSubject,
+} from './judgement.ts'
 import { beside, type Prepared, type World } from './world.ts'
 
 /** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
-export interface FileObject extends Subject {
+export interface FileObject extends JudgedSubject {
   readonly object: unknown
   /** What an apply would replace, and the other objects as they are before it. */
   readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
@@ -25,7 +32,7 @@ export interface FileObject extends Subject {
   readonly placeholders: FindPlaceholder | undefined
 }
 
-export interface FileVerdict extends Judgement {
+export interface FileVerdict extends ObjectJudgement {
   /** The values with a placeholder, which are not judged (decision 28). */
   readonly placeholders: readonly Placeholder[]
   /** Where no release is known: the fields that only some releases of the operator have. */

@@ -1,13 +1,13 @@
 /** The door of the engine: a judge, made once of a world, for every front end. Pure, synchronous, never throws on any JSON. */
 
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
-import type { Change } from './defaults.ts'
+import type { FieldChange } from './defaults.ts'
 import { isLeftOut } from './ignored.ts'
 import { judge as decide, type Verdict } from './decide.ts'
 import { type Admission, admitting } from './admit.ts'
 import { complete } from './complete.ts'
 import { type FileObject, type FileVerdict, judgingFile } from './file.ts'
-import type { Judgement } from './judgement.ts'
+import type { ObjectJudgement } from './judgement.ts'
 import { judgingStored, type StoredObject } from './stored.ts'
 import type { Submission } from './submission.ts'
 import { beside, prepare, type Prepared, type World } from './world.ts'
@@ -18,11 +18,11 @@ export interface Judge {
   /** A write that the API server asks about. */
   admit(submission: Submission): Admission
   /** The defaults that /mutate writes into it. */
-  complete(submission: Submission): readonly Change[]
+  complete(submission: Submission): readonly FieldChange[]
   /** An object of a file. */
   file(file: FileObject): FileVerdict
   /** An object as it stands in the cluster. */
-  stored(object: StoredObject): Judgement
+  stored(object: StoredObject): ObjectJudgement
   /** Findings that others made of an object, at the severities of the settings. */
   weigh(findings: readonly Finding[], of: { readonly namespace: string; readonly object: unknown }): Verdict
   /** Whether the settings leave the objects of a namespace out: each is admitted without a finding. */
@@ -58,7 +58,7 @@ export type { Admission } from './admit.ts'
 export { type Confirmed, judge, type Verdict } from './decide.ts'
 export {
   completed,
-  type Defaults,
+  type SchemaDefaults,
   initial,
   schemaDefaults,
   withChanges,
@@ -87,7 +87,7 @@ export {
   refusal,
   withoutIgnored,
 } from './ignored.ts'
-export type { Judgement } from './judgement.ts'
+export type { ObjectJudgement } from './judgement.ts'
 export { jsonPatch, type PatchOperation } from './patch.ts'
 export { PROBE_IDS, type ProbeId } from './probe-ids.ts'
 export { isStrictError, type Profile, severitiesOf, STRICT } from './profiles.ts'

@@ -3,28 +3,28 @@ import { Budget, type Cluster, type Finding, type Resource, type Steps } from '.
 import { JUDGEMENT, type Surroundings } from './rules.ts'
 import { completed } from './defaults.ts'
 import { ignoresIn, withAnnotationProblems, withoutIgnored } from './ignored.ts'
-import { type Confirmed, type Judged, judgeBeside, NO_FINDINGS, type Verdict } from './decide.ts'
+import { type Confirmed, type JudgedObject, judgeBeside, NO_FINDINGS, type Verdict } from './decide.ts'
 import type { Ignore } from './settings.ts'
 import { shape } from '../shape/index.ts'
 import type { Prepared } from './world.ts'
 
 /** A verdict, and what it cost. */
-export interface Judgement extends Verdict {
+export interface ObjectJudgement extends Verdict {
   /** Units of the budget that were spent, of the submitted and the stored object together. */
   readonly spent: number
 }
 
-export const ADMITTED: Judgement = { ...NO_FINDINGS, spent: 0 }
+export const ADMITTED: ObjectJudgement = { ...NO_FINDINGS, spent: 0 }
 
 /** An object that is judged. */
-export interface Subject {
+export interface JudgedSubject {
   readonly kind: Kind
   readonly namespace: string
   readonly name: string
 }
 
 /** What an object is judged by: its findings, those of the stored object it replaces, and what ignores some of them. */
-interface Case extends Subject {
+interface Case extends JudgedSubject {
   /** As given, with the annotation of ignores. */
   readonly object: unknown
   /** Ignores beside those of the annotation. */
@@ -39,11 +39,11 @@ interface Case extends Subject {
 }
 
 /** Judges an object: finds, decides, ignores. What may be spent is one budget for it and one for the object it replaces. */
-export function* judgement(prepared: Prepared, around: Surroundings, given: Case): Steps<Judgement> {
+export function* judgement(prepared: Prepared, around: Surroundings, given: Case): Steps<ObjectJudgement> {
   const { settings } = prepared.world
   const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
   const budgets = [new Budget(JUDGEMENT), new Budget(JUDGEMENT)] as const
-  const judged = function* (value: unknown, finding: Steps<readonly Finding[]>): Steps<Judged> {
+  const judged = function* (value: unknown, finding: Steps<readonly Finding[]>): Steps<JudgedObject> {
     return { findings: yield* finding, value: () => completed(kind, value, namespace) }
   }
   const own = yield* judged(object, given.find({ ...around, budget: budgets[0] }))
@@ -62,7 +62,7 @@ export function* judgement(prepared: Prepared, around: Surroundings, given: Case
 /** What is around an object: the other objects, without those in `but`. */
 export const around = (
   prepared: Prepared,
-  { kind, namespace, name }: Subject,
+  { kind, namespace, name }: JudgedSubject,
   cluster: Cluster | undefined = prepared.state?.in(namespace),
 ): Surroundings => ({
   cluster,

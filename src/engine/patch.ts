@@ -1,5 +1,5 @@
 import { jsonPointer } from '../rule/index.ts'
-import type { Change } from './defaults.ts'
+import type { FieldChange } from './defaults.ts'
 
 /** One operation of an RFC 6902 patch; `add` also replaces a field that is there. */
 export type PatchOperation =
@@ -7,7 +7,7 @@ export type PatchOperation =
   | { readonly op: 'remove'; readonly path: string }
 
 /** The changes of /mutate as an RFC 6902 patch, in their order. */
-export function jsonPatch(changes: readonly Change[]): PatchOperation[] {
+export function jsonPatch(changes: readonly FieldChange[]): PatchOperation[] {
   return changes.map(({ at, value }) => {
     const path = jsonPointer(at)
     return value === undefined ? { op: 'remove', path } : { op: 'add', path, value }

@@ -2,16 +2,16 @@ import type { Steps } from '../rule/index.ts'
 import { findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { yielding } from './yielding.ts'
-import { ADMITTED, around, type Judgement, judgement, type Subject } from './judgement.ts'
+import { ADMITTED, around, type ObjectJudgement, judgement, type JudgedSubject } from './judgement.ts'
 import type { Prepared } from './world.ts'
 
 /** An object that stands in the cluster. */
-export interface StoredObject extends Subject {
+export interface StoredObject extends JudgedSubject {
   readonly object: unknown
 }
 
 /** Judges an object as it stands in the cluster: nothing excuses its errors. */
-export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<Judgement> {
+export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<ObjectJudgement> {
   const { kind, namespace, name, object } = stored
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED
   const cluster = prepared.shared(namespace)

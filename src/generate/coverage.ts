@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
 import { allRules } from '../kinds/places.ts'
 import { type Field, fieldsOf, keywordsOf } from '../kinds/schema-fields.ts'
-import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
+import { mapSchema, type SchemaTree } from '../kinds/schema-tree.ts'
 import { ENGINE_IDS } from '../engine/index.ts'
 import { pathText, type Source, type Statement } from '../rule/index.ts'
 import { crd } from '../registration/index.ts'
@@ -79,7 +79,7 @@ function statementsIn(sources: readonly Source[]): Statement[] {
 /** The statements of a field, and of the items of a list. */
 function ownedByField({ kind }: Kind, field: Field): Owned[] {
   const { node, path } = field
-  const owned = (holder: SchemaNode, owner: Owner) =>
+  const owned = (holder: SchemaTree, owner: Owner) =>
     ((holder.statements ?? []) as readonly Statement[]).map((statement) => ({ statement, owner }))
   return [
     ...owned(node, { kind, path, keywords: holdingKeywords(field) }),
@@ -158,7 +158,7 @@ function crdProblems(): string[] {
 }
 
 const partOf = (spec: unknown, field: string): unknown =>
-  field.split('.').reduce<unknown>((value, name) => (value as SchemaNode | undefined)?.[name], spec)
+  field.split('.').reduce<unknown>((value, name) => (value as SchemaTree | undefined)?.[name], spec)
 
 function ownerText(owner: Owner): string {
   if ('rule' in owner) return owner.rule

@@ -1,5 +1,5 @@
 import { allRules } from '../kinds/places.ts'
-import type { Failure, Rule } from '../rule/index.ts'
+import type { KnownFailure, Rule } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { GENERATED, idLink, page, table } from './markdown.ts'
 
@@ -8,7 +8,11 @@ you see. The page of the rule says what must be true, with a wrong and a right m
 [The index by kind](rules/README.md) has all rules, also those whose failure nobody has reported.`
 
 /** Who tells of a failure, the latest first. */
-const TOLD: readonly { readonly by: Failure['toldBy']; readonly title: string; readonly about: string }[] = [
+const TOLD: readonly {
+  readonly by: KnownFailure['toldBy']
+  readonly title: string
+  readonly about: string
+}[] = [
   {
     by: 'nobody',
     title: 'Nobody says it',
@@ -44,7 +48,7 @@ export function failuresPage(): GeneratedFile {
   return { path: 'docs/failures.md', text }
 }
 
-const failureTable = (rules: readonly (Rule & { readonly failure: Failure })[]) =>
+const failureTable = (rules: readonly (Rule & { readonly failure: KnownFailure })[]) =>
   table(
     ['What is seen', 'Releases', 'Rule'],
     rules.map(({ id, failure: { symptom, releases } }) => [symptom, releases ?? 'all', idLink(id)]),

@@ -15,7 +15,7 @@ import {
   typeText,
   withoutParts,
 } from '../kinds/schema-fields.ts'
-import type { SchemaNode } from '../kinds/schema-tree.ts'
+import type { SchemaTree } from '../kinds/schema-tree.ts'
 
 const INTRODUCTION = `The fields of each kind that the checks know. A field that is not listed is kept and not judged. Lists are written \`[]\`, the keys
 of maps \`<name>\`. Patterns are read as Go reads them.`
@@ -42,7 +42,7 @@ export function fieldsPage(): GeneratedFile {
 
 function kindSection(kind: Kind): string[] {
   const names = [kind.plural, ...kind.shortNames].map(code).join(', ')
-  const { description } = kind.schema as SchemaNode
+  const { description } = kind.schema as SchemaTree
   return [`## ${kind.kind}`, `${String(description)} ${names}.`, fieldTable(fieldsOf(kind))]
 }
 
@@ -66,7 +66,7 @@ function row(field: Field): string[] {
   ]
 }
 
-const sectionOf = (node: SchemaNode) => (isSecretRef(node) ? undefined : (node.source as string | undefined))
+const sectionOf = (node: SchemaTree) => (isSecretRef(node) ? undefined : (node.source as string | undefined))
 
 const sectionLink = (section: string | undefined) =>
   section === undefined ? '' : `[${section}](model.md#section-${section})`

@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { patternDetail } from '../kinds/pattern-advice.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { alternativesOf } from '../kinds/schema-fields.ts'
-import { mapSchema, ordered, type SchemaNode } from '../kinds/schema-tree.ts'
+import { mapSchema, ordered, type SchemaTree } from '../kinds/schema-tree.ts'
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const ORDER = ['$schema', 'title', 'description', 'type', 'required', 'properties']
@@ -19,7 +19,7 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
 /** schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all of them, for editors.
  * schemas/vmcp-admission.json: the configuration file. */
 export function* jsonSchemas(): Iterable<GeneratedFile> {
-  const text = (schema: SchemaNode) => `${JSON.stringify(schema, null, 2)}\n`
+  const text = (schema: SchemaTree) => `${JSON.stringify(schema, null, 2)}\n`
   for (const kind of KINDS) yield { path: `schemas/${kind.kind}.json`, text: text(jsonSchema(kind)) }
   yield { path: 'schemas/vmcp.json', text: text(editorSchema()) }
   yield {
@@ -33,7 +33,7 @@ export function* jsonSchemas(): Iterable<GeneratedFile> {
  * files of several documents. With the texts that editors show in the place of a pattern; `patternErrorMessage` is not a
  * keyword of JSON Schema, and a strict validator would refuse it in the schema of a kind.
  */
-function editorSchema(): SchemaNode {
+function editorSchema(): SchemaTree {
   const ours = { type: 'string', pattern: `^${DEFAULT_API_GROUP.replaceAll('.', '\\.')}/` }
   const isOf = ({ kind }: Kind) => ({
     required: ['apiVersion', 'kind'],
@@ -61,16 +61,16 @@ function editorSchema(): SchemaNode {
       ),
     },
     allOf: KINDS.map((kind) => ({ if: isOf(kind), then: { $ref: `#/definitions/${kind.kind}` } })),
-    definitions: Object.fromEntries(definitions) as SchemaNode,
+    definitions: Object.fromEntries(definitions) as SchemaTree,
   }
 }
 
-function withPatternText(node: SchemaNode): SchemaNode {
+function withPatternText(node: SchemaTree): SchemaTree {
   if (typeof node.pattern !== 'string') return node
   return { ...node, patternErrorMessage: patternDetail(node.pattern) }
 }
 
-function jsonSchema({ kind, schema }: Kind): SchemaNode {
+function jsonSchema({ kind, schema }: Kind): SchemaTree {
   const { properties, required = [], ...root } = mapSchema(schema, plain)
   const description = `API group and version of this resource. ${VERSIONS[1]} is deprecated.`
   return ordered(
@@ -89,7 +89,7 @@ function jsonSchema({ kind, schema }: Kind): SchemaNode {
 }
 
 /** Standard JSON Schema: without our annotations and formats that only we know. */
-function plain(node: SchemaNode): SchemaNode {
+function plain(node: SchemaTree): SchemaTree {
   const kept = Object.entries(node).filter(([key]) => !(ANNOTATIONS as readonly string[]).includes(key))
   const conditions = [...alternatives(node), ...pairs(node)]
   return ordered(
@@ -102,14 +102,14 @@ function plain(node: SchemaNode): SchemaNode {
   )
 }
 
-function range({ format, minimum, maximum }: SchemaNode): SchemaNode {
+function range({ format, minimum, maximum }: SchemaTree): SchemaTree {
   const bounds = RANGES[String(format)]
   if (bounds === undefined) return {}
   return { format: undefined, minimum: minimum ?? bounds[0], maximum: maximum ?? bounds[1] }
 }
 
 /** Decision 3: one of the fields must be there. */
-function alternatives(node: SchemaNode): SchemaNode[] {
+function alternatives(node: SchemaTree): SchemaTree[] {
   return Object.keys(node.properties ?? {}).flatMap((field) => {
     const others = alternativesOf(node, field)
     return others.length === 0 ? [] : [{ anyOf: [field, ...others].map((name) => ({ required: [name] })) }]
@@ -120,7 +120,7 @@ function alternatives(node: SchemaNode): SchemaNode[] {
  * The object that belongs to a value of `type` is required with it. Where types choose between several objects
  * (decision 12, upstream providers), none may be there with another type.
  */
-function pairs({ properties = {} }: SchemaNode): SchemaNode[] {
+function pairs({ properties = {} }: SchemaTree): SchemaTree[] {
   const values = (properties.type?.enum ?? []) as readonly string[]
   const paired = values.flatMap((value) => {
     const field = [value, `${value}Config`].find((name) => properties[name]?.type === 'object')

@@ -1,6 +1,6 @@
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Defaults, initial, schemaDefaults } from '../engine/index.ts'
+import { type SchemaDefaults, initial, schemaDefaults } from '../engine/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
@@ -44,7 +44,7 @@ export function* mutatingPolicies(): Iterable<GeneratedFile> {
 const NAMESPACE = Symbol('namespace')
 
 /** An object whose absent fields get defaults. */
-export interface Holder {
+export interface DefaultsHolder {
   /** The list that it lies in; undefined outside of lists. */
   readonly list?: readonly string[]
   /** The path from the item of the list, or from the resource. */
@@ -53,16 +53,16 @@ export interface Holder {
 }
 
 /** Every object of a kind that gets defaults where it is present. */
-export function writtenDefaults(kind: Kind): Holder[] {
+export function writtenDefaults(kind: Kind): DefaultsHolder[] {
   const defaults = schemaDefaults(kind)
   return defaults === undefined ? [] : [...holders(defaults, [])]
 }
 
 function* holders(
-  { properties, items, values }: Defaults,
+  { properties, items, values }: SchemaDefaults,
   at: readonly string[],
   list?: readonly string[],
-): Iterable<Holder> {
+): Iterable<DefaultsHolder> {
   if (values !== undefined || (items !== undefined && list !== undefined))
     throw new Error(`${at.join('.')}: policies write no defaults into maps or lists of lists`)
   if (items !== undefined) yield* holders(items, [], at)
@@ -108,18 +108,23 @@ const optional = (steps: readonly string[]) => steps.map((step) => `.?${step}`).
 const braced = (lines: readonly string[]) => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`
 
 /** In CEL: from the place of each object to the defaults of its fields. */
-const table = (holders: readonly Holder[]) =>
+const table = (holders: readonly DefaultsHolder[]) =>
   braced(holders.map(({ at, defaults }) => `'${pointer(at)}': ${literal(Object.fromEntries(defaults))}`))
 
 /** In CEL: an operation for each field that is absent or null in an object that is there. */
-function added(variable: string, holders: readonly Holder[], root = 'dyn(object)', prefix = ''): string {
+function added(
+  variable: string,
+  holders: readonly DefaultsHolder[],
+  root = 'dyn(object)',
+  prefix = '',
+): string {
   const there = holders.map(({ at }) => `'${pointer(at)}': ${root}${optional(at)}`)
   return `${braced(there)}.transformList(at, holder, holder.orValue(null) != null,
   variables.${variable}[at].transformList(field, value, holder.value()[?field].orValue(null) == null,
     JSONPatch{op: 'add', path: ${prefix}at + '/' + field, value: value})).flatten()`
 }
 
-function addedInItems(variable: string, holders: readonly Holder[], list: readonly string[]): string {
+function addedInItems(variable: string, holders: readonly DefaultsHolder[], list: readonly string[]): string {
   const inItem = added(variable, holders, 'item', `'${pointer(list)}/' + string(i) + `)
   return `dyn(object)${optional(list)}.orValue([]).transformList(i, item, ${inItem}).flatten()`
 }

@@ -2,7 +2,7 @@ import { _, Ajv } from 'ajv'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import type { TSchema } from 'typebox'
 import { ANNOTATIONS } from '../kinds/fields.ts'
-import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
+import { mapSchema, type SchemaTree } from '../kinds/schema-tree.ts'
 import { KINDS } from '../kinds/index.ts'
 import { compilePattern } from '../kinds/patterns.ts'
 import { FORMATS } from '../shape/index.ts'
@@ -14,8 +14,8 @@ import { MOST_FINDINGS, pointerToken } from '../../rule/index.ts'
 import { FORMATS } from '../formats.ts'
 `
 
-const PARTS = KINDS.flatMap(({ parts }) => parts.map(({ schema }) => schema as SchemaNode))
-const isPart = ({ title }: SchemaNode) => PARTS.some((part) => part.title === title)
+const PARTS = KINDS.flatMap(({ parts }) => parts.map(({ schema }) => schema as SchemaTree))
+const isPart = ({ title }: SchemaTree) => PARTS.some((part) => part.title === title)
 
 /** Ajv as it judges resources: every error at once, never coercing, filling or removing anything. */
 function engine(): Ajv {
@@ -75,7 +75,7 @@ const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'def
  */
 function constraints(schema: TSchema): TSchema {
   return mapSchema(schema, (node) =>
-    isPart(node) && node.title !== (schema as SchemaNode).title
+    isPart(node) && node.title !== (schema as SchemaTree).title
       ? { $ref: node.title }
       : Object.fromEntries(Object.entries(node).filter(([key]) => !NOT_JUDGED.has(key))),
   )

@@ -12,7 +12,7 @@ export interface Kind {
 }
 
 /** A schema with rules of its own that lies in a kind, and where. */
-export interface Part {
+interface Part {
   readonly schema: TSchema
   readonly at: readonly Segment[]
 }

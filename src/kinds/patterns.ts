@@ -2,7 +2,7 @@
  * The patterns of section 2.5. Go's RE2 is the reference (decision 16): `specification` is the text as it stands there and
  * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
  */
-export interface Pattern {
+interface Pattern {
   /** Its name in the specification. */
   readonly name: string
   readonly specification: string

@@ -1,20 +1,20 @@
 import type { TSchema } from 'typebox'
 import type { Kind } from './kind.ts'
-import type { SchemaNode } from './schema-tree.ts'
+import type { SchemaTree } from './schema-tree.ts'
 
 /** One field of a schema, where `[]` steps into a list and `<name>` into a map. */
 export interface Field {
   readonly path: string
   readonly name: string
-  readonly node: SchemaNode
+  readonly node: SchemaTree
   readonly required: boolean
   /** The object that declares it. */
   readonly holder: Holder
 }
 
-export interface Holder {
+interface Holder {
   readonly path: string
-  readonly node: SchemaNode
+  readonly node: SchemaTree
   /** The section of the specification that lists its fields: its own or that of the nearest object around it. */
   readonly section: string | undefined
 }
@@ -28,7 +28,7 @@ const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The fields that replace a required field of this object; none when the object does not declare them. */
-export function alternativesOf(holder: SchemaNode, field: string): readonly string[] {
+export function alternativesOf(holder: SchemaTree, field: string): readonly string[] {
   return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
 }
 
@@ -39,10 +39,10 @@ export function fieldsOf({ schema }: Kind): Field[] {
 
 /** Every field of a schema, with paths that start at the schema. */
 export function fieldsIn(schema: TSchema): Field[] {
-  return [...walk(schema as SchemaNode, '', undefined)]
+  return [...walk(schema as SchemaTree, '', undefined)]
 }
 
-function* walk(node: SchemaNode, path: string, around: string | undefined): Iterable<Field> {
+function* walk(node: SchemaTree, path: string, around: string | undefined): Iterable<Field> {
   const section = (node.source as string | undefined) ?? around
   const holder: Holder = { path, node, section }
   for (const [name, child] of Object.entries(node.properties ?? {})) {
@@ -56,9 +56,9 @@ function* walk(node: SchemaNode, path: string, around: string | undefined): Iter
 }
 
 /** Whether this is the object that two kinds hold, and that is documented once. */
-const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
+const isEmbeddedAuthServer = (node: SchemaTree) => node.title === 'EmbeddedAuthServer'
 /** Whether this is a reference to a key of a Secret (section 2.1). */
-export const isSecretRef = (node: SchemaNode) => node.source === '2.1'
+export const isSecretRef = (node: SchemaTree) => node.source === '2.1'
 
 /** Without the fields inside an object that has a section of its own. */
 export function withoutParts(fields: readonly Field[]): Field[] {
@@ -88,7 +88,7 @@ export function keywordsOf({ node, required }: Field): string[] {
 type Quote = (text: string) => string
 
 /** The type of a field for people: `list of string`. */
-export function typeText(node: SchemaNode): string {
+export function typeText(node: SchemaTree): string {
   if (isSecretRef(node)) return 'Secret reference'
   if (isEmbeddedAuthServer(node)) return 'EmbeddedAuthServer'
   if (node.items !== undefined) return `list of ${typeText(node.items)}`
@@ -105,7 +105,7 @@ export function requiredText({ name, required, holder }: Field, quote: Quote): s
 }
 
 /** The default that /mutate writes when the field is absent, as a phrase; undefined when it has none. */
-export function defaultText(node: SchemaNode, quote: Quote): string | undefined {
+export function defaultText(node: SchemaTree, quote: Quote): string | undefined {
   if (node.default !== undefined) return quote(JSON.stringify(node.default))
   if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`
   return node.create === true ? 'created with its defaults' : undefined
@@ -122,7 +122,7 @@ const BOUNDS = {
 }
 
 /** The constraints of a field beside its type, one phrase each. */
-export function constraintTexts(node: SchemaNode, quote: Quote): string[] {
+export function constraintTexts(node: SchemaTree, quote: Quote): string[] {
   const decided = (node.decided ?? []) as readonly string[]
   const bounds = Object.entries(BOUNDS)
     .filter(([keyword]) => node[keyword] !== undefined)

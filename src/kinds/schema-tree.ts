@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox'
 
 /** A schema node as plain JSON Schema, with the keywords that hold further schemas. */
-export interface SchemaNode {
+export interface SchemaTree {
   readonly [keyword: string]: unknown
   readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, SchemaNode>>
-  readonly additionalProperties?: SchemaNode
-  readonly items?: SchemaNode
+  readonly properties?: Readonly<Record<string, SchemaTree>>
+  readonly additionalProperties?: SchemaTree
+  readonly items?: SchemaTree
   readonly required?: readonly string[]
   readonly description?: string | undefined
   readonly format?: string | undefined
@@ -15,8 +15,8 @@ export interface SchemaNode {
 }
 
 /** Rebuilds a schema from the leaves up: `change` sees each node after its children. */
-export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaNode): SchemaNode {
-  const node = schema as SchemaNode
+export function mapSchema(schema: TSchema, change: (node: SchemaTree) => SchemaTree): SchemaTree {
+  const node = schema as SchemaTree
   const inner: Record<string, unknown> = { ...node }
   if (node.properties !== undefined) {
     inner.properties = Object.fromEntries(
@@ -34,7 +34,7 @@ export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaN
 }
 
 /** The node with the given keywords first, in that order, and without those that are undefined. */
-export function ordered(node: SchemaNode, first: readonly string[]): SchemaNode {
+export function ordered(node: SchemaTree, first: readonly string[]): SchemaTree {
   const keys = [...first.filter((key) => key in node), ...Object.keys(node).filter((k) => !first.includes(k))]
   return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))
 }

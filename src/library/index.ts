@@ -29,7 +29,15 @@ import {
   type Resource,
   type Segment,
 } from '../rule/index.ts'
-import { asApplied, kindOf, nameOf, notJudged, type Reading, stateOf, subjectOf } from '../documents/index.ts'
+import {
+  asApplied,
+  kindOf,
+  nameOf,
+  notJudged,
+  type DocumentReading,
+  stateOf,
+  subjectOf,
+} from '../documents/index.ts'
 
 /** Options of {@link judge}. */
 export interface JudgeOptions {
@@ -124,7 +132,7 @@ export interface Judgement {
 export function judge(objects: readonly unknown[], options: JudgeOptions = {}): Judgement {
   const { others = [], namespace = 'default', apiGroup: group = DEFAULT_API_GROUP, profile } = options
   const strict = options.strict === true || profile === 'strict'
-  const reading: Reading = { group, namespace, strict }
+  const reading: DocumentReading = { group, namespace, strict }
   const stored = storedIn(others, reading)
   const applied = objects.map((object) => asApplied(object, stored.get(keyOf(object, reading)), reading))
   const around: Around = {
@@ -156,7 +164,7 @@ export function releaseOfCrds(
 }
 
 interface Around {
-  readonly reading: Reading
+  readonly reading: DocumentReading
   /** The objects that are there already, by `keyOf`. */
   readonly stored: ReadonlyMap<string | undefined, unknown>
   readonly before: ClusterState | undefined
@@ -228,13 +236,13 @@ const placeOf = (subject: Subject, at: readonly Segment[]): Place => ({
 })
 
 /** Undefined for an object of another kind, and for one without a name. */
-function keyOf(object: unknown, reading: Reading): string | undefined {
+function keyOf(object: unknown, reading: DocumentReading): string | undefined {
   const kind = kindOf(object, reading)
   if (kind === undefined || nameOf(object as Resource) === '') return undefined
   return objectKey(subjectOf(kind.kind, object as Resource, reading))
 }
 
-function storedIn(others: readonly unknown[], reading: Reading): Map<string | undefined, unknown> {
+function storedIn(others: readonly unknown[], reading: DocumentReading): Map<string | undefined, unknown> {
   const stored = new Map(others.map((object) => [keyOf(object, reading), object]))
   stored.delete(undefined)
   return stored

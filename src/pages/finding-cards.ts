@@ -1,5 +1,5 @@
 import type { Told } from '../cli/output/fold.ts'
-import type { Located, ReportedEnd, ReportedFinding, Subject } from '../cli/output/report.ts'
+import type { Located, ReportedEnd, ReportedFinding, GivenSubject } from '../cli/output/report.ts'
 import { breakable, type Child, h, prose } from './dom.ts'
 import { badge } from './severity.ts'
 
@@ -44,7 +44,7 @@ export function findingList(told: readonly Told[], options: CardOptions): HTMLEl
 const headOf = ({ file, kind, namespace, name }: ReportedFinding): string =>
   JSON.stringify([file, kind, namespace, name])
 
-const nameOf = ({ name, namespace }: Subject): string =>
+const nameOf = ({ name, namespace }: GivenSubject): string =>
   namespace === 'default' ? name : `${namespace}/${name}`
 
 /** The text without the id at its end. */
@@ -102,7 +102,7 @@ const dataOf = ({ line, column, id }: ReportedFinding) => ({
   'data-place': `${line}:${column}`,
 })
 
-function placeOf(place: Located & Subject, { goTo }: CardOptions, label = `line ${place.line}`): Child {
+function placeOf(place: Located & GivenSubject, { goTo }: CardOptions, label = `line ${place.line}`): Child {
   if (place.line === 0) return undefined
   if (goTo === undefined) return h('span', { class: 'place' }, `${place.file ?? ''}:${place.line}`)
   const show = () => {

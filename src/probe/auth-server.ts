@@ -4,7 +4,7 @@ import {
   bundleOf,
   type Connecting,
   fieldAt,
-  type Found,
+  type FoundTarget,
   GRANTS,
   isGiven,
   type Needs,
@@ -14,13 +14,16 @@ import {
   TOKEN_REQUESTS,
 } from './target.ts'
 
-export type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
-type Provider = NonNullable<NonNullable<AuthServer['upstreamProviders']>[number]>
+export type ProbedAuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
+type Provider = NonNullable<NonNullable<ProbedAuthServer['upstreamProviders']>[number]>
 /** Whether a provider is on the machine of the server, where private addresses are always allowed. */
 const isLocal = (url = ''): boolean => isLoopback(parseUrl(url)?.host ?? '')
 
 /** The addresses that an embedded authorization server names. */
-export function* inAuthServer(server: Given<AuthServer>, path: Path<AuthServer>): Iterable<Found | Skipped> {
+export function* inAuthServer(
+  server: Given<ProbedAuthServer>,
+  path: Path<ProbedAuthServer>,
+): Iterable<FoundTarget | Skipped> {
   const http = server.insecureAllowHTTP === true
   for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
     const at = pathTo<unknown>([...segmentsOf(path.upstreamProviders), i])
@@ -60,7 +63,7 @@ function* inOidcProvider(
   { oidcConfig: config }: Given<Provider>,
   path: Path<unknown>,
   isServerHttp: boolean,
-): Iterable<Found | Skipped> {
+): Iterable<FoundTarget | Skipped> {
   if (config === undefined) return
   const at = pathTo<unknown>([...segmentsOf(path), 'oidcConfig'])
   const connecting: Connecting = {
@@ -95,7 +98,7 @@ function* inOAuth2Provider(
   { oauth2Config: config }: Given<Provider>,
   path: Path<unknown>,
   isServerHttp: boolean,
-): Iterable<Found> {
+): Iterable<FoundTarget> {
   if (config === undefined) return
   const at = pathTo<unknown>([...segmentsOf(path), 'oauth2Config'])
   const http = isServerHttp || config.insecureAllowHTTP === true
@@ -157,7 +160,7 @@ function* registrationOf(
   path: Path<unknown>,
   needs: Needs,
   connecting: Connecting,
-): Iterable<Found> {
+): Iterable<FoundTarget> {
   if (dcrConfig === undefined || needs.registers !== true) return
   const at = pathTo<unknown>([...segmentsOf(path), 'dcrConfig'])
   const { discoveryUrl, registrationEndpoint } = dcrConfig

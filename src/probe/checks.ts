@@ -13,13 +13,13 @@ import {
   resourceMetadataUrl,
 } from './metadata.ts'
 import { offerFindings } from './offers.ts'
-import type { Answer, Method } from './request.ts'
-import type { Needs, Reader, Target, Use } from './target.ts'
+import type { ProbeAnswer, Method } from './request.ts'
+import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
 /** Asks for a target; undefined where there is no answer, which is then told already. */
-export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<Answer | undefined>
+export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
-type UseThat<Is extends Use['is']> = Extract<Use, { readonly is: Is }>
+type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
 
 /** Asks what a target needs, and returns what is wrong. */
 export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
@@ -82,7 +82,7 @@ const NEEDED_FOR_LOGIN = [
 function readDocument(
   target: Target,
   url: string,
-  { status, body }: Answer,
+  { status, body }: ProbeAnswer,
   consequence: string,
 ): Metadata | Finding {
   const failed = (what: string, advice: string) =>

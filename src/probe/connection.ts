@@ -2,17 +2,21 @@ import { isIP } from 'node:net'
 import { aheadOrBehind, type Finding, shortQuote } from '../rule/index.ts'
 import { findingAt } from './findings.ts'
 import { isInCluster } from './hosts.ts'
-import type { Answer, Failure, Method } from './request.ts'
+import type { ProbeAnswer, RequestFailure, Method } from './request.ts'
 import type { Target } from './target.ts'
 
 /** Most milliseconds by which two clocks may differ: what the operator allows in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
 
-export const isOfUnknownAuthority = ({ failed, detail }: Failure): boolean =>
+export const isOfUnknownAuthority = ({ failed, detail }: RequestFailure): boolean =>
   failed === 'certificate' && detail.startsWith('is not of')
 
 /** The finding that a host cannot be asked; undefined where this says nothing about the cluster. */
-export function failureFinding(target: Target, url: URL, { failed, detail }: Failure): Finding | undefined {
+export function failureFinding(
+  target: Target,
+  url: URL,
+  { failed, detail }: RequestFailure,
+): Finding | undefined {
   const { host } = url
   const { bundle, privateField } = target.connecting
   switch (failed) {
@@ -39,7 +43,7 @@ export function failureFinding(target: Target, url: URL, { failed, detail }: Fai
 }
 
 /** What an answer says beside its content. */
-export function answerFindings(target: Target, method: Method, url: URL, answer: Answer): Finding[] {
+export function answerFindings(target: Target, method: Method, url: URL, answer: ProbeAnswer): Finding[] {
   return [
     ...privateFindings(target, url, answer),
     ...(method === 'GET' || target.use.is === 'remote' ? redirectFindings(target, url, answer) : []),
@@ -47,7 +51,7 @@ export function answerFindings(target: Target, method: Method, url: URL, answer:
   ]
 }
 
-function privateFindings(target: Target, { hostname }: URL, { privateAddress }: Answer): Finding[] {
+function privateFindings(target: Target, { hostname }: URL, { privateAddress }: ProbeAnswer): Finding[] {
   const { privateField, allowsPrivate } = target.connecting
   // check judges addresses and names of Services.
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
@@ -56,10 +60,10 @@ function privateFindings(target: Target, { hostname }: URL, { privateAddress }: 
   return [findingAt(target, 'probe-address-allowed', detail)]
 }
 
-export const isRedirect = ({ status, headers }: Answer): boolean =>
+export const isRedirect = ({ status, headers }: ProbeAnswer): boolean =>
   status >= 300 && status < 400 && headers.location !== undefined
 
-function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
+function redirectFindings(target: Target, url: URL, answer: ProbeAnswer): Finding[] {
   if (!isRedirect(answer)) return []
   const { location = '' } = answer.headers
   const to = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
@@ -76,7 +80,7 @@ function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
   ]
 }
 
-function clockFindings(target: Target, { host }: URL, { ahead }: Answer): Finding[] {
+function clockFindings(target: Target, { host }: URL, { ahead }: ProbeAnswer): Finding[] {
   if (ahead === undefined || Math.abs(ahead) <= MOST_SKEW_MS) return []
   const detail = `the clock of ${host} is ${aheadOrBehind(ahead)} the one here: tokens are not valid yet, or expired, where the clock is wrong`
   return [findingAt(target, 'probe-clock-agrees', detail)]

@@ -4,11 +4,11 @@ import { compareFindings, errorMessage, type Finding, withoutUserInfo } from '..
 import { check } from './checks.ts'
 import { answerFindings, failureFinding, isOfUnknownAuthority } from './connection.ts'
 import { isLocal, isPrivate, whyNotAsked } from './hosts.ts'
-import { ask, type Answer, authoritiesOf, type Method, type Reach, type Reply } from './request.ts'
+import { ask, type ProbeAnswer, authoritiesOf, type Method, type Reach, type Reply } from './request.ts'
 import type { Connecting, Target } from './target.ts'
 
 export { isLocal, isPrivate, whyNotAsked } from './hosts.ts'
-export type { LeftOut, Named, Target } from './target.ts'
+export type { LeftOut, NamedResource, Target } from './target.ts'
 export { targetsOf } from './targets.ts'
 
 export interface ProbeOptions {
@@ -96,7 +96,12 @@ class Run {
     this.#notes.set(target, (this.#notes.get(target) ?? new Set()).add(text))
   }
 
-  async #ask(target: Target, method: Method, text: string, isSilent = false): Promise<Answer | undefined> {
+  async #ask(
+    target: Target,
+    method: Method,
+    text: string,
+    isSilent = false,
+  ): Promise<ProbeAnswer | undefined> {
     const refused = (why: string) => {
       if (!isSilent) this.#note(target, `${withoutUserInfo(text)} is not asked: ${why}`)
       return undefined

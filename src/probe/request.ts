@@ -12,7 +12,7 @@ const MOST_BYTES = 2 ** 20
 /** HEAD asks endpoints that take POST only. */
 export type Method = 'GET' | 'HEAD'
 
-export interface Question {
+interface Question {
   readonly method: Method
   readonly url: URL
   /** PEM certificates that are trusted; undefined for those of Node. */
@@ -31,7 +31,7 @@ const IS_OUT_OF_REACH: Readonly<Record<Reach, (address: string) => boolean>> = {
   internet: isPrivateAddress,
 }
 
-export interface Answer {
+export interface ProbeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -42,12 +42,12 @@ export interface Answer {
 }
 
 /** Why there is no answer. */
-export interface Failure {
+export interface RequestFailure {
   readonly failed: 'name' | 'private' | 'connection' | 'time' | 'certificate' | 'size'
   readonly detail: string
 }
 
-export type Reply = Answer | Failure
+export type Reply = ProbeAnswer | RequestFailure
 
 /** The authorities of a bundle, beside those that Node has or alone. */
 export const authoritiesOf = (pem: string, isOnly: boolean): string =>
@@ -83,7 +83,7 @@ function send(
   { method, url, authorities }: Question,
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
-): Promise<Omit<Answer, 'privateAddress'>> {
+): Promise<Omit<ProbeAnswer, 'privateAddress'>> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   const headers = { accept: 'application/json', 'user-agent': 'vmcp-admission probe' }
   // A second look-up could give another address than the one that was judged.
@@ -130,7 +130,7 @@ function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | unde
 const UNKNOWN_AUTHORITY =
   /^(?:UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_UNTRUSTED|INVALID_CA)/
 
-function failureOf(error: unknown, timeoutMs: number): Failure {
+function failureOf(error: unknown, timeoutMs: number): RequestFailure {
   const { name, code = '' } = error as NodeJS.ErrnoException
   const { reason } = error as { readonly reason?: string }
   if (error instanceof TooLong) return { failed: 'size', detail: error.message }

@@ -1,9 +1,9 @@
-import type { Subject } from '../documents/index.ts'
+import type { GivenSubject } from '../documents/index.ts'
 import { type Given, isObject, type Path, type Resource, type Segment, segmentsOf } from '../rule/index.ts'
 
 /** A resource that may name addresses, with its parts of a wrong JSON type taken away. */
-export interface Named {
-  readonly subject: Subject
+export interface NamedResource {
+  readonly subject: GivenSubject
   readonly resource: Resource
 }
 
@@ -39,7 +39,7 @@ export interface Needs {
   readonly secretMethod?: string
 }
 
-export type Use =
+export type TargetUse =
   | { readonly is: 'issuer'; readonly reader: Reader; readonly needs: Needs; readonly isOptional?: boolean }
   | { readonly is: 'keys'; readonly reader: Reader; readonly isPrivate?: boolean }
   | { readonly is: 'metadata'; readonly needs: Needs }
@@ -49,10 +49,10 @@ export type Use =
 
 /** An address in a field, and how the operator uses it. */
 export interface Target {
-  readonly subject: Subject
+  readonly subject: GivenSubject
   readonly at: readonly Segment[]
   readonly url: string
-  readonly use: Use
+  readonly use: TargetUse
   readonly connecting: Connecting
 }
 
@@ -70,7 +70,7 @@ export const GRANTS = {
 
 export const NO_NEEDS: Needs = { grants: [], scopes: [] }
 
-export type Found = Omit<Target, 'subject'>
+export type FoundTarget = Omit<Target, 'subject'>
 export type Skipped = Omit<LeftOut, 'subject'>
 
 export const isGiven = (url: string | undefined): url is string => url !== undefined && url !== ''

@@ -1,16 +1,16 @@
 import type { AuthConfig, Gateway, OidcConfig } from '../relations/index.ts'
-import type { Subject } from '../documents/index.ts'
+import type { GivenSubject } from '../documents/index.ts'
 import { type Given, pathTo, type Resource, type Segment } from '../rule/index.ts'
-import { type AuthServer, inAuthServer } from './auth-server.ts'
+import { type ProbedAuthServer, inAuthServer } from './auth-server.ts'
 import {
   bundleOf,
   type Connecting,
   fieldAt,
-  type Found,
+  type FoundTarget,
   GRANTS,
   isGiven,
   type LeftOut,
-  type Named,
+  type NamedResource,
   NO_NEEDS,
   type Skipped,
   type Target,
@@ -19,7 +19,7 @@ import {
 } from './target.ts'
 
 /** The addresses that resources name, and those of them that are never asked. */
-export function targetsOf(all: readonly Named[]): {
+export function targetsOf(all: readonly NamedResource[]): {
   readonly targets: readonly Target[]
   readonly leftOut: readonly LeftOut[]
 } {
@@ -41,7 +41,7 @@ export function targetsOf(all: readonly Named[]): {
 }
 
 /** Whether a VirtualMCPServer may give a backend a credential: by its name, or as the default. */
-function credentialsGiven(all: readonly Named[]): (backend: Subject) => boolean {
+function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject) => boolean {
   const gateways = all.filter(({ subject }) => subject.kind === 'VirtualMCPServer')
   return ({ namespace, name }) =>
     gateways.some(({ subject, resource }) => {
@@ -53,7 +53,7 @@ function credentialsGiven(all: readonly Named[]): (backend: Subject) => boolean 
 type Issuers = (namespace: string, name: string | undefined) => string | undefined
 
 /** The issuer of an MCPOIDCConfig; undefined where it is not known. */
-function issuersOfCallers(all: readonly Named[]): Issuers {
+function issuersOfCallers(all: readonly NamedResource[]): Issuers {
   const known = new Map(
     all
       .filter(({ subject }) => subject.kind === 'MCPOIDCConfig')
@@ -65,16 +65,22 @@ function issuersOfCallers(all: readonly Named[]): Issuers {
   return (namespace, name = '') => known.get(`${namespace}/${name}`)
 }
 
-function* namedIn(subject: Subject, resource: Resource, issuer: Issuers): Iterable<Found | Skipped> {
+function* namedIn(
+  subject: GivenSubject,
+  resource: Resource,
+  issuer: Issuers,
+): Iterable<FoundTarget | Skipped> {
   const { kind, namespace } = subject
   if (kind === 'MCPOIDCConfig') yield* inOidcConfig(resource as OidcConfig)
   else if (kind === 'MCPExternalAuthConfig') {
     yield* inAuthConfig(resource as AuthConfig)
     const server = (resource as AuthConfig).spec?.embeddedAuthServer
-    if (server !== undefined) yield* inAuthServer(server, pathTo<AuthServer>(['spec', 'embeddedAuthServer']))
+    if (server !== undefined)
+      yield* inAuthServer(server, pathTo<ProbedAuthServer>(['spec', 'embeddedAuthServer']))
   } else if (kind === 'VirtualMCPServer') {
     const server = (resource as Gateway).spec?.authServerConfig
-    if (server !== undefined) yield* inAuthServer(server, pathTo<AuthServer>(['spec', 'authServerConfig']))
+    if (server !== undefined)
+      yield* inAuthServer(server, pathTo<ProbedAuthServer>(['spec', 'authServerConfig']))
     const { type, oidcConfigRef } = (resource as Gateway).spec?.incomingAuth ?? {}
     if (type === 'oidc')
       yield* inReference(oidcConfigRef, ['spec', 'incomingAuth'], issuer(namespace, oidcConfigRef?.name))
@@ -92,7 +98,7 @@ function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
   issuer: string | undefined,
-): Iterable<Found> {
+): Iterable<FoundTarget> {
   const url = reference?.resourceUrl
   if (isGiven(url))
     yield {
@@ -112,7 +118,7 @@ function ownIssuers(resource: Resource): string[] {
   return [embeddedAuthServer, authServerConfig].flatMap((server) => server?.issuer ?? [])
 }
 
-function* inOidcConfig({ spec }: OidcConfig): Iterable<Found | Skipped> {
+function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   const { inline, kubernetesServiceAccount: account } = spec ?? {}
   const atAccount = pathTo<unknown>(['spec', 'kubernetesServiceAccount'])
   for (const field of ['issuer', 'jwksUrl', 'introspectionUrl'] as const) {
@@ -158,7 +164,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<Found | Skipped> {
     }
 }
 
-function* inAuthConfig({ spec }: AuthConfig): Iterable<Found> {
+function* inAuthConfig({ spec }: AuthConfig): Iterable<FoundTarget> {
   const { tokenExchange, xaa } = spec ?? {}
   // The specification does not name all types.
   const type: string | undefined = spec?.type
@@ -196,7 +202,7 @@ interface OfRemote {
   readonly caBundleRef?: Parameters<typeof bundleOf>[0]
 }
 
-function* inWorkload(kind: string, { spec }: Resource): Iterable<Found> {
+function* inWorkload(kind: string, { spec }: Resource): Iterable<FoundTarget> {
   const { remoteUrl, externalAuthConfigRef, headerForward, caBundleRef } = (spec ?? {}) as OfRemote
   if (!isGiven(remoteUrl)) return
   // A proxy may hand on the token of its caller.

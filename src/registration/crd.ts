@@ -1,6 +1,6 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
+import { mapSchema, type SchemaTree } from '../kinds/schema-tree.ts'
 import { OWN_CRD } from '../release/index.ts'
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
@@ -9,7 +9,7 @@ const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
 const CONSTRAINTS = ['enum', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum'] as const
 
 interface Crd {
-  readonly spec: SchemaNode
+  readonly spec: SchemaTree
   readonly [field: string]: unknown
 }
 
@@ -45,12 +45,12 @@ export function crd(of: Kind, strict: boolean, group = DEFAULT_API_GROUP): Crd {
 }
 
 /** The API server itself knows metadata and which fields a resource has. */
-function root({ properties, ...rest }: SchemaNode): SchemaNode {
+function root({ properties, ...rest }: SchemaTree): SchemaTree {
   return { ...rest, properties: { ...properties, metadata: { type: 'object' } } }
 }
 
 /** A node of a structural schema; its children are already. */
-function structural(node: SchemaNode, strict: boolean): SchemaNode {
+function structural(node: SchemaTree, strict: boolean): SchemaTree {
   const untyped = typeof node.type !== 'string'
   const fields = Object.entries(node.properties ?? {})
   const declared = fields.filter(([, field]) => field !== NEWER)
@@ -69,9 +69,9 @@ function structural(node: SchemaNode, strict: boolean): SchemaNode {
 }
 
 /** Stands for a field of a newer release, which is not declared: its holder keeps unknown fields instead. */
-const NEWER: SchemaNode = {}
+const NEWER: SchemaTree = {}
 
-function constraints(node: SchemaNode): SchemaNode {
+function constraints(node: SchemaTree): SchemaTree {
   const decided = (node.decided ?? []) as readonly string[]
   const stated = CONSTRAINTS.filter((keyword) => keyword in node && !decided.includes(keyword))
   return {

@@ -11,20 +11,20 @@ import {
 } from '../rule/index.ts'
 
 /** The value of a field: null when it is absent, undefined when its JSON type is wrong. */
-export type Held = string | null | undefined
+export type HeldValue = string | null | undefined
 
 /** A field on which referrers depend, before and after the update. */
 export interface Watched {
   readonly at: Path<unknown>
-  readonly before: Held
-  readonly after: Held
+  readonly before: HeldValue
+  readonly after: HeldValue
 }
 
 /** The value of a field of the holder; undefined when there is no holder. */
 export function heldIn<F extends string>(
   holder: Readonly<Partial<Record<F, string | undefined>>> | undefined,
   field: F,
-): Held {
+): HeldValue {
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
@@ -46,4 +46,4 @@ export function* changesFor(
 export const isChanged = ({ before, after }: Watched): boolean =>
   before !== undefined && after !== undefined && before !== after
 
-const textOf = (held: Held): string => (typeof held === 'string' ? shortQuote(held) : 'none')
+const textOf = (held: HeldValue): string => (typeof held === 'string' ? shortQuote(held) : 'none')

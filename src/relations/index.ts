@@ -5,7 +5,7 @@ export {
   opaqueIssuer,
   providerOfClaims,
 } from './authorization.ts'
-export { changesFor, type Held, heldIn, isChanged } from './change.ts'
+export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export { configMapFacts, configMapReferencesOf, getConfigMap, seesConfigMaps } from './config-maps.ts'
 export {
   AUTH_CONFIG,

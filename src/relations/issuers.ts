@@ -3,7 +3,7 @@ import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resour
 import { OIDC_CONFIG } from './ends.ts'
 
 /** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
-export type Refusal =
+type Refusal =
   | { readonly reason: 'type' }
   | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
 

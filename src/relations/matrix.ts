@@ -3,7 +3,7 @@ import { referencesOf } from './references.ts'
 import type { Thing } from '../rule/index.ts'
 
 /** The facts about a workload that decide whether the type of a configuration has an effect on it. */
-export interface Use {
+interface Use {
   readonly kind: string
   /** The fields in which the workload names the configuration. */
   readonly fields: readonly string[]

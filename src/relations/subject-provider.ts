@@ -21,7 +21,7 @@ export function firstProvider({ spec }: Gateway): string | undefined {
 }
 
 /** A provider whose token is exchanged, and the VirtualMCPServers, by name, that decide so. */
-export interface Choice {
+interface Choice {
   readonly provider: string
   readonly gateways: readonly ObjectName[]
 }

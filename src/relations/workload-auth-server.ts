@@ -4,7 +4,7 @@ import { type AuthConfig, getAuthConfig, type Workload } from './related-resourc
 import { referencesOf } from './references.ts'
 
 /** A configuration that a workload names, and the field in which it does. */
-export interface Named {
+interface Named {
   readonly to: ObjectName
   readonly field: string
   readonly at: () => readonly Segment[]

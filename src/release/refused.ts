@@ -11,7 +11,7 @@ import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
 /** Something that the API server refuses, or does not keep. */
-export interface Refusal {
+interface Refusal {
   /** The keyword of the schema; `rule` for one of its CEL rules, `unknown` for a field that it does not have. */
   readonly keyword: string
   readonly error: FieldError

@@ -2,15 +2,15 @@ import { jsonKey, type Segment, valueAt } from './path.ts'
 import { setOwn } from './resource.ts'
 
 /** A list or object of JSON, whatever it holds. */
-export type Holder = Record<string | number, unknown>
+export type JsonHolder = Record<string | number, unknown>
 
 /** A shallow copy of a list or object; of an object only the members that `isWanted` accepts. */
-export function copyOf(holder: object, isWanted: (member: unknown) => boolean = () => true): Holder {
-  if (Array.isArray(holder)) return [...(holder as unknown[])] as unknown as Holder
-  const copy: Holder = {}
+export function copyOf(holder: object, isWanted: (member: unknown) => boolean = () => true): JsonHolder {
+  if (Array.isArray(holder)) return [...(holder as unknown[])] as unknown as JsonHolder
+  const copy: JsonHolder = {}
   // Twice as fast as a spread when a map has hundreds of thousands of keys.
   for (const key in holder) {
-    const member = (holder as Holder)[key]
+    const member = (holder as JsonHolder)[key]
     if (isWanted(member)) setOwn(copy, key, member)
   }
   return copy
@@ -23,14 +23,14 @@ export function copyOf(holder: object, isWanted: (member: unknown) => boolean = 
 export function changedAt<P extends { readonly at: readonly Segment[] }>(
   original: object,
   places: Iterable<P>,
-  change: (holder: Holder, key: string | number, place: P) => void,
-): Holder {
+  change: (holder: JsonHolder, key: string | number, place: P) => void,
+): JsonHolder {
   const root = copyOf(original)
   const copies = new Set<unknown>([root])
-  const copied = (holder: Holder | undefined, segment: Segment): Holder | undefined => {
+  const copied = (holder: JsonHolder | undefined, segment: Segment): JsonHolder | undefined => {
     const member = valueAt(holder, [segment])
     if (holder === undefined || typeof member !== 'object' || member === null) return undefined
-    if (copies.has(member)) return member as Holder
+    if (copies.has(member)) return member as JsonHolder
     const copy = copyOf(member)
     copies.add(copy)
     setOwn(holder, jsonKey(segment), copy)

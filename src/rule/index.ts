@@ -14,7 +14,7 @@ export {
   oncePerCluster,
 } from './cluster.ts'
 export { compareText } from './compare-text.ts'
-export { changedAt, copyOf, type Holder } from './copies.ts'
+export { changedAt, copyOf, type JsonHolder } from './copies.ts'
 export { deepEqual } from './deep-equal.ts'
 export { parseDuration } from './duration.ts'
 export { errorMessage } from './error-message.ts'
@@ -82,7 +82,7 @@ export {
   type Context,
   defineRule,
   type Example,
-  type Failure,
+  type KnownFailure,
   type NonEmpty,
   oncePerReview,
   type Other,

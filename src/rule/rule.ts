@@ -32,7 +32,7 @@ export function sourceNames(sources: readonly Source[]): string[] {
 }
 
 /** What people have met where the rule was broken: the text that they search for. */
-export interface Failure {
+export interface KnownFailure {
   /** What the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
   /** Who tells the user without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
@@ -74,7 +74,7 @@ export interface RuleFor<S extends TSchema> {
   /** What happens at run time when it is not true: one or two sentences. */
   readonly why: string
   /** Set where people have met the failure; these rules are docs/failures.md. */
-  readonly failure?: Failure
+  readonly failure?: KnownFailure
   readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>

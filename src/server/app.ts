@@ -20,14 +20,14 @@ import {
   encodeVerdict,
   type Review,
 } from './admission-review.ts'
-import { type Bodies, type Held, RefusedBody } from './bodies.ts'
+import { type Bodies, type HeldBody, RefusedBody } from './bodies.ts'
 import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { type Live, mergeReads, NOTHING_READ } from './live.ts'
+import { type LiveReads, mergeReads, NOTHING_READ } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
-import { type Step, Turns } from './turns.ts'
+import { type ReviewStep, Turns } from './turns.ts'
 
 /** What the server is made of. */
 export interface Parts {
@@ -36,7 +36,7 @@ export interface Parts {
   readonly logger: Logger
   readonly metrics: Metrics
   /** Reads from the API server what a verdict depends on; absent without a cluster. */
-  readonly live?: Live | undefined
+  readonly live?: LiveReads | undefined
   /** How many reviews may wait for it at a time. */
   readonly mostInFlight: number
   /** The bodies in memory. */
@@ -113,7 +113,7 @@ export function buildWebhook(
     refuse(parts, error, request, reply),
   )
   app.setNotFoundHandler((request, reply) => {
-    if (request.body !== undefined) parts.bodies.end(request.body as Held)
+    if (request.body !== undefined) parts.bodies.end(request.body as HeldBody)
     answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate')
   })
   const turns = new Turns()
@@ -128,13 +128,13 @@ interface Answer {
   readonly record?: (seconds: number) => void
 }
 /** Takes a step of the review when it is its turn. */
-type Take = <T>(step: Step, work: () => T) => Promise<T>
+type Take = <T>(step: ReviewStep, work: () => T) => Promise<T>
 type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
 /** Parses, judges, answers and records a review, each step when it is its turn. */
 function answering(parts: Parts, turns: Turns, respond: Responding) {
   const { bodies } = parts
-  const answer = async (held: Held, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const answer = async (held: HeldBody, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { client, arrived } = held
     const turn = { bytes: held.bytes, flow: client }
     const take: Take = (step, work) => turns.take(turn, step, work)
@@ -153,7 +153,7 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
     if (record !== undefined) await take('record', () => record(seconds))
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const held = request.body as Held | undefined
+    const held = request.body as HeldBody | undefined
     if (held === undefined) throw new BodyError('the body is not JSON')
     try {
       const turn = bodies.turn(held)
@@ -229,7 +229,7 @@ function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer 
 export const MOST_ROUNDS = 4
 
 interface Confirming {
-  readonly live: Live
+  readonly live: LiveReads
   readonly take: Take
 }
 

@@ -36,7 +36,7 @@ export class RefusedBody extends Error {
 const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try again', true)
 
 /** A body from its head until its review is answered. */
-export interface Held {
+export interface HeldBody {
   readonly client: string
   /** The port of the client: with the address, the connection. */
   readonly port: number
@@ -59,8 +59,8 @@ export class Bodies {
   readonly #most: number
   readonly #now: () => number
   /** The oldest first. */
-  readonly #held = new Set<Held>()
-  readonly #waiting = new Map<Held, () => void>()
+  readonly #held = new Set<HeldBody>()
+  readonly #waiting = new Map<HeldBody, () => void>()
   #bytes = 0
   #judged = 0
   #displaced = 0
@@ -88,14 +88,14 @@ export class Bodies {
   }
 
   /** Reads the body of a request, unless there is no room for it; hands over a `Held`, or a RefusedBody. */
-  receive(request: IncomingMessage, done: (error: Error | null, body?: Held) => void): void {
+  receive(request: IncomingMessage, done: (error: Error | null, body?: HeldBody) => void): void {
     const given = request.headers['content-length']
     const length = given === undefined ? undefined : Number(given)
     if (length !== undefined && length > BODY_LIMIT) {
       done(tooLong())
       return
     }
-    const held: Held = {
+    const held: HeldBody = {
       client: request.socket.remoteAddress ?? '',
       port: request.socket.remotePort ?? 0,
       bytes: 0,
@@ -138,7 +138,7 @@ export class Bodies {
   }
 
   /** Waits until there is room to judge a body, the smallest first; undefined when there is. Rejects with RefusedBody. */
-  turn(held: Held): Promise<void> | undefined {
+  turn(held: HeldBody): Promise<void> | undefined {
     if (this.#fits(held)) {
       this.#judge(held)
       return undefined
@@ -153,14 +153,14 @@ export class Bodies {
   }
 
   /** The bytes of a body, once. */
-  bytesOf(held: Held): Buffer {
+  bytesOf(held: HeldBody): Buffer {
     const [whole = NOTHING] = held.parts
     held.parts = []
     return whole
   }
 
   /** Its review is answered, or it came to nothing. */
-  end(held: Held): void {
+  end(held: HeldBody): void {
     if (held.state === 'over') return
     if (held.state === 'judged') this.#judged -= held.bytes
     held.state = 'over'
@@ -185,7 +185,7 @@ export class Bodies {
     }
   }
 
-  #reserve(held: Held, bytes: number): boolean {
+  #reserve(held: HeldBody, bytes: number): boolean {
     while (this.#bytes + bytes > this.#most) {
       const given = this.#toDisplace(held, bytes)
       if (given === undefined) return false
@@ -201,14 +201,14 @@ export class Bodies {
    * The largest body, not judged yet, of the client that holds most; nothing when there is none. Of its own bodies a
    * client loses only one that is larger than the one that comes, or slow.
    */
-  #toDisplace(coming: Held, bytes: number): Held | undefined {
+  #toDisplace(coming: HeldBody, bytes: number): HeldBody | undefined {
     const totals = new Map([[coming.client, bytes]])
     for (const held of this.#held) {
       if (held.state !== 'judged') totals.set(held.client, (totals.get(held.client) ?? 0) + held.bytes)
     }
     const [heaviest] = [...totals].reduce((most, each) => (each[1] > most[1] ? each : most))
-    const isSlow = (held: Held) => held.state === 'arriving' && this.#now() - held.begun >= SLOW
-    let found: Held | undefined
+    const isSlow = (held: HeldBody) => held.state === 'arriving' && this.#now() - held.begun >= SLOW
+    let found: HeldBody | undefined
     for (const held of this.#held) {
       if (held === coming || held.client !== heaviest || held.state === 'judged') continue
       const mayGo = heaviest !== coming.client || held.bytes > coming.bytes + bytes || isSlow(held)
@@ -217,11 +217,11 @@ export class Bodies {
     return found
   }
 
-  #fits({ bytes }: Held): boolean {
+  #fits({ bytes }: HeldBody): boolean {
     return this.#judged + bytes <= JUDGED_AT_ONCE - (bytes > SMALL ? KEPT_FOR_SMALL : 0)
   }
 
-  #judge(held: Held): void {
+  #judge(held: HeldBody): void {
     held.state = 'judged'
     this.#judged += held.bytes
   }

@@ -1,5 +1,5 @@
 import type { Submission } from '../engine/index.ts'
-import type { Live } from './live.ts'
+import type { LiveReads } from './live.ts'
 
 /** Who deletes on behalf of something that is gone already. */
 const CLEANERS = new Set([
@@ -10,7 +10,7 @@ const CLEANERS = new Set([
 /** Whether a deletion may be refused at all: never while its namespace or its owner goes (decision 11). */
 export async function mayBlock(
   { user, namespace }: Submission,
-  live: Pick<Live, 'isTerminating'>,
+  live: Pick<LiveReads, 'isTerminating'>,
   milliseconds: number,
 ): Promise<boolean> {
   return !CLEANERS.has(user) && !(await live.isTerminating(namespace, milliseconds))

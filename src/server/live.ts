@@ -24,7 +24,7 @@ export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
 
 /** Reads from the API server the objects that a verdict depends on, so that no denial depends on an old cache. */
-export class Live {
+export class LiveReads {
   readonly #connection: Connection
   readonly #findings: CurrentFindings
   readonly #count: (outcome: ReadOutcome) => void

@@ -12,13 +12,13 @@ import { memoryBudget, type ServerConfiguration } from './configuration.ts'
 import { InstalledRelease } from './installed-release.ts'
 import { latestJudge } from './latest-judge.ts'
 import type { Release } from '../release/index.ts'
-import { Live } from './live.ts'
+import { LiveReads } from './live.ts'
 import { errorMessage } from '../rule/index.ts'
 
 /** The cluster beside whose objects resources are judged. */
 export interface OpenClusterCache {
   readonly state: ClusterState
-  readonly live: Live
+  readonly live: LiveReads
   /** The schemas of the installed operator; undefined while they are not known, and with --installed-release off. */
   release(): Release | undefined
   isSynced(): boolean
@@ -89,7 +89,7 @@ export function openClusterCache(
   void installed?.keepReading(stopped.signal, () => findings.recheck(undefined))
   measureRelease(registry, release)
   void informers.synced.then(() => cache.keepChecking(stopped.signal))
-  const live = new Live(connection, findings, measureCluster(registry, informers, { findings, state }))
+  const live = new LiveReads(connection, findings, measureCluster(registry, informers, { findings, state }))
   return {
     state,
     live,

@@ -2,7 +2,7 @@ import { SMALL } from './bodies.ts'
 
 /** The steps of a review, in their order. A review beside other objects is judged again, once these were read. */
 const STEPS = ['parse', 'judge', 'answer', 'record'] as const
-export type Step = (typeof STEPS)[number]
+export type ReviewStep = (typeof STEPS)[number]
 
 /** Milliseconds for which one step of small reviews goes on at a stretch; what is begun is finished. */
 const STRETCH = 5
@@ -11,7 +11,7 @@ const WINDOW = 10_000
 const MOST_FLOWS = 10_000
 
 /** Of one review, what decides when its steps have their turn. */
-export interface Review {
+export interface ReviewTurns {
   /** Bytes of its body. */
   readonly bytes: number
   /** Whose turns these are, once it is parsed: reviews of one flow wait for each other. */
@@ -19,7 +19,7 @@ export interface Review {
 }
 
 interface Waiting {
-  readonly review: Review
+  readonly review: ReviewTurns
   readonly run: () => void
 }
 
@@ -35,8 +35,8 @@ interface Waiting {
  *   long as that step took, so that it has half of the time at most. Those that are further go first: few are in memory.
  */
 export class Turns {
-  readonly #small = new Map<Step, Waiting[]>(STEPS.map((step) => [step, []]))
-  readonly #large = new Map<Step, Waiting[]>(STEPS.map((step) => [step, []]))
+  readonly #small = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))
+  readonly #large = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))
   readonly #now: () => number
   readonly #costs = new Map<string, number>()
   #windowBegun = 0
@@ -51,7 +51,7 @@ export class Turns {
   }
 
   /** Resolves with what `work` returns, and rejects with what it throws, when the review has had this turn. */
-  take<T>(review: Review, step: Step, work: () => T): Promise<T> {
+  take<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
         try {
@@ -88,7 +88,7 @@ export class Turns {
   }
 
   /** Runs the first of those that wait for a step, at the time `begun`; answers with the time when it is done. */
-  #run(waiting: Waiting[], step: Step, begun: number): number {
+  #run(waiting: Waiting[], step: ReviewStep, begun: number): number {
     const place = waiting.length === 1 ? 0 : this.#first(waiting, step)
     const { review, run } = (place === 0 ? waiting.shift() : waiting.splice(place, 1)[0]) ?? IDLE
     run()
@@ -98,7 +98,7 @@ export class Turns {
     return end
   }
 
-  #charge(review: Review, milliseconds: number, now: number): void {
+  #charge(review: ReviewTurns, milliseconds: number, now: number): void {
     if (now - this.#windowBegun >= WINDOW || this.#costs.size >= MOST_FLOWS) {
       this.#costs.clear()
       this.#windowBegun = now
@@ -107,7 +107,7 @@ export class Turns {
   }
 
   /** Before a body is parsed its flow is not known, and what it costs grows with its bytes. */
-  #first(waiting: readonly Waiting[], step: Step): number {
+  #first(waiting: readonly Waiting[], step: ReviewStep): number {
     let first = 0
     for (const [i, { review }] of waiting.entries()) {
       const best = waiting[first]?.review ?? review
@@ -117,7 +117,7 @@ export class Turns {
     return first
   }
 
-  #costOf({ flow }: Review): number {
+  #costOf({ flow }: ReviewTurns): number {
     return this.#costs.get(flow) ?? 0
   }
 
@@ -140,8 +140,10 @@ const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }
 
 /** The reviews that wait for the last step for which any does; undefined when none waits. */
-function furthest(steps: ReadonlyMap<Step, Waiting[]>): [waiting: Waiting[], step: Step] | undefined {
-  let found: [Waiting[], Step] | undefined
+function furthest(
+  steps: ReadonlyMap<ReviewStep, Waiting[]>,
+): [waiting: Waiting[], step: ReviewStep] | undefined {
+  let found: [Waiting[], ReviewStep] | undefined
   for (const [step, waiting] of steps) if (waiting.length > 0) found = [waiting, step]
   return found
 }

@@ -8,7 +8,7 @@ import {
   type ErrorType,
   type FieldError,
   type Finding,
-  type Holder,
+  type JsonHolder,
   isObject,
   MOST_FINDINGS,
   pathText,
@@ -87,7 +87,7 @@ function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  let copy: Holder | undefined
+  let copy: JsonHolder | undefined
   const keep = (key: string | number, field: unknown) => {
     const kept = withoutNulls(field)
     if (kept !== field) setOwn((copy ??= copyOf(value, isGiven)), key, kept)
@@ -97,7 +97,7 @@ function withoutNulls(value: unknown): unknown {
     return copy ?? value
   }
   for (const key in value) {
-    const field = (value as Holder)[key]
+    const field = (value as JsonHolder)[key]
     if (field === null) copy ??= copyOf(value, isGiven)
     else keep(key, field)
   }

@@ -25,12 +25,12 @@ export interface Extent {
 }
 
 /** Most estimated bytes of all objects, and of one. */
-export interface Budget {
+export interface MemoryBudget {
   readonly all: number
   readonly object: number
 }
 
-const UNBOUNDED: Budget = { all: Infinity, object: Infinity }
+const UNBOUNDED: MemoryBudget = { all: Infinity, object: Infinity }
 
 /** An object that was dropped to make room for others. */
 export interface Displaced extends ObjectName {
@@ -88,7 +88,7 @@ const MOST_NAMES = 2_000
 export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
-  readonly #budget: Budget
+  readonly #budget: MemoryBudget
   /** By namespace, the kinds of which objects are left out, and the count of `#leftOut` when that was last seen. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
@@ -96,7 +96,7 @@ export class ClusterState {
   #partial = 0
   #leftOut = 0
 
-  constructor(extent: Extent, budget: Budget = UNBOUNDED) {
+  constructor(extent: Extent, budget: MemoryBudget = UNBOUNDED) {
     this.#extent = extent
     this.#budget = budget
   }

@@ -1,7 +1,14 @@
 import { findingText } from '../rule/index.ts'
-import { deliver, type DocumentOrder, fewestCommits, orderOf, type Problem, type Tool } from './commits.ts'
-import type { Lattice, Move, Node } from './lattice.ts'
-import { costAlong, type Path } from './search.ts'
+import {
+  deliver,
+  type DocumentOrder,
+  fewestCommits,
+  orderOf,
+  type CommitProblem,
+  type Tool,
+} from './commits.ts'
+import type { Lattice, Move, StateNode } from './lattice.ts'
+import { costAlong, type StepPath } from './search.ts'
 import { type ChangedObject, lastOf } from './versions.ts'
 
 /** Whether a tool can apply a change as one commit, and how. */
@@ -30,7 +37,7 @@ export interface Commits {
 /** The commits of a way, each in an order of writes that passes. */
 export function commitsOf(
   lattice: Lattice,
-  path: Path,
+  path: StepPath,
   tools: readonly Tool[],
   documents: DocumentOrder,
 ): Commits {
@@ -42,10 +49,10 @@ export function commitsOf(
       .flatMap((node) => lattice.harms(node))
       .map(({ text }) => text),
   )
-  const isGoodEnd = (node: Node) =>
+  const isGoodEnd = (node: StateNode) =>
     !lattice.isEnd(node) || lattice.harms(node).every(({ text }) => atTheEnd.has(text))
-  const passes = (from: Node, moves: readonly Move[]): Node | undefined => {
-    let to: Node | undefined
+  const passes = (from: StateNode, moves: readonly Move[]): StateNode | undefined => {
+    let to: StateNode | undefined
     for (const tool of tools) {
       const groups = ordered(tool, moves)
       // In another order, what is given up could be gone for longer.
@@ -66,7 +73,7 @@ export function commitsOf(
   }
 }
 
-function answerOf(tool: Tool, lattice: Lattice, path: Path, documents: DocumentOrder): ToolAnswer {
+function answerOf(tool: Tool, lattice: Lattice, path: StepPath, documents: DocumentOrder): ToolAnswer {
   const moves = lattice.changes.map((change, of) => ({ of, to: lastOf(change) }))
   const tried = deliver(lattice, lattice.start, orderOf(tool, moves, lattice, documents), new Set())
   if (tried.problem === undefined) return { tool, problem: undefined, isPruneLast: false }
@@ -77,7 +84,7 @@ function answerOf(tool: Tool, lattice: Lattice, path: Path, documents: DocumentO
 
 const nameOf = ({ kind, namespace, name }: ChangedObject): string => `${kind.kind} ${namespace}/${name}`
 
-function problemText({ move, refused, harm }: Problem, changes: readonly ChangedObject[]): string {
+function problemText({ move, refused, harm }: CommitProblem, changes: readonly ChangedObject[]): string {
   const change = changes[move.of]
   const who = change === undefined ? '' : nameOf(change)
   const [finding] = refused ?? []
@@ -90,7 +97,7 @@ function problemText({ move, refused, harm }: Problem, changes: readonly Changed
 /** The sync waves in which Argo CD applies the way as one commit; undefined where waves alone do not help. */
 function wavesOf(
   lattice: Lattice,
-  { moves, cost }: Path,
+  { moves, cost }: StepPath,
 ): { readonly waves: readonly Wave[]; readonly isPruneLast: boolean } | undefined {
   const isDeletion = ({ of, to }: Move) => lattice.changes[of]?.versions[to]?.value === undefined
   const firstDeletion = moves.findIndex(isDeletion)

@@ -1,7 +1,7 @@
 import type { Finding } from '../rule/index.ts'
-import { costOf, type Path } from './search.ts'
+import { costOf, type StepPath } from './search.ts'
 import type { Harm } from './harms.ts'
-import type { Lattice, Move, Node } from './lattice.ts'
+import type { Lattice, Move, StateNode } from './lattice.ts'
 import type { ChangedObject } from './versions.ts'
 
 export const TOOLS = ['kubectl', 'flux', 'argocd'] as const
@@ -11,13 +11,14 @@ export type Tool = (typeof TOOLS)[number]
 export type Groups = readonly (readonly Move[])[]
 
 /** What goes wrong when a tool applies a commit. */
-export interface Problem {
+export interface CommitProblem {
   readonly move: Move
   readonly refused?: readonly Finding[]
   readonly harm?: Harm
 }
 
-export type Delivered = { readonly to: Node; readonly problem?: undefined } | { readonly problem: Problem }
+export type Delivered =
+  { readonly to: StateNode; readonly problem?: undefined } | { readonly problem: CommitProblem }
 
 /** The place of the document of a change among those of the new state; kubectl applies in this order. */
 export type DocumentOrder = (change: ChangedObject) => number
@@ -75,7 +76,7 @@ const MOST_AT_ONCE = 8
 /** Applies groups of writes one after the other; `allowed` are harms that no order avoids. */
 export function deliver(
   lattice: Lattice,
-  from: Node,
+  from: StateNode,
   groups: Groups,
   allowed: ReadonlySet<string>,
 ): Delivered {
@@ -90,7 +91,7 @@ export function deliver(
 
 function inAnyOrder(
   lattice: Lattice,
-  from: Node,
+  from: StateNode,
   group: readonly Move[],
   allowed: ReadonlySet<string>,
 ): Delivered {
@@ -109,8 +110,8 @@ function inAnyOrder(
     if (problem !== undefined) return problem
   }
   const seen = new Set<string>()
-  const open: { readonly node: Node; readonly left: readonly Move[] }[] = [{ node: from, left: group }]
-  const ends = new Map<string, Node>()
+  const open: { readonly node: StateNode; readonly left: readonly Move[] }[] = [{ node: from, left: group }]
+  const ends = new Map<string, StateNode>()
   for (let here = open.pop(); here !== undefined; here = open.pop()) {
     const { node, left } = here
     if (left.length === 0) ends.set(node.key, node)
@@ -137,15 +138,15 @@ const MOST_DIVIDED = 6
 /** The fewest commits, each of which all the tools apply without a refusal and without harm, or without more than the path. */
 export function fewestCommits(
   lattice: Lattice,
-  path: Path,
-  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+  path: StepPath,
+  passes: (from: StateNode, moves: readonly Move[]) => StateNode | undefined,
 ): readonly (readonly Move[])[] {
   const isDivided = path.cost === 0 && path.moves.length <= MOST_DIVIDED
   return (isDivided ? divided(lattice, path.moves, passes) : undefined) ?? greedy(lattice, path, passes)
 }
 
 interface Reached {
-  readonly node: Node
+  readonly node: StateNode
   readonly left: readonly Move[]
   readonly commits: readonly (readonly Move[])[]
 }
@@ -154,7 +155,7 @@ interface Reached {
 function divided(
   lattice: Lattice,
   path: readonly Move[],
-  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+  passes: (from: StateNode, moves: readonly Move[]) => StateNode | undefined,
 ): readonly (readonly Move[])[] | undefined {
   const seen = new Set<string>()
   let level: readonly Reached[] = [{ node: lattice.start, left: path, commits: [] }]
@@ -193,8 +194,8 @@ function subsets(moves: readonly Move[]): Move[][] {
 /** As many of the next writes as pass and lead where they lead one after the other, again and again. */
 function greedy(
   lattice: Lattice,
-  { moves, nodes }: Path,
-  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+  { moves, nodes }: StepPath,
+  passes: (from: StateNode, moves: readonly Move[]) => StateNode | undefined,
 ): readonly (readonly Move[])[] {
   const commits: (readonly Move[])[] = []
   let node = lattice.start

@@ -4,13 +4,13 @@ import { planOf } from '../access/effective-authentication.ts'
 import type { RoleSelection } from '../kinds/mcp-external-auth-config/generations.ts'
 import { checksTokens, getOidcConfig, getWorkload } from '../relations/index.ts'
 import type { ClusterState } from '../state/index.ts'
-import type { Reading } from '../documents/index.ts'
+import type { DocumentReading } from '../documents/index.ts'
 import { isObject, type Segment, valueAt } from '../rule/index.ts'
 import type { Item } from './states.ts'
 import { without } from './versions.ts'
 
 /** What a backend is sent. */
-export interface Sent {
+export interface SentCredentials {
   /** Whether it is a member of the group, and not only a key of `backends`. */
   readonly isMember: boolean
   readonly type: string | null
@@ -32,7 +32,7 @@ export interface Login {
 }
 
 /** A part of a configuration that chooses by claims what a caller gets, as one server uses it. */
-export interface Part {
+export interface ChoicePart {
   readonly at: readonly Segment[]
   readonly settings: unknown
   readonly choice: (selection: RoleSelection) => Choice
@@ -41,11 +41,11 @@ export interface Part {
 /** What holds in a state, by who is concerned, in words. */
 export interface Facts {
   /** Backends that are sent credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
-  readonly sent: ReadonlyMap<string, Sent>
+  readonly sent: ReadonlyMap<string, SentCredentials>
   /** Why a backend has none. */
   readonly lacking: ReadonlyMap<string, string>
   readonly logins: ReadonlyMap<string, Login>
-  readonly parts: ReadonlyMap<string, Part>
+  readonly parts: ReadonlyMap<string, ChoicePart>
 }
 
 const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
@@ -54,7 +54,7 @@ const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],
-  reading: Reading,
+  reading: DocumentReading,
 ): Facts {
   const facts = new Collected(state, reading)
   for (const { kind, namespace, name } of objects) {
@@ -65,14 +65,14 @@ export function factsOf(
 }
 
 class Collected implements Facts {
-  readonly sent = new Map<string, Sent>()
+  readonly sent = new Map<string, SentCredentials>()
   readonly lacking = new Map<string, string>()
   readonly logins = new Map<string, Login>()
-  readonly parts = new Map<string, Part>()
+  readonly parts = new Map<string, ChoicePart>()
   readonly #state: ClusterState
-  readonly #reading: Reading
+  readonly #reading: DocumentReading
 
-  constructor(state: ClusterState, reading: Reading) {
+  constructor(state: ClusterState, reading: DocumentReading) {
     this.#state = state
     this.#reading = reading
   }

@@ -2,7 +2,7 @@ import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/ch
 import { COMPARISON, compareChoices } from '../access/difference/compare.ts'
 import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { type Budget, deepEqual } from '../rule/index.ts'
-import type { Facts, Login, Part, Sent } from './facts.ts'
+import type { Facts, Login, ChoicePart, SentCredentials } from './facts.ts'
 
 /** What a state on the way does that neither the old nor the new state does. */
 export interface Harm {
@@ -95,8 +95,8 @@ export class Comparison {
 /** What callers get of a part by their claims and have in neither state; undefined where there is nothing. */
 function gainIn(
   key: string,
-  part: Part,
-  sides: readonly (Part | undefined)[],
+  part: ChoicePart,
+  sides: readonly (ChoicePart | undefined)[],
   budget: Budget,
 ): Harm | undefined {
   const [consumer = ''] = JSON.parse(key) as string[]
@@ -119,7 +119,7 @@ function gainIn(
   return undefined
 }
 
-const isSameSent = (a: Sent, b: Sent): boolean =>
+const isSameSent = (a: SentCredentials, b: SentCredentials): boolean =>
   a.type === b.type && a.token === b.token && a.provider === b.provider && deepEqual(a.settings, b.settings)
 
 const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === null

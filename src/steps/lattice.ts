@@ -4,11 +4,11 @@ import { type Finding, isObject, metadataOf } from '../rule/index.ts'
 import { placeholdersIn } from '../documents/index.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
-import { type Item, judgeIn, type Judging, put, submitted } from './states.ts'
+import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
 /** A state on the way: the version of each object that changes, and what is stored of it. */
-export interface Node {
+export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]
   readonly key: string
@@ -21,8 +21,8 @@ export interface Move {
 }
 
 /** The node after a write, or why the webhook denies it. */
-export type Result =
-  { readonly node: Node; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
+type Result =
+  { readonly node: StateNode; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
 
 /** Units of a budget that take as long as comparing the facts of an object in a state. */
 const UNITS_PER_OBJECT = 40
@@ -30,22 +30,22 @@ const UNITS_PER_OBJECT = 40
 /** The states between the old and the new one of some objects, each judged once, beside objects that stay as they are. */
 export class Lattice {
   readonly changes: readonly ChangedObject[]
-  readonly start: Node
+  readonly start: StateNode
   readonly #state: ClusterState
-  readonly #judging: Judging
+  readonly #judging: StateJudging
   readonly #judge: Judge
   readonly #objects: readonly Omit<Item, 'value'>[]
   readonly #comparison: Comparison
   readonly #results = new Map<string, Result>()
   readonly #harms = new Map<string, readonly Harm[]>()
-  #here: Node | undefined
+  #here: StateNode | undefined
   #spent = 0
 
   /** `objects`: those of which the facts are compared. The state is moved to and fro. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,
-    judging: Judging,
+    judging: StateJudging,
     objects: readonly Omit<Item, 'value'>[],
     comparison: Comparison,
   ) {
@@ -71,12 +71,12 @@ export class Lattice {
     return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
 
-  isEnd({ at }: Node): boolean {
+  isEnd({ at }: StateNode): boolean {
     return at.every((version, i) => version === (this.changes[i]?.versions.length ?? 0) - 1)
   }
 
   /** The write of a version, as the webhook answers it in this state. */
-  move(from: Node, { of, to }: Move): Result {
+  move(from: StateNode, { of, to }: Move): Result {
     const key = `${from.key} ${of} ${to}`
     const known = this.#results.get(key)
     if (known !== undefined) return known
@@ -85,7 +85,7 @@ export class Lattice {
     return result
   }
 
-  harms(node: Node): readonly Harm[] {
+  harms(node: StateNode): readonly Harm[] {
     const known = this.#harms.get(node.key)
     if (known !== undefined) return known
     this.goTo(node)
@@ -95,7 +95,7 @@ export class Lattice {
   }
 
   /** Makes the state that of a node. */
-  goTo(node: Node): void {
+  goTo(node: StateNode): void {
     this.changes.forEach((change, i) => {
       if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
       put(this.#state, change, node.stored[i], this.#judging.reading)
@@ -103,7 +103,7 @@ export class Lattice {
     this.#here = node
   }
 
-  #judged(from: Node, { of, to }: Move): Result {
+  #judged(from: StateNode, { of, to }: Move): Result {
     const change = this.changes[of]
     if (change === undefined) return { node: from }
     this.goTo(from)
@@ -140,7 +140,7 @@ export class Lattice {
   }
 }
 
-function nodeOf(at: readonly number[], stored: readonly unknown[]): Node {
+function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
   // What /mutate writes depends on when; everything else on the version alone.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }

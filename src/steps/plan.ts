@@ -1,12 +1,12 @@
 import { type Commits, commitsOf, type ToolAnswer } from './answers.ts'
 import { TOOLS, type Tool } from './commits.ts'
 import { type Component, componentsOf } from './components.ts'
-import type { Move, Node } from './lattice.ts'
+import type { Move, StateNode } from './lattice.ts'
 import { waySearch } from './search.ts'
-import { type States, TwoStates } from './two-states.ts'
+import { type StatePair, TwoStates } from './two-states.ts'
 import type { ChangedObject } from './versions.ts'
 
-export interface Question extends States {
+export interface Question extends StatePair {
   readonly tools?: readonly Tool[]
   /** Most objects that the searches judge, each in every state that they look at. */
   readonly mostJudged?: number
@@ -15,7 +15,7 @@ export interface Question extends States {
 }
 
 /** A write, and the commit that it belongs to, both counted from 1. */
-export interface Step {
+export interface PlanStep {
   readonly number: number
   readonly commit: number
   readonly verb: 'create' | 'update' | 'delete'
@@ -45,7 +45,7 @@ export interface StepsPlan {
    * `contradiction`: the new state has errors of its own.
    */
   readonly outcome: 'nothing' | 'order' | 'harm' | 'refused' | 'contradiction'
-  readonly steps: readonly Step[]
+  readonly steps: readonly PlanStep[]
   readonly commits: number
   readonly givenUp: readonly GivenUp[]
   readonly errors: readonly string[]
@@ -151,10 +151,10 @@ function together(
 /** Judges all writes once more, one after the other, beside everything. */
 function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'steps' | 'givenUp'> | undefined {
   const lattice = states.lattice(states)
-  const steps: Step[] = []
+  const steps: PlanStep[] = []
   const open = new Map<string, GivenUp>()
   const givenUp: GivenUp[] = []
-  let node: Node = lattice.start
+  let node: StateNode = lattice.start
   for (const [i, { move, commit }] of order.entries()) {
     const change = states.changes[move.of]
     const result = lattice.move(node, move)
@@ -181,8 +181,8 @@ interface Placed {
 function stepOf(
   change: ChangedObject,
   { to }: Move,
-  { number, commit, before }: Pick<Step, 'number' | 'commit' | 'before'>,
-): Step {
+  { number, commit, before }: Pick<PlanStep, 'number' | 'commit' | 'before'>,
+): PlanStep {
   const version = change.versions[to]
   const verb = version?.value === undefined ? 'delete' : before === undefined ? 'create' : 'update'
   return {

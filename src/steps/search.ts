@@ -1,17 +1,17 @@
 import { GAIN, type Harm, weightOf } from './harms.ts'
-import type { Lattice, Move, Node } from './lattice.ts'
+import type { Lattice, Move, StateNode } from './lattice.ts'
 import type { ChangedObject } from './versions.ts'
 
-export interface Path {
+export interface StepPath {
   readonly moves: readonly Move[]
   /** The states after each move. */
-  readonly nodes: readonly Node[]
+  readonly nodes: readonly StateNode[]
   readonly cost: number
 }
 
 /** The result of a search. */
-export interface Found {
-  readonly path: Path | undefined
+interface Found {
+  readonly path: StepPath | undefined
   /** False when the most states ended the search. */
   readonly isComplete: boolean
 }
@@ -63,7 +63,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
     if (found.path !== undefined) return { ...found, isComplete: true }
     if (!found.isComplete && phase.between > 0) break
   }
-  let best: Path | undefined
+  let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
     // What is too much to search with many intermediate versions may be found with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
@@ -79,7 +79,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
 }
 
 interface Reached {
-  readonly node: Node
+  readonly node: StateNode
   readonly cost: number
   readonly between: number
   readonly move: Move | undefined
@@ -91,11 +91,11 @@ export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, har
 /** Weight of a harm in the last state, which no later step ends. */
 const AT_THE_END = 100
 
-const costAt = (lattice: Lattice, node: Node): number =>
+const costAt = (lattice: Lattice, node: StateNode): number =>
   costOf(lattice.harms(node)) * (lattice.isEnd(node) ? AT_THE_END : 1)
 
 /** What writes cost, one after the other; Infinity where one is refused. */
-export function costAlong(lattice: Lattice, from: Node, moves: readonly Move[]): number {
+export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Move[]): number {
   let [node, cost] = [from, 0]
   for (const move of moves) {
     const result = lattice.move(node, move)
@@ -142,7 +142,7 @@ function search(lattice: Lattice, searching: Searching, tell: (states: number) =
 
 function nextVersions(
   lattice: Lattice,
-  node: Node,
+  node: StateNode,
   of: number,
   between: number,
   searching: Searching,
@@ -161,7 +161,7 @@ function nextVersions(
   return [...others.toReversed(), toNew]
 }
 
-const onlyDeletionsLeft = ({ changes }: Lattice, { at }: Node): boolean =>
+const onlyDeletionsLeft = ({ changes }: Lattice, { at }: StateNode): boolean =>
   changes.every(({ versions }, i) => at[i] === versions.length - 1 || versions.at(-1)?.value === undefined)
 
 const KINDS_IN_ORDER = [
@@ -187,9 +187,9 @@ function preferred(changes: readonly ChangedObject[]): number[] {
     .map(({ i }) => i)
 }
 
-function pathTo(end: Reached): Path {
+function pathTo(end: Reached): StepPath {
   const moves: Move[] = []
-  const nodes: Node[] = []
+  const nodes: StateNode[] = []
   for (let each: Reached | undefined = end; each?.move !== undefined; each = each.before) {
     moves.unshift(each.move)
     nodes.unshift(each.node)

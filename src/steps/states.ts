@@ -9,7 +9,7 @@ import {
   withChanges,
   type WrittenDefaults,
 } from '../engine/index.ts'
-import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../documents/index.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, putAll, type DocumentReading } from '../documents/index.ts'
 import type { Release } from '../release/index.ts'
 
 export type Manifest = Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ export const keyOf = ({ kind, namespace, name }: Pick<Item, 'kind' | 'namespace'
   objectKey({ kind: kind.kind, namespace, name })
 
 /** The objects in documents; of two documents of one object the later one counts, as when both are applied. */
-export function itemsOf(values: readonly unknown[], reading: Reading): Items {
+export function itemsOf(values: readonly unknown[], reading: DocumentReading): Items {
   const items = new Map<string, Item>()
   for (const value of values) {
     const kind = kindOf(value, reading)
@@ -41,9 +41,9 @@ export function itemsOf(values: readonly unknown[], reading: Reading): Items {
 }
 
 /** How the webhook judges, and what it stores. */
-export interface Judging {
+export interface StateJudging {
   readonly settings: Settings
-  readonly reading: Reading
+  readonly reading: DocumentReading
   readonly defaults: WrittenDefaults
   /** What the operator's CRDs take, where they are known. */
   readonly release?: Release | undefined
@@ -52,7 +52,7 @@ export interface Judging {
 /** Judges as the webhook does in this state, which may change meanwhile. */
 export const judgeIn = (
   state: ClusterState,
-  { settings, reading, defaults: written, release }: Judging,
+  { settings, reading, defaults: written, release }: StateJudging,
 ): Judge =>
   createJudge({
     group: reading.group,
@@ -67,7 +67,7 @@ export function put(
   state: ClusterState,
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
   value: unknown,
-  reading: Reading,
+  reading: DocumentReading,
 ): void {
   if (value === undefined) state.remove(kind.kind, namespace, name)
   else putAll(state, [value], { ...reading, namespace })
@@ -78,7 +78,7 @@ export function submitted(
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
   value: unknown,
   stored: unknown,
-  reading: Reading,
+  reading: DocumentReading,
 ) {
   const object = namesProvider(value) ? value : asApplied(value, stored, reading)
   return submissionOf(
@@ -105,7 +105,7 @@ export function storedItems(
   items: Items,
   before: ReadonlyMap<string, unknown>,
   state: ClusterState,
-  judging: Judging,
+  judging: StateJudging,
 ): Map<string, unknown> {
   const { reading } = judging
   for (const item of items.values()) put(state, item, item.value, reading)

@@ -9,7 +9,7 @@ import {
   isChanged,
   type Item,
   type Items,
-  type Judging,
+  type StateJudging,
   judgeIn,
   keyOf,
   namingProvider,
@@ -19,7 +19,7 @@ import {
 import { type ChangedObject, interruptions, type Version, versionsBetween } from './versions.ts'
 
 /** The old and the new state of a question. */
-export interface States extends Judging {
+export interface StatePair extends StateJudging {
   readonly old: Items
   readonly new: Items
   /** A state that knows of both sides what rules read beside these objects, such as Secrets; it is changed. */
@@ -36,12 +36,12 @@ export interface States extends Judging {
 export class TwoStates {
   readonly changes: readonly ChangedObject[]
   readonly objects: readonly Omit<Item, 'value'>[]
-  readonly #given: States
+  readonly #given: StatePair
   readonly #old: ReadonlyMap<string, unknown>
   readonly #new: ReadonlyMap<string, unknown>
   readonly #budget = new Budget(ALL_COMPARISONS)
 
-  constructor(given: States) {
+  constructor(given: StatePair) {
     this.#given = given
     const { old, new: now, state, isStored, reading } = given
     this.objects = [...new Map([...old, ...now]).values()]

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import root, { type Test } from 'tap'
 import { mutatingWebhookConfiguration } from '../../src/registration/webhook-configurations.ts'
-import { type Holder, writtenDefaults } from '../../src/generate/mutating-policies.ts'
+import { type DefaultsHolder, writtenDefaults } from '../../src/generate/mutating-policies.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import { shape } from '../../src/shape/shape.ts'
 import { resources } from '../support/arbitrary.ts'
@@ -278,7 +278,7 @@ function* added(before: unknown, after: unknown, path: string): Iterable<string>
   }
 }
 
-function placesOf(isMeant: (holder: Holder) => boolean): string[] {
+function placesOf(isMeant: (holder: DefaultsHolder) => boolean): string[] {
   const places = WITH_DEFAULTS.flatMap((kind) =>
     writtenDefaults(kind)
       .filter(isMeant)

@@ -1,7 +1,7 @@
 /** Brings random pairs of states into a cluster, step by step as they are planned, and looks at what the API server holds. */
 import { setTimeout } from 'node:timers/promises'
 import { isObject } from '../../src/rule/resource.ts'
-import { planSteps, type Step, type StepsPlan } from '../../src/steps/plan.ts'
+import { planSteps, type PlanStep, type StepsPlan } from '../../src/steps/plan.ts'
 import { itemsOf } from '../../src/steps/states.ts'
 import { keyOf, observe, questionOf, READING, type StatePair, wrongIn } from '../support/step-pairs.ts'
 import type { ApiServer } from './api-server.ts'
@@ -69,7 +69,7 @@ export async function runPair(api: ApiServer, pair: StatePair, write: Write): Pr
   return { plan, wrong: (await differenceAtEnd(api, pair, there)) ?? wrongOnTheWay(plan, seen) }
 }
 
-const resourceOf = ({ kind, namespace, name, value, before }: Step): Resource => {
+const resourceOf = ({ kind, namespace, name, value, before }: PlanStep): Resource => {
   const { apiVersion, spec } = (value ?? before) as Resource
   const { annotations } = isObject(value) ? (value as unknown as Resource).metadata : {}
   return { apiVersion, kind, metadata: { name, namespace, ...(annotations && { annotations }) }, spec }

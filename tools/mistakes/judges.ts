@@ -26,7 +26,7 @@ import {
   namespaceOf,
   notJudged,
   putAll,
-  type Reading,
+  type DocumentReading,
   stateOf,
   subjectOf,
 } from '../../src/documents/index.ts'
@@ -40,7 +40,7 @@ import {
 } from '../../src/engine/index.ts'
 import { type Mistake, withMistake } from './mistake.ts'
 
-export interface Judging extends Reading {
+export interface MistakeJudging extends DocumentReading {
   readonly settings: Settings
   /** By which files are checked; undefined for the specification alone. */
   readonly release: Release | undefined
@@ -49,7 +49,7 @@ export interface Judging extends Reading {
 }
 
 /** A document and the file that it is in. */
-export interface Given {
+export interface GivenDocument {
   readonly file: string
   readonly value: unknown
 }
@@ -81,8 +81,8 @@ interface Report {
 
 /** Judges the same documents again and again, each time with one mistake in them. */
 export class Judges {
-  readonly #given: readonly Given[]
-  readonly #judging: Judging
+  readonly #given: readonly GivenDocument[]
+  readonly #judging: MistakeJudging
   /** The files beside each other. */
   readonly #files: ClusterState
   /** The cluster into which each of them is applied. */
@@ -93,7 +93,7 @@ export class Judges {
   readonly #admitted: readonly (readonly Report[])[]
   readonly #refused: readonly (readonly Report[])[]
 
-  constructor(given: readonly Given[], judging: Judging) {
+  constructor(given: readonly GivenDocument[], judging: MistakeJudging) {
     this.#given = given
     this.#judging = judging
     const values = given.map(({ value }) => value)
@@ -245,7 +245,7 @@ export class Judges {
 const isErrorOrWarning = ({ severity }: Report): boolean => severity !== 'advice'
 
 /** Whether the API server has the kind in the version. */
-function isServed(value: unknown, reading: Reading): boolean {
+function isServed(value: unknown, reading: DocumentReading): boolean {
   if (!isObject(value) || kindOf(value, reading) === undefined) return false
   const [, version = ''] = String(value.apiVersion).split('/')
   return [API_VERSION, 'v1alpha1'].includes(version)
@@ -308,7 +308,7 @@ function pruned(value: unknown, schema: ReleaseSchema | undefined): unknown {
 const ENVELOPE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
 /** A cluster that has the objects, and all Secrets, ConfigMaps and policies that they name. */
-function clusterOf(values: readonly unknown[], judging: Judging): ClusterState {
+function clusterOf(values: readonly unknown[], judging: MistakeJudging): ClusterState {
   const state = new ClusterState({ group: judging.group, knows: () => true })
   const named = new Map<string, { namespace: string; kind: string; name: string; keys: Set<string> }>()
   const add = (namespace: string, kind: string, name: string, key: string) => {

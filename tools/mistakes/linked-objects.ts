@@ -1,7 +1,7 @@
 import { referencesOf } from '../../src/relations/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
 import type { Release, ReleaseSchema } from '../../src/release/index.ts'
-import { kindOf, nameOf, namespaceOf, type Reading } from '../../src/documents/index.ts'
+import { kindOf, nameOf, namespaceOf, type DocumentReading } from '../../src/documents/index.ts'
 import { isObject, type Resource } from '../../src/rule/index.ts'
 
 /** An object of one of the seven kinds. */
@@ -26,7 +26,11 @@ export interface LinkedObjects {
   providers(object: LinkedObject): readonly (readonly string[])[]
 }
 
-export function linkObjects(values: readonly unknown[], reading: Reading, release: Release): LinkedObjects {
+export function linkObjects(
+  values: readonly unknown[],
+  reading: DocumentReading,
+  release: Release,
+): LinkedObjects {
   const objects = values.flatMap((value, index): LinkedObject[] => {
     const kind = kindOf(value, reading)
     if (kind === undefined) return []

@@ -1,12 +1,12 @@
 import { isObject, jsonKey, pathText, shownPath, valueAt, withoutUserInfo } from '../../src/rule/index.ts'
 import { mistakesIn, sampled } from './all.ts'
-import { type Given, Judges, type Judging } from './judges.ts'
+import { type GivenDocument, Judges, type MistakeJudging } from './judges.ts'
 import type { Mistake } from './mistake.ts'
-import type { Judged } from './summary.ts'
+import type { JudgedMistake } from './summary.ts'
 import { linkObjects, type LinkedObject } from './linked-objects.ts'
 
 /** A mistake that was made, with the object and who caught it. */
-export interface Made extends Judged {
+export interface Made extends JudgedMistake {
   readonly file: string
   readonly kind: string
   readonly namespace: string
@@ -37,8 +37,8 @@ const MOST_JUDGED = 200_000
 
 /** Makes one mistake after the other in the given documents; `tell` is told how many of how many are done. */
 export function coverageOf(
-  given: readonly Given[],
-  judging: Judging,
+  given: readonly GivenDocument[],
+  judging: MistakeJudging,
   { limit, seed, everyField }: Sample,
   tell: (done: number, of: number) => void = () => undefined,
 ): Coverage {

@@ -2,7 +2,7 @@ import { CLASSES, type Class, type Undecidable } from './classes.ts'
 import type { Catchers } from './judges.ts'
 
 /** A mistake, and who catches it. */
-export interface Judged extends Catchers {
+export interface JudgedMistake extends Catchers {
   readonly class: Class
   readonly undecidable: Undecidable | undefined
   /** The field, with its kind: `MCPServer spec.groupRef.name`. */
@@ -32,15 +32,15 @@ export interface Counts {
   readonly meaningCaught: number
 }
 
-const isCaught = ({ check, webhook }: Judged): boolean => check || webhook !== 'no'
+const isCaught = ({ check, webhook }: JudgedMistake): boolean => check || webhook !== 'no'
 
 /** Whether nobody catches it, although it can be told. */
-export const isMissed = (each: Judged): boolean =>
+export const isMissed = (each: JudgedMistake): boolean =>
   each.undecidable === undefined && !isCaught(each) && !each.crd
 
-export function countsOf(judged: readonly Judged[]): Counts {
+export function countsOf(judged: readonly JudgedMistake[]): Counts {
   const decidable = judged.filter(({ undecidable }) => undecidable === undefined)
-  const count = (isSo: (each: Judged) => boolean, among: readonly Judged[] = decidable) =>
+  const count = (isSo: (each: JudgedMistake) => boolean, among: readonly JudgedMistake[] = decidable) =>
     among.filter(isSo).length
   const meaning = decidable.filter(({ crd }) => !crd)
   return {
@@ -61,7 +61,7 @@ export function countsOf(judged: readonly Judged[]): Counts {
 }
 
 /** The counts of each class, in the order of the classes, and of each field, by name. */
-export const byClass = (judged: readonly Judged[]): readonly (readonly [Class, Counts])[] => {
+export const byClass = (judged: readonly JudgedMistake[]): readonly (readonly [Class, Counts])[] => {
   const groups = Map.groupBy(judged, (each) => each.class)
   return (Object.keys(CLASSES) as Class[]).flatMap((name) => {
     const group = groups.get(name)
@@ -69,7 +69,7 @@ export const byClass = (judged: readonly Judged[]): readonly (readonly [Class, C
   })
 }
 
-export const byField = (judged: readonly Judged[]): readonly (readonly [string, Counts])[] =>
+export const byField = (judged: readonly JudgedMistake[]): readonly (readonly [string, Counts])[] =>
   [...Map.groupBy(judged, ({ field }) => field)]
     .map(([field, group]) => [field, countsOf(group)] as const)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -1,5 +1,5 @@
 import type { Claims } from '../role/claims.ts'
-import type { Literal, World } from '../../cel/index.ts'
+import type { Literal, ClaimsWorld } from '../../cel/index.ts'
 import type { Budget } from '../../rule/index.ts'
 
 /** What a caller gets. */
@@ -29,7 +29,7 @@ export interface Way extends Outcome {
 /** A part of a manifest that lets callers have something by their claims. */
 export interface Choice {
   /** The alternatives in the order tried; everyone satisfies the last one. */
-  ways(world: World): readonly Way[]
+  ways(world: ClaimsWorld): readonly Way[]
   /** What the claims get, evaluated as the gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
 }
@@ -37,14 +37,14 @@ export interface Choice {
 /** A condition that is not made smaller. */
 export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
 
-export const nobody = (world: World, why: string): Condition => ({
+export const nobody = (world: ClaimsWorld, why: string): Condition => ({
   when: world.false,
   text: 'nobody',
   smaller: () => [],
   never: why,
 })
 
-export const everyone = (world: World): Condition => ({
+export const everyone = (world: ClaimsWorld): Condition => ({
   when: world.true,
   text: undefined,
   smaller: () => [],
@@ -59,7 +59,7 @@ export const NOTHING: Choice = {
 }
 
 /** When a caller gets what: literals of which exactly one is true, by access; the empty text is nothing. */
-export function outcomesOf(world: World, ways: readonly Way[]): ReadonlyMap<string, Literal> {
+export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true
   for (const { condition, access = '' } of ways) {

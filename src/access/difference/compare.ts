@@ -1,4 +1,4 @@
-import { type Literal, solve, World } from '../../cel/index.ts'
+import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
 import { Budget, OutOfBudget } from '../../rule/index.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
@@ -6,14 +6,14 @@ import { shrink } from './shrink.ts'
 import { sampled, whyNotDecided } from './samples.ts'
 
 /** A caller for whom the old and the new state choose differently. */
-export interface Change {
+export interface CallerChange {
   readonly old: Outcome
   readonly new: Outcome
   readonly witness: Claims
 }
 
 /** A question without an answer. */
-export interface Undecided {
+export interface UndecidedChange {
   readonly access: string
   /** Whether somebody newly gets it, or loses it. */
   readonly question: 'gains' | 'loses'
@@ -22,10 +22,10 @@ export interface Undecided {
 
 export interface Difference {
   /** The first of each pair of an old and a new access that was found. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly CallerChange[]
   /** Whether there may be other pairs of the accesses named in `changes`. */
   readonly more: boolean
-  readonly undecided: readonly Undecided[]
+  readonly undecided: readonly UndecidedChange[]
 }
 
 /** Units for one comparison: about two seconds. */
@@ -45,7 +45,7 @@ export function compareChoices(
   now: Choice,
   { budget = new Budget(COMPARISON), callers = [] }: Settings = {},
 ): Difference {
-  return new Search(old, now, new World(budget, ['map'])).run(callers)
+  return new Search(old, now, new ClaimsWorld(budget, ['map'])).run(callers)
 }
 
 interface Settings {
@@ -57,14 +57,14 @@ interface Settings {
 class Search {
   readonly #old: Choice
   readonly #new: Choice
-  readonly #world: World
-  readonly #changes = new Map<string, Change>()
+  readonly #world: ClaimsWorld
+  readonly #changes = new Map<string, CallerChange>()
   readonly #answered = { gains: new Set<string | undefined>(), loses: new Set<string | undefined>() }
-  readonly #undecided: Undecided[] = []
-  readonly #tried = new WeakMap<Claims, Change>()
+  readonly #undecided: UndecidedChange[] = []
+  readonly #tried = new WeakMap<Claims, CallerChange>()
   #more = false
 
-  constructor(old: Choice, now: Choice, world: World) {
+  constructor(old: Choice, now: Choice, world: ClaimsWorld) {
     this.#old = old
     this.#new = now
     this.#world = world
@@ -182,7 +182,7 @@ class Search {
     return answer.is !== 'unknown'
   }
 
-  #change(claims: Claims): Change {
+  #change(claims: Claims): CallerChange {
     const known = this.#tried.get(claims)
     if (known !== undefined) return known
     const { budget } = this.#world
@@ -214,11 +214,11 @@ interface Question {
   readonly when: Literal
 }
 
-const isDifferent = (change: Change): boolean => change.old.access !== change.new.access
+const isDifferent = (change: CallerChange): boolean => change.old.access !== change.new.access
 
-const pairOf = (change: Change): string => JSON.stringify([change.old.access, change.new.access])
+const pairOf = (change: CallerChange): string => JSON.stringify([change.old.access, change.new.access])
 
-const answers = (change: Change, { access, question }: Question): boolean =>
+const answers = (change: CallerChange, { access, question }: Question): boolean =>
   isDifferent(change) && (question === 'gains' ? change.new : change.old).access === access
 
 export const BOUND = 'the comparison was ended at its bound'

@@ -1,8 +1,8 @@
-import { type Expr, printed, type Program, read, type World } from '../../cel/index.ts'
+import { type Expr, printed, type Program, read, type ClaimsWorld } from '../../cel/index.ts'
 import type { Condition } from './choice.ts'
 
 /** The condition that a matcher is true. */
-export const isTrue = (world: World, { expr, ...matcher }: Program): Condition => ({
+export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condition => ({
   when: read(world, expr, matcher).yes,
   text: printed(expr),
   *smaller() {

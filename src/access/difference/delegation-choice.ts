@@ -1,4 +1,4 @@
-import { fromJson, isText, programOf, type World } from '../../cel/index.ts'
+import { fromJson, isText, programOf, type ClaimsWorld } from '../../cel/index.ts'
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import type { Budget } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
@@ -31,7 +31,7 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
   if (typeof program === 'string') return NOTHING
   const exchange = `exchange of tokens of ${issuer}`
   const named = `${exchange} by the client that may_act names`
-  const ways = (world: World): readonly Way[] => {
+  const ways = (world: ClaimsWorld): readonly Way[] => {
     const mayAct = world.memberAt(world.root, 'may_act').forms
     const isNamed = whole(-world.or(mayAct.absent, mayAct.null), 'has(claims.may_act)')
     const actor = world.memberAt(world.root, name)

@@ -1,5 +1,5 @@
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { kindOf, nameOf, namespaceOf, type Reading } from '../../documents/index.ts'
+import { kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import type { Choice } from './choice.ts'
@@ -23,7 +23,7 @@ export interface Entry {
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /** All such parts of the documents; of two documents of one resource the later one counts, as when both are applied. */
-export function entriesOf(values: readonly unknown[], reading: Reading): Entry[] {
+export function entriesOf(values: readonly unknown[], reading: DocumentReading): Entry[] {
   const entries = new Map<string, Entry>()
   values.forEach((value, document) => {
     const kind = kindOf(value, reading)

@@ -5,7 +5,7 @@ import {
   type Program,
   programOf,
   type Value,
-  type World,
+  type ClaimsWorld,
 } from '../../cel/index.ts'
 import { type Budget, isAbsent } from '../../rule/index.ts'
 import { hasInClaim } from '../../kinds/mcp-external-auth-config/proofs.ts'
@@ -81,7 +81,7 @@ export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   }
 }
 
-function waysOf(world: World, read: ReadMappings, selection: RoleSelection): readonly Way[] {
+function waysOf(world: ClaimsWorld, read: ReadMappings, selection: RoleSelection): readonly Way[] {
   const { mappings, refused } = read
   const ways = (conditionFor: (mapping: ReadMapping) => Condition) =>
     mappings.map((mapping) => ({
@@ -113,7 +113,7 @@ const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
 
 /** When a mapping matches. */
 function conditionOf(
-  world: World,
+  world: ClaimsWorld,
   { claim, program }: ReadMapping,
   read: ReadMappings,
   selection: RoleSelection,
@@ -127,7 +127,11 @@ function conditionOf(
 }
 
 /** When the role claim has a form for which newer gateways give no role at all. */
-function closedOf(world: World, { mappings, roleClaim }: ReadMappings, selection: RoleSelection): Literal {
+function closedOf(
+  world: ClaimsWorld,
+  { mappings, roleClaim }: ReadMappings,
+  selection: RoleSelection,
+): Literal {
   if (selection.roleClaim !== 'asList' || mappings.every(({ claim }) => claim === undefined))
     return world.false
   const { forms } = world.memberAt(world.root, roleClaim)

@@ -1,4 +1,11 @@
-import { type Guess, NUMBERS, numbersFrom, type Place, textsFrom, type World } from '../../cel/index.ts'
+import {
+  type Guess,
+  NUMBERS,
+  numbersFrom,
+  type ValuePlace,
+  textsFrom,
+  type ClaimsWorld,
+} from '../../cel/index.ts'
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
@@ -6,7 +13,7 @@ import { randomNumbers } from './random-numbers.ts'
 const MOST_SAMPLES = 3_000
 
 /** The first caller of which that holds, of many that are tried at random. Throws OutOfBudget. */
-export function sampled(world: World, holds: (claims: Claims) => boolean): Claims | undefined {
+export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean): Claims | undefined {
   for (const claims of samples(world, MOST_SAMPLES)) {
     world.budget.spend(20)
     if (holds(claims)) return claims
@@ -15,7 +22,7 @@ export function sampled(world: World, holds: (claims: Claims) => boolean): Claim
 }
 
 /** Why a question about the world has no answer. */
-export function whyNotDecided({ guesses }: World): string {
+export function whyNotDecided({ guesses }: ClaimsWorld): string {
   const [first] = guesses
   if (first === undefined) return 'the combination of its conditions is too large'
   const others = guesses.length === 1 ? '' : ` and ${guesses.length - 1} more`
@@ -23,7 +30,7 @@ export function whyNotDecided({ guesses }: World): string {
 }
 
 /** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
-function* samples(world: World, count: number): Iterable<Claims> {
+function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
   const guesses = guessesIn(world)
   const hints = guesses.flatMap((guess) => guess.hints)
@@ -36,7 +43,7 @@ function* samples(world: World, count: number): Iterable<Claims> {
   const numbers = [...new Set([...NUMBERS, ...constants, ...constants, ...products])].filter(Number.isFinite)
   const pick = <T>(values: readonly T[]): T | undefined => values[Math.floor(random() * values.length)]
   const used: unknown[] = []
-  const valueAt = (place: Place): unknown => {
+  const valueAt = (place: ValuePlace): unknown => {
     const own = [...place.texts.values()].map(({ test }) => test.hint('x'))
     const bounds = [...place.bounds.values()].flatMap(({ bound }) => [bound, bound + 1, bound - 1])
     const chance = random()
@@ -52,7 +59,7 @@ function* samples(world: World, count: number): Iterable<Claims> {
     if (used.length > 30) used.shift()
     return value
   }
-  const membersOf = (place: Place): unknown => {
+  const membersOf = (place: ValuePlace): unknown => {
     const parts = [...place.parts].filter(() => random() < 0.8)
     if (parts.some(([key]) => typeof key === 'number')) return parts.map(([, part]) => valueAt(part) ?? null)
     const members = parts.map(([key, part]): [string, unknown] => [String(key), valueAt(part)])
@@ -65,8 +72,8 @@ function* samples(world: World, count: number): Iterable<Claims> {
 }
 
 /** All parts that are not understood, those in lists as well. */
-function guessesIn(world: World): readonly Guess[] {
-  const below = (place: Place): readonly Guess[] => [
+function guessesIn(world: ClaimsWorld): readonly Guess[] {
+  const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),
     ...[...place.parts.values()].flatMap(below),
   ]

@@ -3,7 +3,13 @@ import { type Generation } from '../../kinds/mcp-external-auth-config/generation
 import type { Budget } from '../../rule/index.ts'
 import { releasesOf } from '../role/releases.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
-import { type Change, COMPARISON, compareChoices, type Difference, type Undecided } from './compare.ts'
+import {
+  type CallerChange,
+  COMPARISON,
+  compareChoices,
+  type Difference,
+  type UndecidedChange,
+} from './compare.ts'
 import { type Entry, entryKey } from './entries.ts'
 
 /** A part of the old or the new state, or of both. */
@@ -19,8 +25,8 @@ export interface ForReleases {
 
 /** How a part differs. */
 export interface PartDifference extends Pair {
-  readonly changes: readonly (Change & ForReleases)[]
-  readonly undecided: readonly (Undecided & ForReleases)[]
+  readonly changes: readonly (CallerChange & ForReleases)[]
+  readonly undecided: readonly (UndecidedChange & ForReleases)[]
   /** Whether there may be other pairs of the accesses in `changes`. */
   readonly more: boolean
 }

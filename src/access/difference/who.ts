@@ -1,5 +1,5 @@
 import { Budget, withinBudget } from '../../rule/index.ts'
-import { type Literal, solve, World } from '../../cel/index.ts'
+import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
 import type { Claims } from '../role/claims.ts'
 import { type Choice, type Condition, everyone, type Way } from './choice.ts'
 import type { Entry } from './entries.ts'
@@ -81,7 +81,7 @@ export function grantsOf(
   isAsked: (access: string) => boolean,
   { budget = new Budget(COMPARISON), callers = [] }: Settings = {},
 ): Grant[] {
-  const world = new World(budget, ['map'])
+  const world = new ClaimsWorld(budget, ['map'])
   const ways = withinBudget(() => choice.ways(world))
   if (ways === undefined) return [UNREAD]
   return ways.flatMap((way, i): Grant[] => {
@@ -99,7 +99,7 @@ export function grantsOf(
 
 interface Search {
   readonly choice: Choice
-  readonly world: World
+  readonly world: ClaimsWorld
   readonly callers: readonly Claims[]
 }
 
@@ -128,7 +128,7 @@ function answerFor({ choice, world, callers }: Search, way: Way, earlier: readon
 }
 
 /** A claim whose elements are asked for is a list in most tokens. */
-const usualForms = (world: World): Literal[] =>
+const usualForms = (world: ClaimsWorld): Literal[] =>
   [...world.root.parts.values()].flatMap(({ list, forms }) =>
     list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : [],
   )
@@ -141,7 +141,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[]): Answer {
 }
 
 /** The ways that together take all callers of this one, without those that are not needed for that. */
-function needed(world: World, { condition }: Way, taking: readonly Way[]): readonly Way[] {
+function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {
     const rest = left.filter((other) => other !== each)
@@ -150,14 +150,14 @@ function needed(world: World, { condition }: Way, taking: readonly Way[]): reado
   return left
 }
 
-const isImpossible = (world: World, literals: readonly Literal[]): boolean =>
+const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean =>
   solve(world, literals).is === 'impossible'
 
 /**
  * The callers in the words of the manifest, without the parts that can be left out. An earlier place that gives the
  * same access takes nothing away.
  */
-function describe(world: World, way: Way, earlier: readonly Way[]): Description {
+function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
   let { condition } = way
   let except = earlier.filter(({ access }) => access !== way.access)
   const outside = (others: readonly Way[]) => others.map((other) => -other.condition.when)
@@ -187,7 +187,7 @@ const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): De
 })
 
 /** The smallest condition found that says the same of all callers for whom `around` holds. */
-function smallest(world: World, condition: Condition, around: readonly Literal[]): Condition {
+function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
   const saysTheSame = (other: Condition) =>
     isImpossible(world, [...around, condition.when, -other.when]) &&
     isImpossible(world, [...around, -condition.when, other.when])

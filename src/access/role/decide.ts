@@ -14,7 +14,7 @@ import { releasesOf } from './releases.ts'
 
 type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 
-export type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
+type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
 
 /** The outcome of one mapping for the claims. */
 export interface MappingOutcome {

@@ -5,7 +5,7 @@ import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
 import { Failure } from './values.ts'
 
 /** A pattern that was compiled. */
-export interface Pattern {
+interface Pattern {
   /** At least as many as the instructions of its program. */
   readonly size: number
   /** Undefined where RE2 does not take the pattern. */

@@ -3,7 +3,7 @@ import { overloadsOf } from '../declarations.ts'
 import { TypeName } from '../evaluate/values.ts'
 import { boolOf, contained, equality, ordered, size, textTest, wholeNumber } from './comparisons.ts'
 import { member } from './members.ts'
-import { type Case, FAILED, constant, opposite, type Part, sumOf, typeOfPart, unknown } from './parts.ts'
+import { type Case, FAILED, constant, opposite, type ValuePart, sumOf, typeOfPart, unknown } from './parts.ts'
 import type { Reading } from './reading.ts'
 
 /** The cases of a call whose arguments have been read. */
@@ -11,7 +11,7 @@ export function applied(
   reading: Reading,
   expr: Call,
   operands: readonly Expr[],
-  args: readonly Part[],
+  args: readonly ValuePart[],
 ): readonly Case[] {
   const settled = reading.matcher.settled.get(expr)
   const types = args.map(typeOfPart)
@@ -70,7 +70,7 @@ export function applied(
 }
 
 /** What the types of the arguments tell: a call that no signature takes fails. */
-function byType(expr: Call, types: readonly (string | undefined)[]): Part {
+function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
   const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
     args.every(
       ({ kind }, i) => kind === 'parameter' || types[i] === undefined || types[i] === kind || kind === 'dyn',
@@ -87,4 +87,4 @@ function byType(expr: Call, types: readonly (string | undefined)[]): Part {
   return { is: 'unknown', type: isOne ? first : undefined, fails: !never }
 }
 
-const listsOf = (part: Part): readonly Part[] => (part.is === 'joined' ? part.lists : [part])
+const listsOf = (part: ValuePart): readonly ValuePart[] => (part.is === 'joined' ? part.lists : [part])

@@ -13,7 +13,7 @@ import {
   isNumeric,
   MOST_UNROLLED,
   numberOf,
-  type Part,
+  type ValuePart,
   textOf,
   truthOf,
   typeOfPart,
@@ -22,13 +22,13 @@ import {
 import type { Reading } from './reading.ts'
 import type { Literal } from './solver.ts'
 import { contains, endsWith, isAtLeast, isBefore, isText, matches, partsOf, startsWith } from './texts.ts'
-import type { Place, World } from './world.ts'
+import type { ValuePlace, ClaimsWorld } from './world.ts'
 
 const FLIPPED = { '_<_': '_>_', '_<=_': '_>=_', '_>_': '_<_', '_>=_': '_<=_' } as const
 const NOTHING: Expr = { kind: 'literal', type: 'null_type', value: null, offset: 0, height: 0 }
 export const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
 
-export function equality(reading: Reading, a: Part, b: Part): Part {
+export function equality(reading: Reading, a: ValuePart, b: ValuePart): ValuePart {
   if (a.is === 'value' && b.is !== 'value') return equality(reading, b, a)
   if (a.is === 'value' && b.is === 'value') {
     const call: Call = { ...PLAIN_CALL, name: '_==_', args: [NOTHING, NOTHING] }
@@ -45,7 +45,7 @@ export function equality(reading: Reading, a: Part, b: Part): Part {
 }
 
 /** When two parts of one type are equal. */
-function same(reading: Reading, a: Part, b: Part): Literal | undefined {
+function same(reading: Reading, a: ValuePart, b: ValuePart): Literal | undefined {
   const world = reading.world
   if ((a.is === 'text' || a.is === 'map') && b.is === a.is && a.place === b.place) return world.true
   if (
@@ -66,13 +66,13 @@ function same(reading: Reading, a: Part, b: Part): Literal | undefined {
   return undefined
 }
 
-function allEqual(reading: Reading, parts: readonly Part[]): Literal | undefined {
+function allEqual(reading: Reading, parts: readonly ValuePart[]): Literal | undefined {
   const literals = parts.map((each) => (each.is === 'unknown' ? undefined : truthOf(reading.world, each).yes))
   return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
 }
 
 /** When a part equals a value of its type. */
-function equals(reading: Reading, part: Part, value: Result): Literal | undefined {
+function equals(reading: Reading, part: ValuePart, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
   if (part.is === 'sum') return splits(world, part.pieces, textOf(value))
@@ -111,7 +111,11 @@ function equals(reading: Reading, part: Part, value: Result): Literal | undefine
 const MOST_SPLITS = 400
 
 /** The literal that the concatenated pieces equal the text: a disjunction over the ways to divide it. */
-function splits(world: World, pieces: readonly (string | Place)[], text: string): Literal | undefined {
+function splits(
+  world: ClaimsWorld,
+  pieces: readonly (string | ValuePlace)[],
+  text: string,
+): Literal | undefined {
   let ways: { readonly rest: string; readonly parts: readonly Literal[] }[] = [{ rest: text, parts: [] }]
   for (const [i, piece] of pieces.entries()) {
     const isLast = i === pieces.length - 1
@@ -136,7 +140,7 @@ function splits(world: World, pieces: readonly (string | Place)[], text: string)
   return world.or(...ways.flatMap(({ rest, parts }) => (rest === '' ? [world.and(...parts)] : [])))
 }
 
-function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | undefined {
+function equalsMap(reading: Reading, place: ValuePlace, value: CelMap): Literal | undefined {
   const world = reading.world
   const keys = world.elements(place, 'keys')
   const members = Array.from(value.entries(), ([key, member]) =>
@@ -150,7 +154,7 @@ function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | und
   )
 }
 
-function equalsAt(reading: Reading, place: Place, value: Value): Literal | undefined {
+function equalsAt(reading: Reading, place: ValuePlace, value: Value): Literal | undefined {
   const world = reading.world
   const found = reading.at(place).map(({ guard, value: part }) => {
     const equal = isFailed(part) ? constant(false) : equality(reading, part, constant(value))
@@ -159,7 +163,12 @@ function equalsAt(reading: Reading, place: Place, value: Value): Literal | undef
   return found.includes(undefined) ? undefined : world.or(...(found as Literal[]))
 }
 
-export function ordered(reading: Reading, name: '_<_' | '_<=_' | '_>_' | '_>=_', a: Part, b: Part): Part {
+export function ordered(
+  reading: Reading,
+  name: '_<_' | '_<=_' | '_>_' | '_>=_',
+  a: ValuePart,
+  b: ValuePart,
+): ValuePart {
   const world = reading.world
   if (a.is === 'value' && b.is !== 'value') return ordered(reading, FLIPPED[name], b, a)
   const [left, right] = [typeOfPart(a), typeOfPart(b)]
@@ -170,7 +179,7 @@ export function ordered(reading: Reading, name: '_<_' | '_<=_' | '_>_' | '_>=_',
   }
   if (['list', 'map', 'type', 'null_type'].includes(left)) return FAILED
   const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
-  const other: Part = { is: 'unknown', type: 'bool', fails }
+  const other: ValuePart = { is: 'unknown', type: 'bool', fails }
   if (b.is !== 'value' || b.value instanceof Failure) return other
   let literal: Literal
   if (a.is === 'text') {
@@ -191,7 +200,7 @@ export function ordered(reading: Reading, name: '_<_' | '_<=_' | '_>_' | '_>=_',
   return { is: 'truth', truth: { yes: literal, no: -literal } }
 }
 
-export function contained(reading: Reading, value: Part, holder: Part): Part {
+export function contained(reading: Reading, value: ValuePart, holder: ValuePart): ValuePart {
   const world = reading.world
   switch (holder.is) {
     case 'map':
@@ -250,7 +259,7 @@ export function contained(reading: Reading, value: Part, holder: Part): Part {
   }
 }
 
-function inAny(reading: Reading, value: Part, items: readonly Part[]): Part {
+function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]): ValuePart {
   const world = reading.world
   if (items.length > MOST_UNROLLED) return unknown('bool')
   const equal = items.map((item) => equality(reading, value, item))
@@ -260,7 +269,7 @@ function inAny(reading: Reading, value: Part, items: readonly Part[]): Part {
 }
 
 /** When what a variable stands for equals a value. */
-function within(reading: Reading, item: Binding, value: Part): Literal | undefined {
+function within(reading: Reading, item: Binding, value: ValuePart): Literal | undefined {
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)
   const found = cases.map((each) => {
@@ -273,15 +282,15 @@ function within(reading: Reading, item: Binding, value: Part): Literal | undefin
 export function textTest(
   reading: Reading,
   name: 'startsWith' | 'endsWith' | 'contains' | 'matches',
-  a: Part,
-  b: Part,
-): Part {
+  a: ValuePart,
+  b: ValuePart,
+): ValuePart {
   const world = reading.world
   const [left, right] = [typeOfPart(a), typeOfPart(b)]
   if ((left ?? 'string') !== 'string' || (right ?? 'string') !== 'string') return FAILED
   const fails =
     [a, b].some((each) => each.is === 'unknown' && each.fails) || left === undefined || right === undefined
-  const other: Part = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
+  const other: ValuePart = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
   if (a.is === 'value' && (b.is === 'text' || b.is === 'sum') && name !== 'matches') {
     const parts = partsOf(name, textOf(a.value))
     if (parts === undefined) return other
@@ -299,7 +308,7 @@ export function textTest(
   return { is: 'truth', truth: { yes: literal, no: -literal } }
 }
 
-export function size(reading: Reading, part: Part): Part {
+export function size(reading: Reading, part: ValuePart): ValuePart {
   const world = reading.world
   switch (part.is) {
     case 'text':
@@ -327,9 +336,9 @@ const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'f
 /** The bool that a text stands for, as `bool` has it. */
 export function boolOf(
   reading: Reading,
-  text: Part,
-  valueOf: (value: Part & { readonly is: 'value' }) => Result,
-): Part {
+  text: ValuePart,
+  valueOf: (value: ValuePart & { readonly is: 'value' }) => Result,
+): ValuePart {
   const world = reading.world
   const those = (wanted: boolean) =>
     inAny(
@@ -342,7 +351,7 @@ export function boolOf(
   return { is: 'truth', truth: { yes: truthOf(world, yes).yes, no: truthOf(world, no).yes } }
 }
 
-export function wholeNumber(reading: Reading, part: Part): readonly Case[] {
+export function wholeNumber(reading: Reading, part: ValuePart): readonly Case[] {
   const world = reading.world
   if (part.is === 'measure' && part.type === 'int') return reading.always(part)
   if (part.is !== 'measure' || part.place === undefined) {
@@ -360,7 +369,7 @@ export function wholeNumber(reading: Reading, part: Part): readonly Case[] {
     const whole = Math.ceil(bound)
     return whole > 0 ? part.least(whole) : part.more(whole - 1)
   }
-  const whole: Part = {
+  const whole: ValuePart = {
     is: 'measure',
     type: 'int',
     least: exact(least),

@@ -4,11 +4,11 @@ import { CelMap, spendingFrom } from '../evaluate/values.ts'
 import { solve } from './model.ts'
 import type { Program } from './program.ts'
 import { read } from './reader.ts'
-import { World } from './world.ts'
+import { ClaimsWorld } from './world.ts'
 
 /** Whether the expression is true for all claims, or never; undefined where neither is proved. Throws OutOfBudget. */
 export function provedConstant({ expr, ...matcher }: Program, budget: Budget): boolean | undefined {
-  const world = new World(budget, ['map'])
+  const world = new ClaimsWorld(budget, ['map'])
   const { yes } = read(world, expr, matcher)
   if (solve(world, [yes]).is === 'impossible') return false
   return solve(world, [-yes]).is === 'impossible' ? true : undefined

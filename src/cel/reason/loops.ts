@@ -14,7 +14,7 @@ import {
   MOST_UNROLLED,
   one,
   NotModelled,
-  type Part,
+  type ValuePart,
   standingFor,
   through,
   type Truth,
@@ -26,7 +26,7 @@ import {
 import { MOST_CASES, type Reading } from './reading.ts'
 import type { Literal } from './solver.ts'
 import { isText } from './texts.ts'
-import type { Place } from './world.ts'
+import type { ValuePlace } from './world.ts'
 
 /** The cases of a macro such as `exists`. Throws NotModelled. */
 export function comprehension(reading: Reading, loop: Comprehension): readonly Case[] {
@@ -35,7 +35,7 @@ export function comprehension(reading: Reading, loop: Comprehension): readonly C
   return through(reading.world, reading.values(loop.range), (range) => over(reading, loop, macro, range))
 }
 
-function over(reading: Reading, loop: Comprehension, macro: Macro, range: Part): readonly Case[] {
+function over(reading: Reading, loop: Comprehension, macro: Macro, range: ValuePart): readonly Case[] {
   if (range.is === 'unknown') {
     const isOpen = range.type === undefined || ['list', 'map', 'string', 'bytes'].includes(range.type)
     return reading.always(isOpen ? unknown(macro.type) : FAILED)
@@ -53,7 +53,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: Part):
 }
 
 /** cel-go 0.33 takes an empty text for an empty list. */
-function overText(reading: Reading, macro: Macro, place: Place): readonly Case[] {
+function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))
   const result = { all: constant(true), exists: constant(false), one: constant(false), map: constant([]) }[
@@ -70,7 +70,7 @@ function overJoined(
   reading: Reading,
   loop: Comprehension,
   macro: Macro,
-  lists: readonly Part[],
+  lists: readonly ValuePart[],
 ): readonly Case[] {
   if (macro.name !== 'exists' && macro.name !== 'all') return reading.always(unknown(macro.type))
   const { world } = reading
@@ -88,7 +88,7 @@ function overJoined(
   return reading.always({ is: 'truth', truth: { exists: any, all }[macro.name](world, truths) })
 }
 
-function itemsOf(reading: Reading, range: Part): readonly Part[] | undefined {
+function itemsOf(reading: Reading, range: ValuePart): readonly ValuePart[] | undefined {
   if (range.is === 'tuple') return range.items
   if (range.is === 'record') return [...range.entries.keys()].map(constant)
   if (range.is !== 'value' || range.value instanceof Failure) return undefined
@@ -103,7 +103,7 @@ function unrolled(
   reading: Reading,
   loop: Comprehension,
   macro: Macro,
-  items: readonly Part[],
+  items: readonly ValuePart[],
 ): readonly Case[] {
   const { world } = reading
   const readers = items.map((item) => {
@@ -120,7 +120,7 @@ function unrolled(
 
 function unrolledMap(reading: Reading, macro: MapMacro, readers: readonly Reading[]): readonly Case[] {
   const { world } = reading
-  let rows: { readonly guard: Literal; readonly items: readonly Part[] }[] = [
+  let rows: { readonly guard: Literal; readonly items: readonly ValuePart[] }[] = [
     { guard: world.true, items: [] },
   ]
   const failed: Literal[] = []

@@ -9,7 +9,7 @@ import {
   isFailed,
   isNumeric,
   MOST_UNROLLED,
-  type Part,
+  type ValuePart,
   truthOf,
   typeOfPart,
   unknown,
@@ -17,7 +17,7 @@ import {
 import type { Reading } from './reading.ts'
 
 /** Whether the holder has the field: `has(holder.field)`. */
-export function has(reading: Reading, expr: Select, holder: Part): readonly Case[] {
+export function has(reading: Reading, expr: Select, holder: ValuePart): readonly Case[] {
   if (isFailed(holder)) return reading.always(FAILED)
   if (holder.is === 'map') {
     const { forms } = reading.memberAt(holder.place, expr.field)
@@ -30,7 +30,7 @@ export function has(reading: Reading, expr: Select, holder: Part): readonly Case
 }
 
 /** The value of `holder.key` and of `holder[key]`. */
-export function member(reading: Reading, expr: Expr, holder: Part, key: Part): readonly Case[] {
+export function member(reading: Reading, expr: Expr, holder: ValuePart, key: ValuePart): readonly Case[] {
   if (isFailed(holder) || isFailed(key)) return reading.always(FAILED)
   if (key.is !== 'value') return memberOfAny(reading, holder, key)
   const { value } = key
@@ -73,7 +73,7 @@ export function member(reading: Reading, expr: Expr, holder: Part, key: Part): r
 }
 
 /** The value of `holder[key]` for a key that is not known: one of those that there are, or a failure. */
-function memberOfAny(reading: Reading, holder: Part, key: Part): readonly Case[] {
+function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): readonly Case[] {
   const [type, keyType] = [typeOfPart(holder), typeOfPart(key)]
   const open = reading.always(unknown(undefined))
   if (type === undefined || keyType === undefined) return open
@@ -91,8 +91,8 @@ function memberOfAny(reading: Reading, holder: Part, key: Part): readonly Case[]
 }
 
 /** The map as far as it is known; undefined where its keys are not. */
-export function recordOf(values: readonly Part[]): Part | undefined {
-  const entries = new Map<string | bigint, Part>()
+export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
+  const entries = new Map<string | bigint, ValuePart>()
   for (let i = 0; i < values.length; i += 2) {
     const [key, value] = [values[i], values[i + 1]]
     if (key?.is !== 'value' || value === undefined) return undefined
@@ -103,7 +103,9 @@ export function recordOf(values: readonly Part[]): Part | undefined {
 }
 
 /** The members of a list or a map that is known as far as its keys; undefined for another one. */
-function membersOf(holder: Part): readonly { readonly key: Value; readonly value: Part }[] | undefined {
+function membersOf(
+  holder: ValuePart,
+): readonly { readonly key: Value; readonly value: ValuePart }[] | undefined {
   if (holder.is === 'tuple') return holder.items.map((value, i) => ({ key: BigInt(i), value }))
   if (holder.is === 'record') return Array.from(holder.entries, ([key, value]) => ({ key, value }))
   if (holder.is !== 'value' || holder.value instanceof Failure) return undefined

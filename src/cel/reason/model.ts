@@ -6,15 +6,15 @@ import {
   type Count,
   type Form,
   FORMS,
-  type Found,
+  type FoundElement,
   type Guess,
   type KeyFact,
   type ListPlace,
-  type Place,
-  type World,
+  type ValuePlace,
+  type ClaimsWorld,
 } from './world.ts'
 
-export type Answer =
+type Answer =
   | { readonly is: 'possible'; readonly value: unknown }
   /** Proved: these assumptions contradict each other. */
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
@@ -30,7 +30,7 @@ const MOST_FURTHER = 12
  * one; without parts that are not understood, it is.
  */
 export function solve(
-  world: World,
+  world: ClaimsWorld,
   assumptions: readonly Literal[],
   confirm: (value: unknown) => boolean = () => true,
 ): Answer {
@@ -59,9 +59,9 @@ export function solve(
 
 /** Reads a value off the model that the solver of a world has found, or says in lemmas why there is none. */
 class Model {
-  readonly #world: World
+  readonly #world: ClaimsWorld
 
-  constructor(world: World) {
+  constructor(world: ClaimsWorld) {
     this.#world = world
   }
 
@@ -103,7 +103,7 @@ class Model {
   }
 
   /** The literals of which one is true where the value at the place is another one. */
-  #differs(place: Place): Literal[] {
+  #differs(place: ValuePlace): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
     this.#spend(place.texts.size, place.bounds.size, place.parts.size)
@@ -117,12 +117,12 @@ class Model {
     return own
   }
 
-  #formOf(place: Place): Form {
+  #formOf(place: ValuePlace): Form {
     return FORMS.find((form) => this.#world.isTrue(place.forms[form])) ?? 'absent'
   }
 
   /** A value for the place as the model has it; adds lemmas where there is none. */
-  valueAt(place: Place, lemmas: Lemma[]): unknown {
+  valueAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     this.#spend(place.texts.size, place.bounds.size, place.parts.size, place.guesses.length)
     switch (this.#formOf(place)) {
       case 'absent':
@@ -145,12 +145,17 @@ class Model {
   }
 
   /** The guesses about the place alone that count. */
-  #guessesAt(place: Place): Guess[] {
+  #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
   /** The first value of which the guesses say what the model has; a lemma when there is none. */
-  #fitting(place: Place, values: Iterable<unknown>, guesses: readonly Guess[], lemmas: Lemma[]): unknown {
+  #fitting(
+    place: ValuePlace,
+    values: Iterable<unknown>,
+    guesses: readonly Guess[],
+    lemmas: Lemma[],
+  ): unknown {
     for (const value of values) {
       const root = around(place, value)
       this.#world.budget.spend(5 * guesses.length)
@@ -161,7 +166,7 @@ class Model {
     return undefined
   }
 
-  #textAt(place: Place, lemmas: Lemma[]): unknown {
+  #textAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     const atoms = [...place.texts.values()]
     const wanted = atoms.map(({ literal, test }) => ({ literal, test, answer: this.#world.isTrue(literal) }))
     const result = findText(wanted, this.#world.budget)
@@ -186,7 +191,7 @@ class Model {
     return this.#fitting(place, fitting, guesses, lemmas)
   }
 
-  #numberAt(place: Place, lemmas: Lemma[]): unknown {
+  #numberAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     let [low, high]: [Bound | undefined, Bound | undefined] = [undefined, undefined]
     for (const bound of place.bounds.values()) {
       if (this.#world.isTrue(bound.literal)) low = low === undefined || isTighter(bound, low) ? bound : low
@@ -216,7 +221,7 @@ class Model {
     )
   }
 
-  #mapAt(place: Place, lemmas: Lemma[]): unknown {
+  #mapAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     const members: [string, unknown][] = []
     for (const [key, part] of place.parts) {
       if (typeof key !== 'string' || this.#formOf(part) === 'absent') continue
@@ -237,7 +242,7 @@ class Model {
   }
 
   /** The keys that the map needs beside those that matchers name. */
-  #furtherKeys(place: Place, lemmas: Lemma[]): string[] {
+  #furtherKeys(place: ValuePlace, lemmas: Lemma[]): string[] {
     const { keys } = place
     if (keys === undefined) return []
     this.#spend(keys.counts.size * (1 + place.parts.size))
@@ -253,7 +258,7 @@ class Model {
     if (lemmas.length > 0) return []
     if (counts.every(({ of }) => of === keys.elements.true))
       return this.#anyKeys(place, counts, present.length, lemmas)
-    const further: Found[] = []
+    const further: FoundElement[] = []
     const mayHold = (key: string, of: Literal) => this.#factOf(keys, key, of) !== 'never'
     const countOf = (of: Literal) =>
       present.filter(({ key }) => mayHold(key, of)).length +
@@ -299,7 +304,7 @@ class Model {
   }
 
   /** As many keys as the map needs, of any names. */
-  #anyKeys(place: Place, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
+  #anyKeys(place: ValuePlace, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
     const wanted = counts.filter(({ literal }) => this.#world.isTrue(literal)).map(({ least }) => least)
     const most = counts.filter(({ literal }) => !this.#world.isTrue(literal)).map(({ least }) => least - 1)
     if (present > Math.min(...most)) lemmas.push({ clause: this.#differs(place), proved: true })
@@ -329,14 +334,14 @@ class Model {
     return fact
   }
 
-  #itemsAt(place: Place, lemmas: Lemma[]): unknown {
+  #itemsAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     const value = this.#countedItems(place, lemmas)
     const guesses = this.#guessesAt(place)
     if (guesses.length === 0 || lemmas.length > 0) return value
     return this.#fitting(place, [value], guesses, lemmas)
   }
 
-  #countedItems(place: Place, lemmas: Lemma[]): unknown[] {
+  #countedItems(place: ValuePlace, lemmas: Lemma[]): unknown[] {
     const list = place.list
     if (list === undefined) return []
     this.#spend(list.counts.size)
@@ -375,9 +380,9 @@ class Model {
   }
 
   /** The elements at indexes that matchers ask for, with what they satisfy as far as that is known. */
-  #placedItems(place: Place, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, Found> {
+  #placedItems(place: ValuePlace, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, FoundElement> {
     const { elements, counts } = list
-    const placed = new Map<number, Found>()
+    const placed = new Map<number, FoundElement>()
     for (const [key, part] of place.parts) {
       if (typeof key !== 'number' || this.#formOf(part) === 'absent') continue
       const value = this.valueAt(part, lemmas)
@@ -399,7 +404,7 @@ class Model {
   }
 
   /** The list with all its elements, as long as it must be. */
-  #filled(place: Place, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
+  #filled(place: ValuePlace, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
     const { elements } = list
     const long = counts.filter(({ literal, of }) => of === elements.true && this.#world.isTrue(literal))
     const [longest] = long.toSorted((a, b) => b.least - a.least)
@@ -421,7 +426,7 @@ class Model {
   }
 
   /** A list that is too long made of one element that does what all must do together. */
-  #single(place: Place, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
+  #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
     )
@@ -447,7 +452,7 @@ class Model {
     list: ListPlace,
     none: readonly Count[],
     of: readonly Literal[],
-  ): Found | { readonly clause: readonly Literal[] } | undefined {
+  ): FoundElement | { readonly clause: readonly Literal[] } | undefined {
     const { elements } = list
     const forbidden = none.map((count) => count.of)
     const known = list.found.find(
@@ -478,15 +483,15 @@ interface ListModel {
   readonly counts: readonly Count[]
   /** What no element satisfies. */
   readonly none: readonly Count[]
-  readonly placed: ReadonlyMap<number, Found>
-  readonly items: Found[]
+  readonly placed: ReadonlyMap<number, FoundElement>
+  readonly items: FoundElement[]
 }
 
 const countIn = ({ placed, items }: ListModel, of: Literal): number =>
   [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
 
 /** The literals that say that the place has this value; undefined for a list and a map. */
-function pinsOf(world: World, place: Place, value: unknown): Literal[] | undefined {
+function pinsOf(world: ClaimsWorld, place: ValuePlace, value: unknown): Literal[] | undefined {
   const { forms } = place
   if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
   if (typeof value === 'number')
@@ -501,7 +506,7 @@ interface Lemma {
 }
 
 /** The value where the place is, with nothing else around it. */
-function around(place: Place, value: unknown): unknown {
+function around(place: ValuePlace, value: unknown): unknown {
   if (place.parent === undefined) return value
   const { key } = place
   if (typeof key === 'string')

@@ -1,6 +1,6 @@
 import { Failure, type Result, typeOf, Uint, type Value } from '../evaluate/values.ts'
 import type { Literal } from './solver.ts'
-import type { Over, Place, World } from './world.ts'
+import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
 /** When an expression is true and when it is false; neither when it fails or is not a bool. */
 export interface Truth {
@@ -11,22 +11,22 @@ export interface Truth {
 /** A value as far as it is known, and when it is that. The guards of the cases of an expression exclude each other. */
 export interface Case {
   readonly guard: Literal
-  readonly value: Part
+  readonly value: ValuePart
 }
 
-export type Part =
+export type ValuePart =
   | { readonly is: 'value'; readonly value: Result }
-  | { readonly is: 'text'; readonly place: Place }
+  | { readonly is: 'text'; readonly place: ValuePlace }
   /** A text that is made of several. */
-  | { readonly is: 'sum'; readonly pieces: readonly (string | Place)[] }
+  | { readonly is: 'sum'; readonly pieces: readonly (string | ValuePlace)[] }
   | Measure
   | ListPart
   /** A map that the expression writes, of which not every value is known. */
-  | { readonly is: 'record'; readonly entries: ReadonlyMap<string | bigint, Part> }
-  | { readonly is: 'tuple'; readonly items: readonly Part[] }
+  | { readonly is: 'record'; readonly entries: ReadonlyMap<string | bigint, ValuePart> }
+  | { readonly is: 'tuple'; readonly items: readonly ValuePart[] }
   /** Lists after each other. */
-  | { readonly is: 'joined'; readonly lists: readonly Part[] }
-  | { readonly is: 'map'; readonly place: Place }
+  | { readonly is: 'joined'; readonly lists: readonly ValuePart[] }
+  | { readonly is: 'map'; readonly place: ValuePlace }
   | { readonly is: 'truth'; readonly truth: Truth }
   /** Nothing is known but perhaps its type. */
   | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
@@ -36,7 +36,7 @@ export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'
   /** The claim that it is, if it is one. */
-  readonly place?: Place
+  readonly place?: ValuePlace
   readonly least: (bound: number) => Literal
   readonly more: (bound: number) => Literal
 }
@@ -44,7 +44,7 @@ export interface Measure {
 /** The elements of a list, or the keys of a map, that satisfy `of`, each as `item` makes it. */
 export interface ListPart {
   readonly is: 'list'
-  readonly place: Place
+  readonly place: ValuePlace
   readonly over: Over
   readonly of: Literal
   readonly item: Binding
@@ -53,16 +53,16 @@ export interface ListPart {
 /** What a variable of a comprehension stands for. */
 export type Binding =
   | { readonly is: 'value'; readonly value: Value }
-  | { readonly is: 'place'; readonly world: World }
+  | { readonly is: 'place'; readonly world: ClaimsWorld }
   | {
       readonly is: 'cases'
-      readonly world: World
+      readonly world: ClaimsWorld
       readonly cases: () => readonly Case[]
       readonly id: number
     }
 
 /** A variable that stands for what another expression gives; each is another one, however it is spelled. */
-export const standingFor = (world: World, cases: () => readonly Case[]): Binding => ({
+export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
   cases,
@@ -79,22 +79,22 @@ const LONGEST_COUNT = 2_000
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
-export const constant = (value: Result): Part & { readonly is: 'value' } => ({ is: 'value', value })
-export const unknown = (type: string | undefined): Part => ({ is: 'unknown', type, fails: true })
-export const isFailed = (part: Part): boolean => part.is === 'value' && part.value instanceof Failure
+export const constant = (value: Result): ValuePart & { readonly is: 'value' } => ({ is: 'value', value })
+export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
+export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
 /** The cases, each only where the guard holds. */
-export const under = (world: World, guard: Literal, cases: readonly Case[]): Case[] =>
+export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
 /** What each of the cases leads to. */
 export const through = (
-  world: World,
+  world: ClaimsWorld,
   cases: readonly Case[],
-  use: (value: Part) => readonly Case[],
+  use: (value: ValuePart) => readonly Case[],
 ): readonly Case[] => cases.flatMap(({ guard, value }) => under(world, guard, use(value)))
 
-export function tuple(items: readonly Part[]): Part {
+export function tuple(items: readonly ValuePart[]): ValuePart {
   const values = items.flatMap((item) =>
     item.is === 'value' && !(item.value instanceof Failure) ? [item.value] : [],
   )
@@ -103,7 +103,7 @@ export function tuple(items: readonly Part[]): Part {
 }
 
 /** Two texts after each other; undefined where a text is not known as pieces. */
-export function sumOf(a: Part, b: Part): Part | undefined {
+export function sumOf(a: ValuePart, b: ValuePart): ValuePart | undefined {
   const [left, right] = [piecesOf(a), piecesOf(b)]
   if (left === undefined || right === undefined) return undefined
   const pieces = [...left, ...right].filter((piece) => piece !== '')
@@ -113,35 +113,35 @@ export function sumOf(a: Part, b: Part): Part | undefined {
     : { is: 'sum', pieces }
 }
 
-function piecesOf(part: Part): readonly (string | Place)[] | undefined {
+function piecesOf(part: ValuePart): readonly (string | ValuePlace)[] | undefined {
   if (part.is === 'sum') return part.pieces
   if (part.is === 'text') return [part.place]
   return part.is === 'value' && typeof part.value === 'string' ? [part.value] : undefined
 }
 
-export function opposite(part: Part): Part {
+export function opposite(part: ValuePart): ValuePart {
   if (part.is === 'truth') return { is: 'truth', truth: { yes: part.truth.no, no: part.truth.yes } }
   return part.is === 'value' && typeof part.value === 'boolean' ? constant(!part.value) : part
 }
 
-export function truthOf(world: World, part: Part): Truth {
+export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   if (part.is === 'truth') return part.truth
   const value = part.is === 'value' ? part.value : undefined
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
 /** One side that decides is enough, whatever the other side is (CEL language definition, "Logical Operators"). */
-export const all = (world: World, truths: readonly Truth[]): Truth => ({
+export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),
 })
 
-export const any = (world: World, truths: readonly Truth[]): Truth => ({
+export const any = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.or(...truths.map(({ yes }) => yes)),
   no: world.and(...truths.map(({ no }) => no)),
 })
 
-export function one(world: World, truths: readonly Truth[]): Truth {
+export function one(world: ClaimsWorld, truths: readonly Truth[]): Truth {
   let [zero, single] = [world.true, world.false]
   for (const { yes, no } of truths) {
     single = world.or(world.and(single, no), world.and(zero, yes))
@@ -151,7 +151,7 @@ export function one(world: World, truths: readonly Truth[]): Truth {
   return { yes: world.and(whole, single), no: world.and(whole, -single) }
 }
 
-export function typeOfPart(part: Part): string | undefined {
+export function typeOfPart(part: ValuePart): string | undefined {
   switch (part.is) {
     case 'value':
       return part.value instanceof Failure ? undefined : typeOf(part.value)
@@ -190,7 +190,7 @@ export function indexOf(value: Result): number | undefined {
   return place !== undefined && Number.isInteger(place) && place >= 0 ? place : undefined
 }
 
-export function numberAt(world: World, place: Place): Measure {
+export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
   return {
     is: 'measure',
     type: 'double',
@@ -209,7 +209,7 @@ export const exact =
   }
 
 /** A count of which is known whether it is at least so much. */
-export function counted(world: World, atLeast: (least: number) => Literal): Part {
+export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal): ValuePart {
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
     if (whole <= 0) return world.true
@@ -220,11 +220,11 @@ export function counted(world: World, atLeast: (least: number) => Literal): Part
 }
 
 /** Cases with the same simple value become one. */
-export function merged(world: World, cases: readonly Case[]): readonly Case[] {
+export function merged(world: ClaimsWorld, cases: readonly Case[]): readonly Case[] {
   world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()
   const rest: Case[] = []
-  const values = new Map<string, Part>()
+  const values = new Map<string, ValuePart>()
   for (const each of cases) {
     if (each.guard === world.false) continue
     const { value } = each

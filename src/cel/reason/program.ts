@@ -2,7 +2,7 @@ import type { Expr } from '../ast.ts'
 import { type CelGoVersion, check } from '../checker.ts'
 import { checkMatcher, type MatcherError } from '../matcher.ts'
 import { parse } from '../parser.ts'
-import type { Matcher } from './reading.ts'
+import type { CompiledExpr } from './reading.ts'
 
 /** Why that version of cel-go does not compile a matcher; undefined when it does. */
 function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
@@ -13,7 +13,7 @@ function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
 }
 
 /** A matcher that a version of cel-go compiles. */
-export interface Program extends Matcher {
+export interface Program extends CompiledExpr {
   readonly expr: Expr
 }
 

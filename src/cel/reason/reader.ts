@@ -25,7 +25,7 @@ import {
   merged,
   numberAt,
   NotModelled,
-  type Part,
+  type ValuePart,
   type Scope,
   through,
   type Truth,
@@ -35,13 +35,13 @@ import {
   unknown,
 } from './parts.ts'
 import { printed } from './print.ts'
-import { type Matcher, MOST_CASES, type Reading } from './reading.ts'
+import { type CompiledExpr, MOST_CASES, type Reading } from './reading.ts'
 import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
-import type { Over, Place, World } from './world.ts'
+import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
 /** Reads an expression over `claims` as literals of a world whose root is the claims. */
-export function read(world: World, expr: Expr, matcher: Matcher): Truth {
+export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
@@ -49,18 +49,18 @@ interface Around {
   /** Whether `claims` is the root of the world. */
   readonly claims: boolean
   readonly scope: Scope
-  readonly matcher: Matcher
+  readonly matcher: CompiledExpr
 }
 
 class Reader implements Reading {
-  readonly world: World
+  readonly world: ClaimsWorld
   readonly scope: Scope
-  readonly matcher: Matcher
+  readonly matcher: CompiledExpr
   readonly #around: Around
   /** The places that were read. */
-  #touched: Set<Place>
+  #touched: Set<ValuePlace>
 
-  constructor(world: World, around: Around, touched = new Set<Place>()) {
+  constructor(world: ClaimsWorld, around: Around, touched = new Set<ValuePlace>()) {
     this.world = world
     this.#around = around
     this.scope = around.scope
@@ -126,8 +126,8 @@ class Reader implements Reading {
   #guess(
     expr: Expr,
     guard: Literal,
-    { type, fails }: Part & { readonly is: 'unknown' },
-    places: readonly Place[],
+    { type, fails }: ValuePart & { readonly is: 'unknown' },
+    places: readonly ValuePlace[],
   ): Truth {
     const world = this.world
     if (type !== undefined && type !== 'bool') return { yes: world.false, no: world.false }
@@ -212,7 +212,7 @@ class Reader implements Reading {
     }
   }
 
-  always(value: Part): readonly Case[] {
+  always(value: ValuePart): readonly Case[] {
     return [{ guard: this.world.true, value }]
   }
 
@@ -239,11 +239,11 @@ class Reader implements Reading {
     return this.at(this.world.root)
   }
 
-  at(place: Place): readonly Case[] {
+  at(place: ValuePlace): readonly Case[] {
     this.#touched.add(place)
     const world = this.world
     const { forms } = place
-    const cases: readonly (readonly [Literal, () => Part])[] = [
+    const cases: readonly (readonly [Literal, () => ValuePart])[] = [
       [forms.absent, () => FAILED],
       [forms.null, () => constant(null)],
       [forms.false, () => constant(false)],
@@ -258,7 +258,7 @@ class Reader implements Reading {
       .map(([guard, value]) => ({ guard, value: value() }))
   }
 
-  allOf(place: Place, over: Over): ListPart {
+  allOf(place: ValuePlace, over: Over): ListPart {
     const elements = this.world.elements(place, over)
     return { is: 'list', place, over, of: elements.true, item: { is: 'place', world: elements } }
   }
@@ -271,7 +271,7 @@ class Reader implements Reading {
     )
   }
 
-  memberAt(place: Place, key: string | number): Place {
+  memberAt(place: ValuePlace, key: string | number): ValuePlace {
     this.#touched.delete(place)
     const part = this.world.memberAt(place, key)
     this.#touched.add(part)
@@ -301,9 +301,11 @@ class Reader implements Reading {
   }
 
   /** The cases of all parts together; where one fails, the whole fails. */
-  #product(exprs: readonly Expr[], use: (values: readonly Part[]) => readonly Case[]): readonly Case[] {
+  #product(exprs: readonly Expr[], use: (values: readonly ValuePart[]) => readonly Case[]): readonly Case[] {
     const world = this.world
-    let rows: { readonly guard: Literal; readonly values: Part[] }[] = [{ guard: world.true, values: [] }]
+    let rows: { readonly guard: Literal; readonly values: ValuePart[] }[] = [
+      { guard: world.true, values: [] },
+    ]
     const failed: Literal[] = []
     for (const expr of exprs) {
       const cases = this.values(expr)
@@ -331,7 +333,7 @@ class Reader implements Reading {
   computed(
     expr: Expr,
     parts: readonly Expr[],
-    values: readonly (Part & { readonly is: 'value' })[],
+    values: readonly (ValuePart & { readonly is: 'value' })[],
     unsettled = false,
   ): Result {
     const { settled, celGo } = this.matcher

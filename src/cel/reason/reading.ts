@@ -1,11 +1,11 @@
 import type { Expr } from '../ast.ts'
 import type { Result } from '../evaluate/values.ts'
 import type { CelGoVersion, SettledCalls } from '../checker.ts'
-import type { Binding, Case, ListPart, Part, Scope, Truth } from './parts.ts'
-import type { Over, Place, World } from './world.ts'
+import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
+import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
 /** What is known of an expression from compiling it. */
-export interface Matcher {
+export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
 }
@@ -15,25 +15,25 @@ export const MOST_CASES = 150
 
 /** Reads expressions over the places of one world, with variables. */
 export interface Reading {
-  readonly world: World
+  readonly world: ClaimsWorld
   readonly scope: Scope
-  readonly matcher: Matcher
+  readonly matcher: CompiledExpr
   truth(expr: Expr): Truth
   /** The cases of an expression whose value is used: a bool is true, false or failed. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
   /** The cases of the value at a place, by its form. */
-  at(place: Place): readonly Case[]
+  at(place: ValuePlace): readonly Case[]
   /** The place of a member or an element. */
-  memberAt(place: Place, key: string | number): Place
+  memberAt(place: ValuePlace, key: string | number): ValuePlace
   /** The result over values that are all known, as the evaluator has it. */
   computed(
     expr: Expr,
     parts: readonly Expr[],
-    values: readonly (Part & { readonly is: 'value' })[],
+    values: readonly (ValuePart & { readonly is: 'value' })[],
     unsettled?: boolean,
   ): Result
-  always(value: Part): readonly Case[]
-  allOf(place: Place, over: Over): ListPart
+  always(value: ValuePart): readonly Case[]
+  allOf(place: ValuePlace, over: Over): ListPart
   /** A reader of the elements of a list; with a variable, of expressions that name it. */
   inList(list: ListPart, variable?: string): Reading
   /** A reader of this world with one more variable. */

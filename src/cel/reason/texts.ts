@@ -244,7 +244,7 @@ export function passes(test: TextTest, text: string): boolean {
 /** Steps to put so many tests to a text. */
 export const workOf = (tests: number, text: string): number => tests * (1 + text.length / 16)
 
-export interface Wanted {
+interface Wanted {
   readonly test: TextTest
   readonly answer: boolean
 }

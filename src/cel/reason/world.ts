@@ -11,11 +11,11 @@ export type Form = (typeof FORMS)[number]
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A claim, a member of one, or an element of a list: a place in a JSON value that a matcher reads. */
-export interface Place {
-  readonly parent: Place | undefined
+export interface ValuePlace {
+  readonly parent: ValuePlace | undefined
   readonly key: string | number
   readonly forms: Readonly<Record<Form, Literal>>
-  readonly parts: Map<string | number, Place>
+  readonly parts: Map<string | number, ValuePlace>
   readonly texts: Map<string, { readonly literal: Literal; readonly test: TextTest }>
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
@@ -28,9 +28,9 @@ export interface Place {
 
 /** What is said of the elements of a list: at least so many satisfy a literal of the world of its elements. */
 export interface ListPlace {
-  readonly elements: World
+  readonly elements: ClaimsWorld
   readonly counts: Map<string, Count>
-  found: Found[]
+  found: FoundElement[]
   /** What is known of literals about keys, by literal and key. */
   readonly facts: Map<string, KeyFact>
 }
@@ -48,7 +48,7 @@ export interface Count {
 export type Over = 'list' | 'keys'
 
 /** An element that was found, and which literals it satisfies. */
-export interface Found {
+export interface FoundElement {
   readonly value: unknown
   readonly satisfies: ReadonlySet<Literal>
 }
@@ -60,7 +60,7 @@ export interface Guess {
   readonly no: Literal
   /** It counts where one of these holds. */
   readonly guards: Literal[]
-  readonly places: readonly Place[]
+  readonly places: readonly ValuePlace[]
   readonly text: string
   /** Values to try. */
   readonly hints: readonly unknown[]
@@ -71,12 +71,12 @@ export interface Guess {
 }
 
 /** All JSON values that the places of it can have, as a formula that grows with each question about them. */
-export class World {
+export class ClaimsWorld {
   readonly budget: Budget
   /** Among the worlds of one question: equal questions name their parts alike, and so cost the same. */
   readonly id: number
   readonly #ids: { next: number }
-  readonly root: Place
+  readonly root: ValuePlace
   readonly guesses: Guess[] = []
   /** The guesses by what is written: the same text asks the same. */
   readonly guessed = new Map<string, Guess>()
@@ -87,7 +87,7 @@ export class World {
   readonly #supposed: Literal
 
   /** `forms` are those that the root may have; `within` is the world with the list of which this one holds the elements. */
-  constructor(budget: Budget, forms: readonly Form[], within?: World) {
+  constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
     this.id = this.nextId()
@@ -143,7 +143,7 @@ export class World {
   }
 
   /** The member of that name of a map, or the element at that index of a list. */
-  memberAt(place: Place, key: string | number): Place {
+  memberAt(place: ValuePlace, key: string | number): ValuePlace {
     const known = place.parts.get(key)
     if (known !== undefined) return known
     const part = this.#place(place, key, FORMS)
@@ -158,7 +158,7 @@ export class World {
     return part
   }
 
-  #place(parent: Place | undefined, key: string | number, allowed: readonly Form[]): Place {
+  #place(parent: ValuePlace | undefined, key: string | number, allowed: readonly Form[]): ValuePlace {
     const variableFor = (form: Form) => {
       if (!allowed.includes(form)) return this.false
       if (allowed.length === 1) return this.true
@@ -189,7 +189,7 @@ export class World {
   }
 
   /** What a text at the place satisfies; it says nothing where there is no text. */
-  text(place: Place, test: TextTest): Literal {
+  text(place: ValuePlace, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
     this.budget.spend(1 + test.cuts.length / 16)
@@ -221,7 +221,7 @@ export class World {
   }
 
   /** At most one text is the one at the place: a chain of variables that say whether an earlier one is. */
-  #only(place: Place, literal: Literal): void {
+  #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
     this.#solver.clause([-literal, next])
@@ -233,17 +233,17 @@ export class World {
   }
 
   /** `value > bound`, or `value >= bound`, of a number at the place. */
-  above(place: Place, bound: number, strict: boolean): Literal {
+  above(place: ValuePlace, bound: number, strict: boolean): Literal {
     if (Number.isNaN(bound) || bound === Infinity) return this.false
     if (bound === -Infinity) return this.true
     const key = `${strict ? '>' : '>='} ${bound}`
     return kept(place.bounds, key, () => ({ literal: this.#solver.variable(), bound, strict })).literal
   }
 
-  #manyAt(place: Place, over: Over): ListPlace {
+  #manyAt(place: ValuePlace, over: Over): ListPlace {
     const forms = over === 'keys' ? (['string'] as const) : FORMS.filter((form) => form !== 'absent')
     place[over] ??= {
-      elements: new World(this.budget, forms, this),
+      elements: new ClaimsWorld(this.budget, forms, this),
       counts: new Map(),
       found: [],
       facts: new Map(),
@@ -252,12 +252,12 @@ export class World {
   }
 
   /** The world of the elements of a list at the place, or of the keys of a map. */
-  elements(place: Place, over: Over = 'list'): World {
+  elements(place: ValuePlace, over: Over = 'list'): ClaimsWorld {
     return this.#manyAt(place, over).elements
   }
 
   /** Whether at least so many elements of the list at the place, or keys of the map, satisfy a literal of their world. */
-  atLeast(place: Place, least: number, of: Literal, over: Over = 'list'): Literal {
+  atLeast(place: ValuePlace, least: number, of: Literal, over: Over = 'list'): Literal {
     const { elements, counts, facts } = this.#manyAt(place, over)
     if (least <= 0) return this.true
     if (of === elements.false) return this.false

@@ -31,7 +31,7 @@ import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
 import { ACCESS_FLAGS, fits, type Flags } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
 import { loadClaims } from './role/load-claims.ts'
-import { Unread } from './role/config.ts'
+import { UnreadConfiguration } from './role/config.ts'
 
 export const access = defineCommand({
   name: 'access',
@@ -139,7 +139,7 @@ async function forCallers(
     process.stdout.write(output === 'json' ? callersJson(callers, states.unread) : callersText(callers))
     return EXIT.clean
   } catch (error) {
-    if (!(error instanceof Unread)) throw error
+    if (!(error instanceof UnreadConfiguration)) throw error
     printUnread([error.located])
     return EXIT.unread
   }

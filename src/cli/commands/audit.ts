@@ -21,7 +21,7 @@ import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { stateOfCluster } from '../input/given-state.ts'
-import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
+import type { LiveCluster, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread, READING_FLAGS } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
@@ -101,7 +101,7 @@ interface Judging {
   readonly release: Release | undefined
 }
 
-function judgeAll(live: Live, { group, settings, exemptions, release }: Judging): Report {
+function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: Judging): Report {
   const report: Report = {
     files: [],
     judged: [],
@@ -138,7 +138,7 @@ function judgeAll(live: Live, { group, settings, exemptions, release }: Judging)
   return report
 }
 
-function scopeOf({ server }: Live, namespaces: readonly string[]): string {
+function scopeOf({ server }: LiveCluster, namespaces: readonly string[]): string {
   const whole = server === '' ? 'the cluster' : server
   if (namespaces.length === 0) return whole
   return `${namespaces.length === 1 ? 'namespace' : 'namespaces'} ${namespaces.join(', ')} of ${whole}`

@@ -5,7 +5,7 @@ import { WEBHOOK_NAME } from '../../registration/index.ts'
 import { type Command, defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { type Diagnosis, examine, examineProbe } from './doctor/examine.ts'
-import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
+import type { DoctorFinding, Level, CheckedInstallation } from './doctor/findings.ts'
 import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
@@ -92,7 +92,7 @@ async function printDiagnosis(
 
 /** Examines the installation, if the API server answers. */
 async function examineIfAnswering(
-  place: Place,
+  place: CheckedInstallation,
   isRefusal: (error: unknown) => boolean,
   isProbeOnly: boolean,
 ): Promise<Diagnosis> {

@@ -8,7 +8,7 @@ import {
   isLeftOut,
   type Settings,
 } from '../../engine/index.ts'
-import { kindOf, type Reading, type Subject, subjectOf } from '../../documents/index.ts'
+import { kindOf, type DocumentReading, type GivenSubject, subjectOf } from '../../documents/index.ts'
 import type { Resource } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
@@ -31,14 +31,14 @@ export class Exemptions {
   }
 
   /** Takes note of an object that was judged. */
-  judged(subject: Subject, ignored: readonly Ignored[]): void {
+  judged(subject: GivenSubject, ignored: readonly Ignored[]): void {
     for (const { by } of ignored) this.#used.add(by)
     for (const each of this.#configuration.exemptions) if (isFor(each, subject)) this.#concerned.add(each)
   }
 
   /** Takes note of an object in a namespace that is left out. */
   leftOut(
-    { kind, namespace, name }: Subject,
+    { kind, namespace, name }: GivenSubject,
     place?: { readonly file: string; readonly line: number },
   ): void {
     const where = place === undefined ? '' : ` (${place.file}:${place.line})`
@@ -87,7 +87,7 @@ export class Exemptions {
 /** The resources among the documents that the configuration leaves out: none, or one entry as `Exemptions` has it. */
 export function leftOutIn(
   { documents }: Pick<Documents, 'documents'>,
-  reading: Reading,
+  reading: DocumentReading,
   settings: Settings,
   configuration: Configuration,
 ): Located[] {

@@ -12,7 +12,7 @@ import {
   typeText,
   withoutParts,
 } from '../../kinds/schema-fields.ts'
-import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { describedSource, pathOf } from '../../kinds/documentation.ts'
 import type { Rule } from '../../rule/index.ts'
 
@@ -33,7 +33,7 @@ export function kindCalled(text: string): Kind | undefined {
 }
 
 export function kindPage(kind: Kind): string[] {
-  const { description } = kind.schema as SchemaNode
+  const { description } = kind.schema as SchemaTree
   const rules = [...new Set(rulePlaces().flatMap((place) => (place.kind === kind ? [place.rule] : [])))]
   return [
     `${kind.kind} (${[kind.plural, ...kind.shortNames].join(', ')})`,

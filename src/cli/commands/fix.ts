@@ -4,7 +4,7 @@ import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configu
 import { pathText, withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { unifiedDiff } from '../fix/diff.ts'
-import { type Change, fixAll } from '../fix/fix-all.ts'
+import { type FileChange, fixAll } from '../fix/fix-all.ts'
 import { replaceFile } from '../fix/replace-file.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
@@ -91,7 +91,7 @@ async function readTexts(
   return { texts, unread }
 }
 
-const lineOf = ({ file, edit, title, id }: Change): string =>
+const lineOf = ({ file, edit, title, id }: FileChange): string =>
   `${file}:${edit.line}:${edit.column}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
 
 /** What a log would act upon is shown as an escape, and a password of a URL is not shown. */

@@ -13,7 +13,7 @@ import {
   withoutIgnored,
   type World,
 } from '../../engine/index.ts'
-import { kindOf, nameOf, notJudged, type Reading, subjectOf } from '../../documents/index.ts'
+import { kindOf, nameOf, notJudged, type DocumentReading, subjectOf } from '../../documents/index.ts'
 import { compareReleases, type Release } from '../../release/index.ts'
 import {
   atOnce,
@@ -31,9 +31,9 @@ import { type IgnoreComment, MOST_IDS } from '../input/ignore-comments.ts'
 import type { ReadDocument } from '../input/load.ts'
 import type { Exemptions } from './exemptions.ts'
 import type { Progress } from '../output/progress.ts'
-import { addVerdict, NO_PLACES, type Place, type Report, type Subject } from '../output/report.ts'
+import { addVerdict, NO_PLACES, type FilePlace, type Report, type GivenSubject } from '../output/report.ts'
 
-export interface Judging extends Reading {
+export interface Judging extends DocumentReading {
   readonly settings: Settings
   /** Told what the exemptions did. */
   readonly exemptions?: Exemptions
@@ -49,10 +49,10 @@ export interface Beside {
   /** Before the documents are applied. */
   readonly stored?: {
     readonly state: World['state']
-    get(subject: Subject): unknown
+    get(subject: GivenSubject): unknown
   }
   /** The place of a part of another object: its key, in its file if it is in one. */
-  placeOf(object: Subject, at: readonly Segment[]): Place
+  placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 
 /** The judge of the settings and the release beside these objects. */

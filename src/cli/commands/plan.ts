@@ -16,10 +16,15 @@ import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments, type ReadOptions } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { type FindPlaceholder, placeholderFinder, type Reading, stateOf } from '../../documents/index.ts'
+import {
+  type FindPlaceholder,
+  placeholderFinder,
+  type DocumentReading,
+  stateOf,
+} from '../../documents/index.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
-import type { Live } from '../input/live/index.ts'
+import type { LiveCluster } from '../input/live/index.ts'
 import { changesMarkdown } from '../output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
@@ -149,9 +154,10 @@ async function planCluster(
   return formatChanges(plansOf(before, writesDefaults(flags)), comparable, unread, output)
 }
 
-const unreadLines = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
+const unreadLines = ({ unread }: LiveCluster): Unread[] =>
+  unread.map((message) => ({ ...IN_CLUSTER, message }))
 
-function printMissingKinds({ absent, doubtful }: Live, group: string): void {
+function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
   for (const { message } of [...lacking, ...emptyNamespaceNotes(doubtful)])
     process.stderr.write(`note: ${visible(message)}\n`)
@@ -226,7 +232,7 @@ async function readPlans(
   names: readonly string[],
   flags: Flags,
   options: ReadOptions,
-  reading: Reading,
+  reading: DocumentReading,
 ): Promise<ReadFiles> {
   const documents = await readDocuments(names, options)
   printLines(documents.notJudged)

@@ -15,7 +15,7 @@ import {
 } from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../relations/index.ts'
 import type { LeftOut, Probed, Target } from '../../probe/index.ts'
-import { placeholderFinder, type Reading } from '../../documents/index.ts'
+import { placeholderFinder, type DocumentReading } from '../../documents/index.ts'
 import { isLeftOut, judge, type Settings, withoutIgnored } from '../../engine/index.ts'
 import { withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
@@ -28,7 +28,13 @@ import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { progressOn } from '../output/progress.ts'
 import { addVerdict, counted, EXIT, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
-import { type ConfigMapTexts, configMapTexts, type Source, sourcesIn, sourcesOf } from './probe/sources.ts'
+import {
+  type ConfigMapTexts,
+  configMapTexts,
+  type ProbeSource,
+  sourcesIn,
+  sourcesOf,
+} from './probe/sources.ts'
 
 const seconds = (help: string, fallback: number): Flag<number> => ({
   help,
@@ -96,7 +102,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   const configuration = await openConfiguration(flags['config-file'], names)
   const settings = chosenSettings(flags, configuration, Date.now())
   const profile = chosenProfile(flags, configuration)
-  const reading: Reading = {
+  const reading: DocumentReading = {
     group: flags['api-group'],
     namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: false,
@@ -155,7 +161,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
 
 /** What there is to ask about. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
-  readonly sources: readonly Source[]
+  readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
   readonly texts: ReadonlyMap<string, string>
   readonly scope: string
@@ -166,7 +172,7 @@ type Flags = Values<typeof FLAGS>
 async function readFromFiles(
   names: readonly string[],
   flags: Flags,
-  reading: Reading,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<Read> {
   const documents = await readDocuments(names, readOptions(flags, environment))
@@ -187,7 +193,11 @@ async function readFromFiles(
   }
 }
 
-async function readFromCluster(flags: Flags, reading: Reading, environment: Environment): Promise<Read> {
+async function readFromCluster(
+  flags: Flags,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<Read> {
   const { kubeconfig, namespaces } = flags
   const { readCluster, readConfigMaps } = await import('../input/live/index.ts')
   const choice = { kubeconfig, group: reading.group }

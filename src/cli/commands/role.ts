@@ -15,7 +15,14 @@ import { printUnread } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../output/report.ts'
 import type { ReadClaims } from '../input/claims.ts'
 import { loadClaims } from './role/load-claims.ts'
-import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
+import {
+  configIn,
+  type FoundConfig,
+  parseLocation,
+  typeOf,
+  UnreadConfiguration,
+  unreadFile,
+} from './role/config.ts'
 import {
   commonRole,
   decideForReleases,
@@ -96,7 +103,7 @@ async function printRoleOf({
     process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
     return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
   } catch (error) {
-    if (!(error instanceof Unread)) throw error
+    if (!(error instanceof UnreadConfiguration)) throw error
     printUnread([error.located])
     if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
     return EXIT.unread
@@ -131,7 +138,7 @@ async function configInCluster(
     place,
     environment,
   ).catch((error: unknown) => {
-    throw new Unread({ ...IN_CLUSTER, message: errorMessage(error) })
+    throw new UnreadConfiguration({ ...IN_CLUSTER, message: errorMessage(error) })
   })
   const type = typeOf(value)
   if (type === 'awsSts') return { value, namespace, name }

@@ -2,7 +2,7 @@ import { choice, type Environment, text, toggle, UsageError, type Values } from 
 import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { deepEqual, isObject, metadataOf, type Resource } from '../../rule/index.ts'
 import type { Release } from '../../release/index.ts'
-import { kindOf, nameOf, placeholderFinder, type Reading, stateOf } from '../../documents/index.ts'
+import { kindOf, nameOf, placeholderFinder, type DocumentReading, stateOf } from '../../documents/index.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
@@ -87,7 +87,7 @@ async function printSteps({
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
-  const reading: Reading = {
+  const reading: DocumentReading = {
     group: flags['api-group'],
     namespace: flags.namespace || configuration.defaultNamespace,
     strict: false,
@@ -131,7 +131,7 @@ interface States {
 }
 
 /** The documents without a name: a second apply would create a second object. */
-const nameless = ({ documents }: Documents, reading: Reading): Unread[] =>
+const nameless = ({ documents }: Documents, reading: DocumentReading): Unread[] =>
   documents
     .filter(({ document: { value } }) => kindOf(value, reading) && nameOf(value as Resource) === '')
     .map(({ file, document }) => ({
@@ -144,7 +144,7 @@ const valuesOf = ({ documents }: Documents): unknown[] => documents.map(({ docum
 async function twoStates(
   names: readonly string[],
   flags: Flags,
-  given: Reading,
+  given: DocumentReading,
   environment: Environment,
 ): Promise<States> {
   const [old, now] = names
@@ -174,7 +174,7 @@ async function twoStates(
 async function overCluster(
   names: readonly string[],
   flags: Flags,
-  given: Reading,
+  given: DocumentReading,
   environment: Environment,
 ): Promise<States> {
   const [first] = names

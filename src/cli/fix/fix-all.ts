@@ -9,7 +9,7 @@ import type { Located, ReportedFinding } from '../output/report.ts'
 import { type PlacedEdit, withEdits } from './text-edits.ts'
 
 /** A change of a file, and the reason. */
-export interface Change {
+export interface FileChange {
   readonly file: string
   readonly edit: PlacedEdit
   readonly title: string
@@ -19,7 +19,7 @@ export interface Change {
 
 interface Fixed {
   readonly texts: ReadonlyMap<string, string>
-  readonly changes: readonly Change[]
+  readonly changes: readonly FileChange[]
   /** What has a fix that the text does not take. */
   readonly left: readonly Located[]
 }
@@ -30,7 +30,7 @@ const MOST_ROUNDS = 5
 /** Applies fixes until there are no more. */
 export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
   const texts = new Map(given)
-  let changes: Change[] = []
+  let changes: FileChange[] = []
   let left: Located[] = []
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const wanted = changesIn(texts, judging)
@@ -51,7 +51,7 @@ export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, add
 }
 
 interface Applied {
-  readonly done: Change[]
+  readonly done: FileChange[]
   readonly left: Located[]
 }
 
@@ -70,7 +70,7 @@ export function withDefaults(
   return texts
 }
 
-function apply(texts: Map<string, string>, changes: readonly Change[]): Applied {
+function apply(texts: Map<string, string>, changes: readonly FileChange[]): Applied {
   const edits = new Map<string, ReturnType<typeof withEdits>>()
   for (const [file, own] of Map.groupBy(changes, ({ file }) => file)) {
     const after = withEdits(
@@ -83,7 +83,7 @@ function apply(texts: Map<string, string>, changes: readonly Change[]): Applied 
   const ordered = changes
     .toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
     .toReversed()
-  const isDone = ({ file, edit }: Change) => edits.get(file)?.done.has(edit) === true
+  const isDone = ({ file, edit }: FileChange) => edits.get(file)?.done.has(edit) === true
   return {
     done: ordered.filter(isDone),
     left: ordered
@@ -92,7 +92,7 @@ function apply(texts: Map<string, string>, changes: readonly Change[]): Applied 
   }
 }
 
-function notFixed({ file, edit, title }: Change, isCut: boolean): Located {
+function notFixed({ file, edit, title }: FileChange, isCut: boolean): Located {
   const reason = isCut
     ? 'too many fixes of this file do not fit: mend some by hand, and run the command again'
     : 'an alias or a merge shares the text, or it spans lines'
@@ -100,12 +100,12 @@ function notFixed({ file, edit, title }: Change, isCut: boolean): Located {
   return { file, line: edit.line, column: edit.column, message }
 }
 
-const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): Change[] =>
+const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): FileChange[] =>
   changesOf(judgeAlone(documentsOf(texts), judging).report.findings)
 
 /** The fixes of findings, each once. */
-function changesOf(findings: readonly ReportedFinding[]): Change[] {
-  const found = new Map<string, Change>()
+function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
+  const found = new Map<string, FileChange>()
   for (const { file, fix: mend, id } of findings)
     for (const edit of mend?.edits ?? []) {
       const key = `${file ?? ''}:${edit.line}:${edit.column}`
@@ -115,7 +115,11 @@ function changesOf(findings: readonly ReportedFinding[]): Change[] {
 }
 
 /** The documented defaults that the objects lack, as /mutate writes them. */
-function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging, state?: ClusterState): Change[] {
+function defaultsIn(
+  texts: ReadonlyMap<string, string>,
+  judging: Judging,
+  state?: ClusterState,
+): FileChange[] {
   const { group, settings, release } = judging
   const judge = createJudge({
     group,
@@ -132,7 +136,7 @@ function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging, state?
     const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
     const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
     const missing = judge.complete(submission)
-    return missing.flatMap(({ at, value: written }): Change[] => {
+    return missing.flatMap(({ at, value: written }): FileChange[] => {
       if (written === undefined) return []
       const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')
       const edit = { op: 'add', at, value: written, ...place } as const

@@ -7,9 +7,9 @@
 import { deepEqual, type Edit, isObject, jsonKey, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
 import { quoteTemplates } from '../input/fill.ts'
-import { countBefore, lineStarts, loadDocuments, type Place, surrogatePairs } from '../input/load.ts'
+import { countBefore, lineStarts, loadDocuments, type TextPlace, surrogatePairs } from '../input/load.ts'
 
-export type PlacedEdit = Edit & Place
+export type PlacedEdit = Edit & TextPlace
 
 /** Characters that may be read again for a file: a stranger can write thousands of steps of which none fits. */
 const MOST_READ = 2 ** 21
@@ -64,7 +64,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 interface Loaded {
   readonly value: unknown
   /** Where it begins; undefined where it could not be read. */
-  readonly place: Place | undefined
+  readonly place: TextPlace | undefined
 }
 
 const documentsIn = (text: string): Loaded[] =>
@@ -79,7 +79,7 @@ function isOnlyChange(
   before: readonly Loaded[],
   after: readonly Loaded[],
   edits: readonly PlacedEdit[],
-  startOf: (place: Place) => number,
+  startOf: (place: TextPlace) => number,
   placeOf: (edit: PlacedEdit) => number,
 ): boolean {
   if (before.length !== after.length) return false
@@ -104,7 +104,7 @@ interface Splice {
   readonly written: string
 }
 
-type OffsetOf = (place: Place) => number | undefined
+type OffsetOf = (place: TextPlace) => number | undefined
 
 /** The texts to try for one edit, the most natural first. */
 function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {

@@ -26,7 +26,7 @@ export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resou
 }
 
 /** What a line of an audit log is: writes of the group, something else that matters, or nothing. */
-export type Entry =
+type Entry =
   | { readonly is: 'write'; readonly write: Write }
   | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }
   | { readonly is: 'refused' | 'other' | 'not an event' }

@@ -1,14 +1,18 @@
-import type { Live } from './live/index.ts'
+import type { LiveCluster } from './live/index.ts'
 import { ClusterState } from '../../state/index.ts'
-import { kindsNotKnown, putAll, type Reading } from '../../documents/index.ts'
+import { kindsNotKnown, putAll, type DocumentReading } from '../../documents/index.ts'
 
 /** The cluster as it is. */
-export function stateOfCluster(live: Live, group: string): ClusterState {
+export function stateOfCluster(live: LiveCluster, group: string): ClusterState {
   return liveState(live, new ClusterState({ group, knows: live.knows }))
 }
 
 /** The cluster as it would be with the documents applied. */
-export function stateOfBoth(live: Live, values: readonly unknown[], reading: Reading): ClusterState {
+export function stateOfBoth(
+  live: LiveCluster,
+  values: readonly unknown[],
+  reading: DocumentReading,
+): ClusterState {
   const where = (namespace: string) => `in namespace '${namespace}' or the given files`
   const hidden = kindsNotKnown(values, reading)
   const knows = (kind: string, namespace: string) => live.knows(kind, namespace) && !hidden(kind, namespace)
@@ -17,7 +21,7 @@ export function stateOfBoth(live: Live, values: readonly unknown[], reading: Rea
   return state
 }
 
-function liveState({ objects, secrets }: Live, state: ClusterState): ClusterState {
+function liveState({ objects, secrets }: LiveCluster, state: ClusterState): ClusterState {
   for (const { kind, value } of objects) state.put(kind, value)
   for (const { kind, namespace, name, facts } of secrets) state.putFacts({ kind, name }, namespace, facts)
   return state

@@ -3,11 +3,11 @@
  * text may hold several values one after the other.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
-import type { Entry, Node, Note } from './nodes.ts'
+import type { NodeEntry, TextNode, Note } from './nodes.ts'
 
 /** A value that was read, and where it ended. */
 export interface JsonRead {
-  readonly node: Node
+  readonly node: TextNode
   readonly end: number
   readonly notes: readonly Note[]
 }
@@ -67,8 +67,8 @@ export function readJson(text: string, offset: number): JsonRead {
     position++
   }
 
-  function readMap(offset: number, depth: number): Node {
-    const entries = new Map<string, Entry>()
+  function readMap(offset: number, depth: number): TextNode {
+    const entries = new Map<string, NodeEntry>()
     readItems('}', () => {
       const keyOffset = position
       const key = readString('a key in double quotes')
@@ -81,13 +81,13 @@ export function readJson(text: string, offset: number): JsonRead {
     return { kind: 'map', offset, entries }
   }
 
-  function readList(offset: number, depth: number): Node {
-    const items: Node[] = []
+  function readList(offset: number, depth: number): TextNode {
+    const items: TextNode[] = []
     readItems(']', () => items.push(readValue(depth)))
     return { kind: 'list', offset, items }
   }
 
-  function readValue(depth: number): Node {
+  function readValue(depth: number): TextNode {
     const start = position
     const first = text[position]
     if (first === '{' || first === '[') {
@@ -103,7 +103,7 @@ export function readJson(text: string, offset: number): JsonRead {
     return readNumber()
   }
 
-  function readNumber(): Node {
+  function readNumber(): TextNode {
     const start = position
     number.lastIndex = position
     const [digits, fraction, exponent] = number.exec(text) ?? []

@@ -10,7 +10,7 @@ export interface Batch {
 }
 
 /** Where listed files are looked up. */
-export interface Place {
+interface Place {
   /** Whether a search went through the folder around a path. */
   readonly covers: (path: string) => boolean
   readonly isExcluded: (path: string) => boolean

@@ -5,13 +5,13 @@
  */
 import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
 import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
-import type { Node, Note, Segment } from './nodes.ts'
+import type { TextNode, Note, NodeKey } from './nodes.ts'
 import { splitDocuments } from './split.ts'
 import type { Chunk } from './split.ts'
 import { readYaml } from './yaml-nodes.ts'
 
 /** A place in a file, both numbers from 1; columns count characters, not bytes. */
-export interface Place {
+export interface TextPlace {
   readonly line: number
   readonly column: number
 }
@@ -23,23 +23,23 @@ export interface ReadDocument {
   /** Where it begins. */
   readonly line: number
   /** For an item of a list: where in its document it stands (`['items', 2]`). Otherwise empty. */
-  readonly within: readonly Segment[]
+  readonly within: readonly NodeKey[]
   /** Notes on what kubectl accepts silently: duplicate keys, keys read as booleans, text behind the document's end. */
-  readonly notes: readonly (Place & { readonly message: string })[]
+  readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
    * The place of a part of the value, by the segments of its path from the value: of its key (an item of a
    * list is its own key), or of its value (of the key when no value is written). Through aliases and merges
    * it is the place where the text of the part stands. For what does not exist it is the place of the key of
    * the nearest parent that does.
    */
-  readonly locate: (segments: readonly Segment[], target: 'key' | 'value') => Place
+  readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
   /** The comments for lines of it that ignore findings. */
   readonly ignores?: readonly IgnoreComment[]
 }
 
 /** A document that could not be read, and why. */
 export interface UnreadDocument {
-  readonly error: Place & { readonly message: string }
+  readonly error: TextPlace & { readonly message: string }
 }
 
 /** A document and the file that holds it. */
@@ -111,7 +111,7 @@ function withComments(
 const start = (chunk: Chunk): number => ('yaml' in chunk ? chunk.offset : 0)
 
 /** Reads a chunk. Throws ReadError. */
-function readChunk(chunk: Chunk): { node: Node; notes: readonly Note[] } {
+function readChunk(chunk: Chunk): { node: TextNode; notes: readonly Note[] } {
   if ('error' in chunk) throw chunk.error
   if ('json' in chunk) return chunk.json
   try {
@@ -125,8 +125,8 @@ function readChunk(chunk: Chunk): { node: Node; notes: readonly Note[] } {
 
 /** An item of a list or a whole document, with its place in the document and the kind that the list gives it. */
 interface Part {
-  readonly node: Node
-  readonly within: readonly Segment[]
+  readonly node: TextNode
+  readonly within: readonly NodeKey[]
   readonly inherited: TypeMeta | undefined
 }
 
@@ -135,13 +135,13 @@ interface TypeMeta {
   readonly apiVersion: string | undefined
 }
 
-const whole = (node: Node): Part => ({ node, within: [], inherited: undefined })
+const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefined })
 
 /**
  * The objects that kubectl reads from one: the object itself or, if it has `items`, those.
  * Items of a typed list need not say their kind: they get it from the list.
  */
-function expandLists(root: Node): (Part | ReadError)[] {
+function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined
   if (!items) return [whole(root)]
   if (items.kind === 'scalar' && items.value === null) return []
@@ -157,18 +157,22 @@ function expandLists(root: Node): (Part | ReadError)[] {
 }
 
 /** The kind and version of items that have neither: the list's kind without `List`, and its version. */
-function listMeta(list: Node): TypeMeta {
+function listMeta(list: TextNode): TypeMeta {
   return { kind: text(list, 'kind')?.replace(/List$/, ''), apiVersion: text(list, 'apiVersion') }
 }
 
-function text(node: Node, name: string): string | undefined {
+function text(node: TextNode, name: string): string | undefined {
   const member = child(node, name)?.node
   return member?.kind === 'scalar' && typeof member.value === 'string' && member.value !== ''
     ? member.value
     : undefined
 }
 
-function readDocument(part: Part, notes: readonly Note[], places: (offset: number) => Place): LoadedDocument {
+function readDocument(
+  part: Part,
+  notes: readonly Note[],
+  places: (offset: number) => TextPlace,
+): LoadedDocument {
   const { node, within, inherited } = part
   const value = toValue(node)
   if (inherited && !text(node, 'kind') && !text(node, 'apiVersion'))
@@ -189,7 +193,7 @@ const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
 
 /** Turns offsets into places. The text is looked through when the first place is asked for. */
-function placesOf(text: string): (offset: number) => Place {
+function placesOf(text: string): (offset: number) => TextPlace {
   let starts: number[] | undefined
   let pairs: number[] | undefined
   return (offset) => {

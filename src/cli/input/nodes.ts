@@ -4,7 +4,7 @@
  */
 import { setOwn } from '../../rule/index.ts'
 
-export type Segment = string | number
+export type NodeKey = string | number
 
 export type ScalarValue = null | boolean | number | string
 
@@ -16,19 +16,19 @@ export interface ScalarNode {
 export interface ListNode {
   readonly kind: 'list'
   readonly offset: number
-  readonly items: readonly Node[]
+  readonly items: readonly TextNode[]
 }
 export interface MapNode {
   readonly kind: 'map'
   readonly offset: number
-  readonly entries: ReadonlyMap<string, Entry>
+  readonly entries: ReadonlyMap<string, NodeEntry>
 }
-export type Node = ScalarNode | ListNode | MapNode
+export type TextNode = ScalarNode | ListNode | MapNode
 
 /** A member of a map: the place of its key, and its value. */
-export interface Entry {
+export interface NodeEntry {
   readonly keyOffset: number
-  readonly node: Node
+  readonly node: TextNode
 }
 
 /** Something that kubectl accepts silently and that probably was not meant. */
@@ -60,7 +60,7 @@ export const tooDeep = (offset: number): ReadError =>
  * The plain JSON data of a node at a depth. Parts that aliases share are copied.
  * Throws ReadError for a number that JSON cannot hold, and for a value that nests too deep.
  */
-export function toValue(node: Node, depth = 1): unknown {
+export function toValue(node: TextNode, depth = 1): unknown {
   if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
   switch (node.kind) {
     case 'scalar':
@@ -81,7 +81,7 @@ export function toValue(node: Node, depth = 1): unknown {
 }
 
 /** The node of a member or an item, or undefined where there is none. */
-export function child(node: Node, segment: Segment): Entry | undefined {
+export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
   if (node.kind === 'map') return node.entries.get(String(segment))
   if (node.kind !== 'list' || typeof segment !== 'number') return undefined
   const item = node.items[segment]
@@ -93,7 +93,7 @@ export function child(node: Node, segment: Segment): Entry | undefined {
  * for its own key, and a value that is not written (`key:`) for the place of its key. What does not exist
  * is given the place of the nearest parent that does: its key, or the start of the document.
  */
-export function locateNode(root: Node, segments: readonly Segment[], target: 'key' | 'value'): number {
+export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset
   let node = root
   for (const segment of segments) {

@@ -6,26 +6,26 @@ import {
   secretReferencesOf,
 } from '../../relations/index.ts'
 import type { ClusterState } from '../../state/index.ts'
-import { asApplied, kindOf, nameOf, namespaceOf, type Reading } from '../../documents/index.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { isObject, objectKey } from '../../rule/index.ts'
 import type { Documents } from './texts.ts'
 import { stateOfBoth, stateOfCluster } from './given-state.ts'
-import type { Live, LiveObject, NameInNamespace } from './live/index.ts'
-import type { Subject } from '../output/report.ts'
+import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
+import type { GivenSubject } from '../output/report.ts'
 
 /** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
 export interface Overlay {
-  readonly live: Live
+  readonly live: LiveCluster
   /** The settings for reading, with the namespace of the kubeconfig by default. */
-  readonly reading: Reading
+  readonly reading: DocumentReading
   /** The cluster as it is, and as it would be. */
   readonly before: ClusterState
   readonly after: ClusterState
   /** The live object of this name. */
-  get(subject: Subject): LiveObject['value'] | undefined
+  get(subject: GivenSubject): LiveObject['value'] | undefined
 }
 
-interface Asked extends Reading {
+interface Asked extends DocumentReading {
   readonly kubeconfig: string
   readonly secrets: boolean
   readonly definitions?: boolean
@@ -39,7 +39,7 @@ export async function readOverlay(
 ): Promise<Overlay> {
   const { group, kubeconfig, strict } = asked
   const values = documents.map(({ document }) => document.value)
-  const readingFor = (own: string): Reading => ({
+  const readingFor = (own: string): DocumentReading => ({
     group,
     strict,
     namespace: asked.namespace || own || 'default',
@@ -62,7 +62,7 @@ export async function readOverlay(
   const objects = new Map(
     live.objects.map((each) => [objectKey({ ...each, kind: each.kind.kind }), each.value]),
   )
-  const get = (subject: Subject) => objects.get(objectKey(subject))
+  const get = (subject: GivenSubject) => objects.get(objectKey(subject))
   const applied = (value: unknown) => {
     const kind = kindOf(value, reading)?.kind
     if (kind === undefined || !isObject(value)) return value
@@ -78,7 +78,7 @@ export async function readOverlay(
   }
 }
 
-function placesOf(values: readonly unknown[], reading: Reading): string[] {
+function placesOf(values: readonly unknown[], reading: DocumentReading): string[] {
   return values.flatMap((value) =>
     kindOf(value, reading) === undefined ? [] : [namespaceOf(value, reading)],
   )
@@ -87,7 +87,7 @@ function placesOf(values: readonly unknown[], reading: Reading): string[] {
 /** The Secrets, ConfigMaps or policies that the documents name. */
 function namedIn(
   values: readonly unknown[],
-  reading: Reading,
+  reading: DocumentReading,
   referencesOf: (resource: { readonly spec?: unknown }) => readonly { readonly name: string }[],
 ): NameInNamespace[] {
   return values.flatMap((value) =>

@@ -8,12 +8,12 @@ import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar }
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
 import { duplicateKey } from './json-text.ts'
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
-import type { Entry, Node, Note } from './nodes.ts'
+import type { NodeEntry, TextNode, Note } from './nodes.ts'
 import { jsonKey, jsonScalar, resolveScalar } from './yaml-scalars.ts'
 import type { Resolved } from './yaml-scalars.ts'
 
 export interface YamlRead {
-  readonly node: Node
+  readonly node: TextNode
   readonly notes: readonly Note[]
 }
 
@@ -29,7 +29,7 @@ export function readYaml(text: string, offset: number): YamlRead {
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
-  const node: Node = root ? reader.read(root).node : { kind: 'scalar', offset, value: null }
+  const node: TextNode = root ? reader.read(root).node : { kind: 'scalar', offset, value: null }
   const more = unread === undefined ? [] : [{ message: unreadText, offset: offset + unread }]
   return { node, notes: [...reader.notes, ...more] }
 }
@@ -199,13 +199,13 @@ const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + te
 
 /** A node that was read: with its Go type if it is a scalar (a key needs it). */
 interface Sized {
-  readonly node: Node
+  readonly node: TextNode
   /** How many nodes it has, aliases written out. */
   readonly size: number
   readonly scalar?: Resolved
 }
 
-type MapEntry = Entry & { readonly merged: boolean }
+type MapEntry = NodeEntry & { readonly merged: boolean }
 
 /** Most nodes that the aliases of a document may expand to. kubectl has a limit too. */
 const maxAliased = 1_000_000

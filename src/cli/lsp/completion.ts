@@ -8,7 +8,7 @@ import {
 import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import { REFERENCES } from '../../relations/index.ts'
 import { typeText } from '../../kinds/schema-fields.ts'
-import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/index.ts'
 import { type Typing, typingAt } from './cursor.ts'
 import { fieldText, nodeAt, schemaOf } from './fields.ts'
@@ -52,7 +52,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   return fieldsIn(holder, valueAt(object, around))
 }
 
-const ENVELOPE: SchemaNode = {
+const ENVELOPE: SchemaTree = {
   required: ['apiVersion', 'kind', 'metadata', 'spec'],
   properties: {
     apiVersion: { type: 'string', description: 'Group and version.' },
@@ -63,10 +63,10 @@ const ENVELOPE: SchemaNode = {
 }
 
 /** The fields of an object that are not there yet, the required ones first. */
-function fieldsIn({ properties = {}, required = [] }: SchemaNode, object: unknown): Candidate[] {
+function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknown): Candidate[] {
   const given = isObject(object) ? object : {}
   const missing = Object.entries(properties).filter(([name]) => !Object.hasOwn(given, name))
-  const isRequired = ([name]: readonly [string, SchemaNode]) => required.includes(name)
+  const isRequired = ([name]: readonly [string, SchemaTree]) => required.includes(name)
   const inOrder = [...missing.filter(isRequired), ...missing.filter((each) => !isRequired(each))]
   return inOrder.map(([name, node]) => ({
     label: name,
@@ -78,7 +78,7 @@ function fieldsIn({ properties = {}, required = [] }: SchemaNode, object: unknow
 }
 
 /** The values that a field can have, as far as they are few or stand in the workspace. */
-function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaNode | undefined): Candidate[] {
+function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTree | undefined): Candidate[] {
   const names = namesAt(workspace, object, path)
   if (names.length > 0) return names.map((label) => ({ label, kind: CompletionItemKind.Reference }))
   const { group } = workspace.judging
@@ -86,7 +86,7 @@ function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaNo
     return KINDS.map(({ kind, schema }) => ({
       label: kind,
       kind: CompletionItemKind.Class,
-      documentation: String((schema as SchemaNode).description),
+      documentation: String((schema as SchemaTree).description),
     }))
   if (path.length === 1 && path[0] === 'apiVersion')
     return [{ label: `${group}/${API_VERSION}`, kind: CompletionItemKind.Constant }]

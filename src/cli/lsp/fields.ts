@@ -1,21 +1,21 @@
-import { kindOf, type Reading } from '../../documents/index.ts'
+import { kindOf, type DocumentReading } from '../../documents/index.ts'
 import { kindNamed } from '../../kinds/index.ts'
 import { constraintTexts, defaultText, typeText } from '../../kinds/schema-fields.ts'
-import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/index.ts'
 import type { JsonPath } from './symbols.ts'
 
 /** The schema of an object of our kinds; also of one that has a kind and no apiVersion yet. */
-export function schemaOf(object: unknown, reading: Reading): SchemaNode | undefined {
+export function schemaOf(object: unknown, reading: DocumentReading): SchemaTree | undefined {
   if (!isObject(object)) return undefined
   const kind =
     kindOf(object, reading) ??
     (object.apiVersion === undefined ? kindNamed.get(String(object.kind)) : undefined)
-  return kind?.schema as SchemaNode | undefined
+  return kind?.schema as SchemaTree | undefined
 }
 
 /** The schema of the value at a path; undefined where there is none. */
-export function nodeAt(node: SchemaNode | undefined, path: JsonPath): SchemaNode | undefined {
+export function nodeAt(node: SchemaTree | undefined, path: JsonPath): SchemaTree | undefined {
   let found = node
   for (const step of path)
     found =
@@ -26,7 +26,7 @@ export function nodeAt(node: SchemaNode | undefined, path: JsonPath): SchemaNode
 const code = (text: string): string => `\`${text}\``
 
 /** What a field is for, in Markdown. */
-export function fieldText(name: string, node: SchemaNode, required: boolean): string {
+export function fieldText(name: string, node: SchemaTree, required: boolean): string {
   const written = defaultText(node, code)
   const facts = [
     `${typeText(node)}${required ? ', required' : ''}`,

@@ -1,6 +1,6 @@
 import type { Position, Range } from 'vscode-languageserver'
 import type { TextDocument } from 'vscode-languageserver-textdocument'
-import type { Place } from '../input/load.ts'
+import type { TextPlace } from '../input/load.ts'
 import { codeUnitsOf } from '../output/columns.ts'
 
 interface Line {
@@ -47,7 +47,7 @@ function plainLength(text: string): number {
 const LONGEST_RANGE = 1_000
 
 /** The key or the scalar that begins at a place: of one line, and of one character at least. */
-export function rangeAt(text: TextDocument, { line, column }: Place): Range {
+export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range {
   const start = positionOf(text, { line, column })
   const rest = lineAt(text, start.line).slice(start.character, start.character + LONGEST_RANGE)
   const length = (KEY.exec(rest) ?? QUOTED.exec(rest))?.[1]?.length ?? plainLength(rest)
@@ -55,7 +55,7 @@ export function rangeAt(text: TextDocument, { line, column }: Place): Range {
 }
 
 /** A place counts characters from 1; a position UTF-16 code units from 0. A file as a whole is its first line. */
-function positionOf(text: TextDocument, { line, column }: Place): Position {
+function positionOf(text: TextDocument, { line, column }: TextPlace): Position {
   if (line === 0) return { line: 0, character: 0 }
   const { text: content, unitAt } = readLine(text, line - 1)
   return { line: line - 1, character: Math.min(unitAt(column), content.length) }

@@ -1,26 +1,34 @@
 /** Where names stand: definition, references, rename. */
 import type { Location, Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver'
 import { holds, rangeAt, unquoted } from './lines.ts'
-import type { Placed, Workspace, WorkspaceFile } from './workspace.ts'
+import type { PlacedOccurrence, Workspace, WorkspaceFile } from './workspace.ts'
 
 /** The name at a position. */
-export const nameAt = (workspace: Workspace, file: WorkspaceFile, position: Position): Placed | undefined =>
+export const nameAt = (
+  workspace: Workspace,
+  file: WorkspaceFile,
+  position: Position,
+): PlacedOccurrence | undefined =>
   workspace.occurrencesIn(file).find((each) => holds(rangeOf(each), position))
 
-export const definitionsOf = (workspace: Workspace, { symbol }: Placed): Location[] =>
+export const definitionsOf = (workspace: Workspace, { symbol }: PlacedOccurrence): Location[] =>
   workspace
     .occurrencesOf(symbol)
     .filter(({ role }) => role === 'definition')
     .map(locationOf)
 
-export const usesOf = (workspace: Workspace, { symbol }: Placed, withDefinition: boolean): Location[] =>
+export const usesOf = (
+  workspace: Workspace,
+  { symbol }: PlacedOccurrence,
+  withDefinition: boolean,
+): Location[] =>
   workspace
     .occurrencesOf(symbol)
     .filter(({ role }) => withDefinition || role === 'use')
     .map(locationOf)
 
 /** The edits that give every occurrence another name. */
-export function renamed(workspace: Workspace, { symbol }: Placed, newName: string): WorkspaceEdit {
+export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newName: string): WorkspaceEdit {
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
     const { text } = each.file
@@ -36,7 +44,10 @@ const sameStart = (a: Range, b: Range): boolean =>
   a.start.line === b.start.line && a.start.character === b.start.character
 
 /** The range of a name. */
-export const rangeOf = ({ file, document, path, target }: Placed): Range =>
+export const rangeOf = ({ file, document, path, target }: PlacedOccurrence): Range =>
   rangeAt(file.text, document.locate(path, target))
 
-const locationOf = (placed: Placed): Location => ({ uri: placed.file.text.uri, range: rangeOf(placed) })
+const locationOf = (placed: PlacedOccurrence): Location => ({
+  uri: placed.file.text.uri,
+  range: rangeOf(placed),
+})

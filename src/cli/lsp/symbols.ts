@@ -1,5 +1,5 @@
 /** The names in an object that others use, and those of others that it uses. */
-import { kindOf, namespaceOf, type Reading } from '../../documents/index.ts'
+import { kindOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { configMapReferencesOf, referencesOf, secretReferencesOf } from '../../relations/index.ts'
 import { isObject, jsonKey, metadataOf, type Segment } from '../../rule/index.ts'
 
@@ -36,7 +36,7 @@ const keySymbol = (namespace: string, kind: string, name: string, key: string): 
   JSON.stringify([namespace, kind, name, key])
 
 /** Every name in an object of our kinds, a Secret or a ConfigMap; none in any other. */
-export function occurrencesIn(value: unknown, reading: Reading): Occurrence[] {
+export function occurrencesIn(value: unknown, reading: DocumentReading): Occurrence[] {
   if (!isObject(value)) return []
   const kind = kindOf(value, reading)?.kind
   const namespace = namespaceOf(value, reading)

@@ -10,7 +10,7 @@ import { documentsIn } from '../input/texts.ts'
 import { withoutPatches } from '../input/kustomize.ts'
 import type { FileDocument } from '../input/load.ts'
 import { type Allowance, newAllowance, take } from '../input/regular-file.ts'
-import { IN_CLUSTER, type Located, type Report, type Subject, type Unread } from '../output/report.ts'
+import { IN_CLUSTER, type Located, type Report, type GivenSubject, type Unread } from '../output/report.ts'
 import { occurrencesIn, type Occurrence } from './symbols.ts'
 
 /** A file with what was read from it. */
@@ -23,7 +23,7 @@ export interface WorkspaceFile {
 }
 
 /** A name at a place in a file. */
-export interface Placed extends Occurrence {
+export interface PlacedOccurrence extends Occurrence {
   readonly file: WorkspaceFile
   readonly document: FileDocument['document']
 }
@@ -36,7 +36,7 @@ export class Workspace {
   /** By URI, what the files take of the allowance of all. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
-  readonly #occurrences = new WeakMap<WorkspaceFile, readonly Placed[]>()
+  readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()
   #world: World | undefined
 
   constructor(judging: Judging, options: ReadOptions) {
@@ -126,7 +126,7 @@ export class Workspace {
 
   *#judge(file: WorkspaceFile, documents: readonly FileDocument[]): Steps<Report> {
     const { state, patches } = this.#now
-    const placeOf = ({ kind, namespace, name }: Subject, at: readonly Segment[]) => {
+    const placeOf = ({ kind, namespace, name }: GivenSubject, at: readonly Segment[]) => {
       const found = this.find(kind, namespace, name)
       if (found === undefined) return IN_CLUSTER
       return { file: found.file.name, ...found.document.locate(at.map(jsonKey), 'key') }
@@ -156,7 +156,7 @@ export class Workspace {
   }
 
   /** Every name in a file. */
-  occurrencesIn(file: WorkspaceFile): readonly Placed[] {
+  occurrencesIn(file: WorkspaceFile): readonly PlacedOccurrence[] {
     let found = this.#occurrences.get(file)
     if (found === undefined) {
       found = file.documents.flatMap(({ document }) =>
@@ -168,7 +168,7 @@ export class Workspace {
   }
 
   /** Every occurrence of the same name in all files. */
-  occurrencesOf(symbol: string): readonly Placed[] {
+  occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(
       [...this.files].flatMap((file) => this.occurrencesIn(file)),
@@ -178,7 +178,7 @@ export class Workspace {
   }
 
   /** Where an object stands; undefined where it is in no file. */
-  find(kind: string, namespace: string, name: string): Placed | undefined {
+  find(kind: string, namespace: string, name: string): PlacedOccurrence | undefined {
     return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
       ({ role }) => role === 'definition',
     )
@@ -213,5 +213,5 @@ interface World {
   /** What is found in the files that were judged. */
   readonly reports: Map<WorkspaceFile, Report>
   /** Every name in all files, where it was asked for. */
-  bySymbol?: ReadonlyMap<string, readonly Placed[]>
+  bySymbol?: ReadonlyMap<string, readonly PlacedOccurrence[]>
 }

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../access/difference/choice.ts'
-import type { Undecided } from '../../access/difference/compare.ts'
+import type { UndecidedChange } from '../../access/difference/compare.ts'
 import { type Entry, entryPath } from '../../access/difference/entries.ts'
 import {
   type CallerOutcome,
@@ -79,7 +79,7 @@ function partLines(difference: PartDifference): string[] {
 export const inReleases = ({ releases }: ForReleases): string =>
   releases === 'all' ? '' : ` (operator releases ${releases})`
 
-function undecidedText({ access, question, why }: Undecided): string {
+function undecidedText({ access, question, why }: UndecidedChange): string {
   const subject = access === '' ? 'whether more changes' : `whether somebody ${QUESTIONS[question]} ${access}`
   return `${subject}: ${why}`
 }

@@ -11,7 +11,7 @@ import {
   type ReportedEnd,
   type ReportedFinding,
   type ReportedIgnored,
-  type Subject,
+  type GivenSubject,
 } from './report.ts'
 import { wrapped } from './terminal.ts'
 import { visible } from './visible.ts'
@@ -123,7 +123,7 @@ const indented = (text: string, columns: number): string[] =>
   wrappedLines(text, columns - 4).map((line) => `    ${line}`)
 
 function excerptOf(
-  place: Located & Subject,
+  place: Located & GivenSubject,
   { context, label }: { readonly context: number; readonly label?: string },
   { terminal, source }: Printing,
   style: 'red' | 'yellow' | 'cyan' | 'blue',

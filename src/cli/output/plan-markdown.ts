@@ -1,4 +1,4 @@
-import { type Change, type Difference, sidesOf } from '../../access/comparison.ts'
+import { type GatewayChange, type PlanDifference, sidesOf } from '../../access/comparison.ts'
 import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
 import { markdown } from './visible.ts'
@@ -33,7 +33,7 @@ interface Row {
  * The changes as a comment on a pull request: what is lost or opened first, the rest and a flowchart folded. `unread` is
  * the number of places that could not be read.
  */
-export function changesMarkdown(changes: readonly Change[], unread: number): string {
+export function changesMarkdown(changes: readonly GatewayChange[], unread: number): string {
   const rows = changes.flatMap(rowsOf).toSorted((a, b) => rank(a) - rank(b))
   const title = rows.length === 0 ? 'nothing changes of what a plan shows' : titleOf(rows)
   const head = [
@@ -55,12 +55,12 @@ export function changesMarkdown(changes: readonly Change[], unread: number): str
 
 const rank = ({ meaning }: Row): number => MEANINGS.indexOf(meaning)
 
-function rowsOf({ namespace, name, change, group, incoming, authServer, backends }: Change): Row[] {
+function rowsOf({ namespace, name, change, group, incoming, authServer, backends }: GatewayChange): Row[] {
   const gateway = `${namespace}/${name}`
   const row = (meaning: Meaning, what: string, before: string, after: string): Row[] => [
     { meaning, gateway, what, before, after },
   ]
-  const part = (what: string, found: Difference<{ readonly summary: string }> | null) =>
+  const part = (what: string, found: PlanDifference<{ readonly summary: string }> | null) =>
     found === null ? [] : row(verb(found), what, found.old?.summary ?? '', found.new?.summary ?? '')
   return [
     ...(incoming === null
@@ -81,10 +81,10 @@ function rowsOf({ namespace, name, change, group, incoming, authServer, backends
   ]
 }
 
-const verb = ({ old, new: now }: Difference<unknown>) =>
+const verb = ({ old, new: now }: PlanDifference<unknown>) =>
   old === null ? 'added' : now === null ? 'removed' : 'changed'
 
-function meaningOf(incoming: Difference<Incoming>): Meaning {
+function meaningOf(incoming: PlanDifference<Incoming>): Meaning {
   const [was, is] = [incoming.old?.type === 'anonymous', incoming.new?.type === 'anonymous']
   if (is && !was) return 'opens'
   return was && incoming.new !== null ? 'closes' : verb(incoming)

@@ -1,4 +1,9 @@
-import { type BackendChange, type Change, type Difference, sidesOf } from '../../access/comparison.ts'
+import {
+  type BackendChange,
+  type GatewayChange,
+  type PlanDifference,
+  sidesOf,
+} from '../../access/comparison.ts'
 import type { Outgoing } from '../../access/outgoing.ts'
 import type { Plan } from '../../access/effective-authentication.ts'
 import { visible } from './visible.ts'
@@ -28,7 +33,7 @@ export function planMermaid(plans: readonly Plan[]): string {
 }
 
 /** A flowchart of the changes; the labels of the arrows are old and new. */
-export function changesMermaid(changes: readonly Change[]): string {
+export function changesMermaid(changes: readonly GatewayChange[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, change, incoming, authServer, backends } of changes) {
     const state = change === 'changed' ? [] : [change]
@@ -59,7 +64,7 @@ function classOf({ credentials }: Outgoing): string | undefined {
   return credentials === 'none' ? 'none' : 'doubtful'
 }
 
-const both = ({ old, new: now }: Difference<{ readonly summary: string }>) =>
+const both = ({ old, new: now }: PlanDifference<{ readonly summary: string }>) =>
   `${old?.summary ?? 'none'} → ${now?.summary ?? 'none'}`
 
 function changeLabel(backend: BackendChange): string {

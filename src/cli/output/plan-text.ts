@@ -1,4 +1,4 @@
-import { type Change, type Difference, sidesOf } from '../../access/comparison.ts'
+import { type GatewayChange, type PlanDifference, sidesOf } from '../../access/comparison.ts'
 import type { Outgoing } from '../../access/outgoing.ts'
 import type { Group, Plan } from '../../access/effective-authentication.ts'
 import { visible } from './visible.ts'
@@ -10,7 +10,7 @@ export function planText(plans: readonly Plan[]): string {
 }
 
 /** A line for each change. */
-export function changesText(changes: readonly Change[]): string {
+export function changesText(changes: readonly GatewayChange[]): string {
   const pages = changes.map((change) => page(changeLines(change)))
   return pages.length === 0 ? 'nothing changes of what a plan shows\n' : pages.join('\n')
 }
@@ -117,7 +117,15 @@ const lengthOf = (text: string): number => [...text].length
 
 const SIGNS = { added: '+', removed: '-', changed: '~' }
 
-function changeLines({ namespace, name, change, group, incoming, authServer, backends }: Change): string[] {
+function changeLines({
+  namespace,
+  name,
+  change,
+  group,
+  incoming,
+  authServer,
+  backends,
+}: GatewayChange): string[] {
   const notes = new Footnotes()
   const side = (outgoing: Outgoing | null, text: string) =>
     outgoing === null ? '' : [text, notes.marks(outgoing.notes)].filter((part) => part !== '').join(' ')
@@ -138,7 +146,7 @@ function changeLines({ namespace, name, change, group, incoming, authServer, bac
 
 function differenceLines<T>(
   word: string,
-  found: Difference<T> | null,
+  found: PlanDifference<T> | null,
   textOf: (side: T) => string,
 ): string[] {
   if (found === null) return []

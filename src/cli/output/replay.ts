@@ -1,9 +1,9 @@
-import type { Subject } from '../../documents/index.ts'
+import type { GivenSubject } from '../../documents/index.ts'
 import { counted } from './report.ts'
 import { json, visible } from './visible.ts'
 
 /** A finding, and the writes that had it. */
-export interface RepeatedFinding extends Subject {
+export interface RepeatedFinding extends GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string

@@ -8,14 +8,14 @@ import {
   pathText,
   type Segment,
 } from '../../rule/index.ts'
-import type { Subject } from '../../documents/index.ts'
+import type { GivenSubject } from '../../documents/index.ts'
 import { type Ignored, type Verdict, writtenIn } from '../../engine/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Exit codes of every command; the worst counts. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
 
-export type { Subject }
+export type { GivenSubject }
 
 export interface Located {
   /** Null for an object in a cluster. */
@@ -34,7 +34,7 @@ export interface Unread extends Located {
   readonly notJudged?: true
 }
 
-export interface ReportedFinding extends Located, Subject {
+export interface ReportedFinding extends Located, GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
@@ -54,16 +54,16 @@ export interface ReportedIgnored extends ReportedFinding {
 /** A safe change, and where in the file its steps are. */
 export interface ReportedFix {
   readonly title: string
-  readonly edits: readonly (Edit & Pick<Place, 'line' | 'column'>)[]
+  readonly edits: readonly (Edit & Pick<FilePlace, 'line' | 'column'>)[]
 }
 
-export interface JudgedResource extends Subject {
+export interface JudgedResource extends GivenSubject {
   /** Null for an object in a cluster. */
   readonly file: string | null
 }
 
 /** A place in another object, or elsewhere in the same. */
-export interface ReportedEnd extends Located, Subject {
+export interface ReportedEnd extends Located, GivenSubject {
   readonly path: string
 }
 
@@ -109,15 +109,15 @@ export interface Printing {
 /** The whole text of a report on standard output. */
 export type Format = (report: Report, printing: Printing) => string
 
-export type Place = Pick<Located, 'file' | 'line' | 'column'>
+export type FilePlace = Pick<Located, 'file' | 'line' | 'column'>
 
 /** Where the parts of objects are; in a cluster they have no place. */
 export interface Places {
-  readonly of: (finding: Finding) => Place
+  readonly of: (finding: Finding) => FilePlace
   /** A part of the judged object: its key or its value. */
-  readonly part: (at: readonly Segment[], target: 'key' | 'value') => Place
+  readonly part: (at: readonly Segment[], target: 'key' | 'value') => FilePlace
   /** A part of any object. */
-  readonly end: (object: ObjectName, at: readonly Segment[]) => Place
+  readonly end: (object: ObjectName, at: readonly Segment[]) => FilePlace
 }
 
 const nowhere = () => IN_CLUSTER
@@ -127,7 +127,7 @@ export const NO_PLACES: Places = { of: nowhere, part: nowhere, end: nowhere }
 export function addVerdict(
   report: Report,
   { errors, warnings, failures, ignored }: Verdict,
-  subject: Subject,
+  subject: GivenSubject,
   places: Places = NO_PLACES,
 ): void {
   for (const finding of [...errors, ...warnings]) report.findings.push(reported(finding, subject, places))
@@ -138,7 +138,7 @@ export function addVerdict(
   }
 }
 
-function reported(finding: Finding, subject: Subject, places: Places): ReportedFinding {
+function reported(finding: Finding, subject: GivenSubject, places: Places): ReportedFinding {
   const { severity, id, error, prefix = '' } = finding
   const { namespace } = subject
   const related = (error.related ?? []).map(({ object, at, text }) => ({
@@ -161,7 +161,11 @@ function reported(finding: Finding, subject: Subject, places: Places): ReportedF
   }
 }
 
-const reportedIgnored = ({ finding, by }: Ignored, subject: Subject, places: Places): ReportedIgnored => ({
+const reportedIgnored = (
+  { finding, by }: Ignored,
+  subject: GivenSubject,
+  places: Places,
+): ReportedIgnored => ({
   ...reported(finding, subject, places),
   reason: by.reason,
   by: writtenIn(by),

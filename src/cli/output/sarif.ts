@@ -10,7 +10,7 @@ import {
   type ReportedFinding,
   type ReportedIgnored,
   slashed,
-  type Subject,
+  type GivenSubject,
 } from './report.ts'
 import { json, sarifMessage } from './visible.ts'
 
@@ -117,7 +117,7 @@ const notificationOf = (each: Located, level: 'error' | 'warning' | 'note'): Not
   ...(each.file === null ? {} : { locations: [{ physicalLocation: physicalLocationOf(each) }] }),
 })
 
-const locationOf = (at: Located & Subject & { readonly path: string }): Location => ({
+const locationOf = (at: Located & GivenSubject & { readonly path: string }): Location => ({
   ...(at.file === null ? {} : { physicalLocation: physicalLocationOf(at) }),
   logicalLocations: [
     {

@@ -1,5 +1,5 @@
 import type { ToolAnswer } from '../../steps/answers.ts'
-import type { GivenUp, Step, StepsPlan } from '../../steps/plan.ts'
+import type { GivenUp, PlanStep, StepsPlan } from '../../steps/plan.ts'
 import { counted } from './report.ts'
 import { json, markdownCode, visible } from './visible.ts'
 
@@ -8,7 +8,7 @@ const TOOL_NAMES = { kubectl: 'kubectl', flux: 'Flux', argocd: 'Argo CD' } as co
 const lines = (texts: readonly string[]): string => texts.map((line) => `${visible(line)}\n`).join('')
 
 /** `update VirtualMCPServer default/tools: the new version, which keeps …`. */
-export function stepLine({ verb, kind, namespace, name, words }: Step): string {
+export function stepLine({ verb, kind, namespace, name, words }: PlanStep): string {
   return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
 }
 

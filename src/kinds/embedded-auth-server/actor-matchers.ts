@@ -1,13 +1,13 @@
 import type { Static } from 'typebox'
 import { type Context, withinBudget } from '../../rule/index.ts'
-import { type MatcherVerdict, matcherVerdict } from '../mcp-external-auth-config/matcher-verdicts.ts'
+import { type MatcherResult, matcherVerdict } from '../mcp-external-auth-config/matcher-verdicts.ts'
 import type { Server } from './effective.ts'
 import { delegationPolicies } from './inbound-grants.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
 interface ActorMatcher extends Pick<ReturnType<typeof delegationPolicies>[number], 'place'> {
   readonly text: string
-  readonly verdict: MatcherVerdict
+  readonly verdict: MatcherResult
 }
 
 /** The actor matchers of a server, each with its verdict; the first one beyond the budget is left undecided. */

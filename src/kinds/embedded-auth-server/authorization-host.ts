@@ -1,4 +1,4 @@
-import { type Failure, isAbsent, parseUrl } from '../../rule/index.ts'
+import { type KnownFailure, isAbsent, parseUrl } from '../../rule/index.ts'
 import type { Server } from './effective.ts'
 
 /** The host of the authorization endpoint, to which browsers go; empty where it cannot be told. */
@@ -14,7 +14,7 @@ export const authorizationField = (server: Server): 'issuer' | 'authorizationEnd
 export const hostOf = (url: string | undefined): string => parseUrl(url ?? '')?.host.toLowerCase() ?? ''
 
 /** What people meet where logins return to another host. */
-export const LOGIN_RETURNS_ELSEWHERE: Failure = {
+export const LOGIN_RETURNS_ELSEWHERE: KnownFailure = {
   symptom:
     'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
   toldBy: 'nobody',

@@ -29,7 +29,7 @@ type DelegateClient = NonNullable<NonNullable<Server['delegateClients']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
 /** A part and its path, which is made only for a finding. */
-export interface Placed<Value, Fields> {
+interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
 }

@@ -22,7 +22,7 @@ export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 export const LONGEST_MATCHER = maxBytes
 
 /** The result of compiling a matcher: its type, or the first error with line and column. */
-export type MatcherVerdict =
+export type MatcherResult =
   | {
       readonly ok: true
       readonly type: string
@@ -44,7 +44,7 @@ export type MatcherVerdict =
 const LONGEST_PHRASE = 200
 
 /** The same matchers come again in updates, dry runs and other objects. */
-const verdicts = new BoundedCache<MatcherVerdict>('matcher verdicts', 8 * 2 ** 20)
+const verdicts = new BoundedCache<MatcherResult>('matcher verdicts', 8 * 2 ** 20)
 /** Bytes of a verdict without its phrases. */
 const VERDICT = 100
 
@@ -55,10 +55,10 @@ export const COMPILED_PER_UNIT = 4
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /** The verdict on a CEL expression over `claims`, for which a review spends once; any string may go in. Throws OutOfBudget. */
-export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherVerdict =>
+export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherResult =>
   remembered(memo, verdictWithin, text, budget)
 
-function verdictWithin(text: string, budget: Budget): MatcherVerdict {
+function verdictWithin(text: string, budget: Budget): MatcherResult {
   budget.spend(text.length / COMPILED_PER_UNIT)
   const known = verdicts.get(text)
   if (known !== undefined) return known
@@ -67,7 +67,7 @@ function verdictWithin(text: string, budget: Budget): MatcherVerdict {
   return verdict
 }
 
-function compiled(text: string): MatcherVerdict {
+function compiled(text: string): MatcherResult {
   const verdict = checkMatcher(text)
   if (verdict.ok) {
     const { expr, type, refusedBy } = verdict

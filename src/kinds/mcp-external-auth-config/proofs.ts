@@ -8,7 +8,7 @@ import {
   provedConstant,
   read,
   solve,
-  World,
+  ClaimsWorld,
 } from '../../cel/index.ts'
 import { BoundedCache, type Budget, OutOfBudget } from '../../rule/index.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
@@ -23,7 +23,7 @@ const MOST_MAPPINGS = 32
 
 /** When a mapping with this `claim` matches. */
 export function hasInClaim(
-  world: World,
+  world: ClaimsWorld,
   roleClaim: string,
   claim: string,
   selection: RoleSelection,
@@ -155,7 +155,7 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget:
   const taken = new Map<number, Taken>()
   let asked: number | undefined
   const worldOf = (selection: RoleSelection, some: readonly Conditional[]) => {
-    const world = new World(budget, ['map'])
+    const world = new ClaimsWorld(budget, ['map'])
     const conditions = some.map((each) => {
       asked = each.index
       return conditionOf(world, each, roleClaim, selection)
@@ -191,7 +191,7 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget:
 }
 
 /** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */
-function coverOf(world: World, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
+function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])
   if (all.is !== 'impossible') return undefined
   let by = [...earlier.keys()].filter((place) => all.because.includes(-(earlier[place] ?? 0)))
@@ -204,7 +204,7 @@ function coverOf(world: World, condition: Literal, earlier: readonly Literal[]):
 }
 
 function conditionOf(
-  world: World,
+  world: ClaimsWorld,
   { claim, matcher }: Conditional,
   roleClaim: string,
   selection: RoleSelection,

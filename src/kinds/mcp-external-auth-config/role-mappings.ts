@@ -3,7 +3,7 @@ import {
   type CelGoVersion,
   type Compiling,
   LONGEST_MATCHER,
-  type MatcherVerdict,
+  type MatcherResult,
   matcherVerdict,
   utf8Length,
 } from './matcher-verdicts.ts'
@@ -27,14 +27,14 @@ const MOST_MATCHER_TEXT = 512 * 1024
 /** Result types of a matcher that may match; `dyn` is known only at run time. */
 export const MATCHER_TYPES: ReadonlySet<string> = new Set(['bool', 'dyn'])
 
-export interface Matcher {
+interface Matcher {
   /** Index of the mapping. */
   readonly index: number
   readonly text: string
 }
 
 export interface CompiledMatcher extends Matcher {
-  readonly verdict: MatcherVerdict
+  readonly verdict: MatcherResult
 }
 
 /** Facts about the mappings of one object that several rules need. */
@@ -131,7 +131,7 @@ const matcherAt = (index: number) => pathTo<unknown>(['spec', 'awsSts', 'roleMap
 type Compiled = Pick<Facts, 'notable' | 'perhapsOpen'>
 const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
 
-const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherVerdict & { readonly ok: true }): boolean =>
+const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherResult & { readonly ok: true }): boolean =>
   [constant, refusedBy, misfit, slip].some((each) => each !== undefined)
 
 /** Characters of matchers that are compiled in one step: two milliseconds. */

@@ -1,10 +1,10 @@
 import { structuredPatch } from 'diff'
 import { counted } from '../../cli/output/report.ts'
 import { h } from '../dom.ts'
-import type { Judged } from './judged.ts'
+import type { JudgedText } from './judged.ts'
 
 /** What the webhook adds to the text, as a diff. Returns the number of lines. */
-export function showDefaults(panel: HTMLElement, { text, completed }: Judged, apply: () => void): number {
+export function showDefaults(panel: HTMLElement, { text, completed }: JudgedText, apply: () => void): number {
   const { hunks } = structuredPatch('', '', text, completed, undefined, undefined, { context: 3 })
   const lines = hunks.flatMap((hunk) => hunk.lines)
   const added = lines.filter((line) => line.startsWith('+')).length

@@ -14,7 +14,7 @@ import { stateOf } from '../../documents/index.ts'
 export const FILE = 'manifests.yaml'
 
 /** All that the page says of a text. */
-export interface Judged {
+export interface JudgedText {
   readonly text: string
   readonly report: Report
   readonly plans: readonly Plan[]
@@ -24,7 +24,7 @@ export interface Judged {
 }
 
 /** Judges a text as `check` judges a file that holds it. */
-export function judgeText(text: string, release: Release | undefined): Judged {
+export function judgeText(text: string, release: Release | undefined): JudgedText {
   const judging: Judging = {
     group: DEFAULT_API_GROUP,
     namespace: 'default',

@@ -15,7 +15,7 @@ import { startTheme } from '../theme.ts'
 import { showDefaults } from './defaults-panel.ts'
 import { Editor, type Mark } from './editor.ts'
 import { examplesOfRule, firstExample, type PageExample, startExamples } from './examples.ts'
-import { FILE, type Judged, judgeText } from './judged.ts'
+import { FILE, type JudgedText, judgeText } from './judged.ts'
 import { RolePanel } from './role-panel.ts'
 
 /** Milliseconds without a change before the text is judged. */
@@ -52,7 +52,7 @@ function badgeOf(tab: string, count: number): void {
   element(`count-${tab}`, HTMLElement).textContent = count === 0 ? '' : String(count)
 }
 
-function showFindings(judged: Judged): void {
+function showFindings(judged: JudgedText): void {
   const { report, text } = judged
   const { findings, unread, ignored, judged: resources } = report
   const notes = [
@@ -204,7 +204,7 @@ function exampleButtons(id: string): HTMLElement | undefined {
   return buttons.length === 0 ? undefined : h('p', { class: 'examples-of' }, 'Load an example: ', ...buttons)
 }
 
-function showPlans({ plans }: Judged): void {
+function showPlans({ plans }: JudgedText): void {
   badgeOf('plans', 0)
   element('panel-plans', HTMLElement).replaceChildren(
     ...(plans.length === 0

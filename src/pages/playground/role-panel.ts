@@ -14,7 +14,7 @@ import { type ReadClaims, readClaims } from '../../cli/input/claims.ts'
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
 import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
-import type { Judged } from './judged.ts'
+import type { JudgedText } from './judged.ts'
 
 /** Less than in a thread of its own: the page stands still meanwhile. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
@@ -49,7 +49,7 @@ export class RolePanel {
       })
   }
 
-  show({ documents }: Judged, release: string): void {
+  show({ documents }: JudgedText, release: string): void {
     this.#release = release
     this.#configs = documents.flatMap(({ document: { value } }) => {
       if (!isObject(value) || value.kind !== mcpExternalAuthConfig.kind || !isObject(value.spec)) return []

@@ -1,7 +1,7 @@
 /** Objects as small plans from which large ones are made: what is repeated is written once, with its count. */
 
 import { kindNamed } from '../../../src/kinds/index.ts'
-import type { SchemaNode } from '../../../src/kinds/schema-tree.ts'
+import type { SchemaTree } from '../../../src/kinds/schema-tree.ts'
 import { bytesOf, type Candidate, LARGEST_OBJECT, type Resource } from './candidate.ts'
 import { type Expression, expressionOf, mutateExpression, renderExpression, shapeOf } from './expressions.ts'
 import type { Random } from './random.ts'
@@ -54,7 +54,7 @@ interface Other {
 const MATCHERS: Readonly<Record<string, number>> = { matcher: 10_000, actorMatcher: 4_096 }
 
 /** The plan of a value. */
-function geneOf(value: unknown, node: SchemaNode | undefined): Gene {
+function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
   if (node?.enum !== undefined) return { is: 'value', value }
   if (typeof value === 'string') return { is: 'text', text: textOf(value) }
   if (Array.isArray(value) && value.length > 0)
@@ -85,7 +85,7 @@ export function planOf(
 }
 
 function bodyOf({ kind, metadata, spec, status }: Resource): Gene {
-  const { properties } = (kindNamed.get(kind)?.schema ?? {}) as SchemaNode
+  const { properties } = (kindNamed.get(kind)?.schema ?? {}) as SchemaTree
   const { annotations = {}, labels = {} } = (metadata ?? {}) as { annotations?: object; labels?: object }
   return {
     is: 'object',
@@ -97,7 +97,7 @@ function bodyOf({ kind, metadata, spec, status }: Resource): Gene {
     },
   }
 }
-const METADATA_MAP: SchemaNode = { additionalProperties: { type: 'string' } }
+const METADATA_MAP: SchemaTree = { additionalProperties: { type: 'string' } }
 
 interface Rendering extends Place {
   /** What is made is the stored object. */

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
 import { DEFAULT_API_GROUP, kindNamed } from '../../../src/kinds/index.ts'
 import { ClusterState } from '../../../src/state/cluster-state.ts'
-import type { Judgement, Submission } from '../../../src/engine/index.ts'
+import type { ObjectJudgement, Submission } from '../../../src/engine/index.ts'
 import { judgeOf } from '../review.ts'
 import type { Candidate, Cost, Resource } from './candidate.ts'
 
@@ -76,7 +76,7 @@ function resetPeak(): void {
 
 const nameOf = ({ metadata }: Resource): string => (metadata as { name?: string } | undefined)?.name ?? ''
 
-function actsOf({ object, oldObject, others }: Candidate): readonly (() => Partial<Judgement>)[] {
+function actsOf({ object, oldObject, others }: Candidate): readonly (() => Partial<ObjectJudgement>)[] {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
   const put = (stored: Resource) => {
     const kind = kindNamed.get(stored.kind)
@@ -124,7 +124,7 @@ function costOf(candidate: Candidate, blocks: boolean): Cost {
   const failures: string[] = []
   for (const act of acts) {
     const begun = process.cpuUsage()
-    const outcome: Partial<Judgement> & { readonly spent?: number } = act()
+    const outcome: Partial<ObjectJudgement> & { readonly spent?: number } = act()
     const { user, system } = process.cpuUsage(begun)
     cpuMs = Math.max(cpuMs, (user + system) / 1_000)
     if (outcome.spent !== undefined) units = Math.max(units ?? 0, outcome.spent)

@@ -1,6 +1,6 @@
 import { type Environment, UsageError } from '../../../configuration/flags.ts'
 import { type Entry, entriesOf } from '../../../access/difference/entries.ts'
-import type { Reading } from '../../../documents/index.ts'
+import type { DocumentReading } from '../../../documents/index.ts'
 import { jsonKey } from '../../../rule/index.ts'
 import { readDocuments } from '../../input/documents.ts'
 import { readRevision } from '../../input/git.ts'
@@ -81,13 +81,13 @@ export async function overCluster(
   return { old, new: now, unread, notJudged, placeOf: placesIn(documents, now) }
 }
 
-const readingOf = ({ 'api-group': group, namespace }: Flags, fallback: string): Reading => ({
+const readingOf = ({ 'api-group': group, namespace }: Flags, fallback: string): DocumentReading => ({
   group,
   namespace: namespace || fallback,
   strict: false,
 })
 
-const entriesIn = ({ documents }: Documents, reading: Reading): Entry[] =>
+const entriesIn = ({ documents }: Documents, reading: DocumentReading): Entry[] =>
   entriesOf(
     documents.map(({ document }) => document.value),
     reading,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { WEBHOOK_NAME } from '../../../registration/index.ts'
 import { certificateBlocks } from '../../../rule/index.ts'
-import { Findings, part, type Place, UNREAD } from './findings.ts'
+import { Findings, part, type CheckedInstallation, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
@@ -24,7 +24,7 @@ interface Bundle {
 export async function checkCertificates(
   stored: readonly unknown[],
   setups: Setups,
-  place: Place,
+  place: CheckedInstallation,
 ): Promise<{ readonly findings: Findings; readonly certificates: readonly FoundCertificate[] }> {
   const findings = new Findings()
   const { namespace, opened } = place
@@ -60,7 +60,7 @@ function bundlesIn(
   i: number,
   setups: Setups,
   findings: Findings,
-  { namespace }: Place,
+  { namespace }: CheckedInstallation,
 ): Bundle[] {
   const object = `${CONFIGURATIONS[i]} ${WEBHOOK_NAME}`
   return entriesOf(configuration).flatMap((each) => {
@@ -111,7 +111,7 @@ function checkSigningCaIsTrusted(
 function checkBundles(
   bundles: readonly Bundle[],
   setups: Setups,
-  { now, namespace }: Place,
+  { now, namespace }: CheckedInstallation,
   findings: Findings,
 ): void {
   const objects = new Set(bundles.map((each) => each.object))
@@ -150,7 +150,7 @@ function checkExpiry(
   object: string,
   certificate: X509Certificate,
   setups: Setups,
-  place: Place,
+  place: CheckedInstallation,
   findings: Findings,
 ): void {
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]

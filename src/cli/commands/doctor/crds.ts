@@ -1,14 +1,14 @@
 import { API_VERSION, KINDS } from '../../../kinds/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
 import { alternativesOf } from '../../../kinds/schema-fields.ts'
-import type { SchemaNode } from '../../../kinds/schema-tree.ts'
+import type { SchemaTree } from '../../../kinds/schema-tree.ts'
 import { compared, refusals, type ReleaseSchema } from '../../../release/index.ts'
 import { isObject } from '../../../rule/index.ts'
 import { installedRelease, nearestReleases } from '../../input/release.ts'
-import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 
 /** What the installed CRDs are. */
-export interface Definitions {
+interface Definitions {
   readonly findings: Findings
   /** The release of the operator that they are of, for people. */
   readonly release: string
@@ -16,7 +16,7 @@ export interface Definitions {
 
 /** Checks that the seven CRDs are served, and notes values that they accept and the specification refuses. */
 export async function checkDefinitions(
-  { opened, group }: Place,
+  { opened, group }: CheckedInstallation,
   followsRelease = true,
 ): Promise<Definitions> {
   const findings = new Findings()
@@ -114,7 +114,7 @@ function checkDifferences(
   const schema = part(versionOf(definition), 'schema', 'openAPIV3Schema')
   // A schema of types only, such as deploy/crds, leaves values to the webhook: each constraint would differ.
   if (!constrains(part(schema, 'properties', 'spec'))) return
-  const differences = differencesIn(schema, kind.schema as SchemaNode, '')
+  const differences = differencesIn(schema, kind.schema as SchemaTree, '')
   if (differences.length > 0)
     findings.note(
       'crd-accepts-more',
@@ -158,7 +158,7 @@ function constrains(schema: unknown): boolean {
 }
 
 /** What the specification requires and the installed schema does not, and the values that only the latter accepts. */
-function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string): Difference[] {
+function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
   const properties = isObject(theirs.properties) ? theirs.properties : {}
   const alternative = Object.keys(ours.properties ?? {}).filter(
@@ -182,7 +182,7 @@ function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string
     ...childrenOf(theirs).flatMap(([step, child]) =>
       differencesIn(
         child,
-        own.get(step) as SchemaNode | undefined,
+        own.get(step) as SchemaTree | undefined,
         step === '[]' || at === '' ? at + step : `${at}.${step}`,
       ),
     ),
@@ -190,7 +190,7 @@ function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string
 }
 
 /** The bounds of the specification that the installed schema does not have, in words. */
-function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaNode): string[] {
+function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaTree): string[] {
   const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
   const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0
   return [

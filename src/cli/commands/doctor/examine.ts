@@ -1,7 +1,7 @@
 import { LEADER_NAME, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { checkCertificates, type FoundCertificate } from './certificates.ts'
 import { checkDefinitions } from './crds.ts'
-import { type DoctorFinding, Findings, type Place, UNREAD } from './findings.ts'
+import { type DoctorFinding, Findings, type CheckedInstallation, UNREAD } from './findings.ts'
 import { type Probe, tryProbe } from './probe.ts'
 import { checkOthers, checkRegistrations, urlOf } from './registration.ts'
 import { checkRights } from './rights.ts'
@@ -25,7 +25,7 @@ export interface Diagnosis {
 }
 
 /** Runs all checks. The caller has made sure that the API server answers. */
-export async function examine(place: Place): Promise<Diagnosis> {
+export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   const { opened } = place
   const first = new Findings()
   const [deployments, ...configurations] = await Promise.all([
@@ -82,7 +82,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
 }
 
 /** Only whether the API server reaches the webhook: for accounts with few rights, such as that of `helm test`. */
-export async function examineProbe(place: Place): Promise<Diagnosis> {
+export async function examineProbe(place: CheckedInstallation): Promise<Diagnosis> {
   const reading = new Findings()
   const setups = setupsOf(...knownOf(await readDeployments(place, reading)))
   const { findings, probe } = await tryProbe(place, setups)
@@ -91,7 +91,7 @@ export async function examineProbe(place: Place): Promise<Diagnosis> {
 
 /** The Deployments of the server and of the leader. */
 function readDeployments(
-  { opened, namespace }: Place,
+  { opened, namespace }: CheckedInstallation,
   findings: Findings,
 ): Promise<[webhook: unknown, leader: unknown]> {
   const read = (name: string) =>
@@ -105,7 +105,7 @@ const knownOf = ([webhook, leader]: [unknown, unknown]): [unknown, unknown] => [
 ]
 
 /** Whether the Service or the Lease exists, or cannot be read. */
-async function isPartlyInstalled({ opened, service }: Place): Promise<boolean> {
+async function isPartlyInstalled({ opened, service }: CheckedInstallation): Promise<boolean> {
   try {
     const [found, lease] = await Promise.all([
       opened.installation.readService(service),
@@ -118,7 +118,7 @@ async function isPartlyInstalled({ opened, service }: Place): Promise<boolean> {
 }
 
 /** Reports once that nothing is installed, instead of once for each missing object; and the missing CRDs. */
-async function nothingInstalled(place: Place): Promise<Diagnosis> {
+async function nothingInstalled(place: CheckedInstallation): Promise<Diagnosis> {
   const { namespace } = place
   const findings = new Findings()
   const [isMissing, definitions] = await Promise.all([isNamespaceMissing(place), checkDefinitions(place)])

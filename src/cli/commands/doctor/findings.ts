@@ -15,7 +15,7 @@ export interface DoctorFinding {
 }
 
 /** Shared by the checks: access to the cluster, and the installation to check. */
-export interface Place {
+export interface CheckedInstallation {
   readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
   readonly namespace: string

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { probeAnswer } from '../../../arming/index.ts'
 import { probeAnnotation, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { labelsSelectedBy } from '../../../configuration/label-selector.ts'
-import { Findings, type Place } from './findings.ts'
+import { Findings, type CheckedInstallation } from './findings.ts'
 import type { Setups } from './setup.ts'
 
 export interface Probe {
@@ -58,7 +58,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 
 /** Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. */
 export async function tryProbe(
-  place: Place,
+  place: CheckedInstallation,
   setups: Setups,
 ): Promise<{ readonly findings: Findings; readonly probe: Probe }> {
   const findings = new Findings()

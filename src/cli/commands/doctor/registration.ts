@@ -3,7 +3,7 @@ import { drift, managerOf, policyOf, wantedConfigurations } from '../../../armin
 import { KINDS } from '../../../kinds/index.ts'
 import { type ClientConfig, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../registration/index.ts'
 import { isObject } from '../../../rule/index.ts'
-import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 import { CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 type Stored = Readonly<Record<string, unknown>>
@@ -23,7 +23,7 @@ export function urlOf(configuration: unknown): string | undefined {
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
   setups: Setups,
-  place: Place,
+  place: CheckedInstallation,
 ): Findings {
   const findings = new Findings()
   const manager = `Lease ${place.namespace}/${WEBHOOK_NAME}`
@@ -62,13 +62,13 @@ export function checkRegistrations(
 interface Comparison {
   readonly object: string
   readonly setups: Setups
-  readonly place: Place
+  readonly place: CheckedInstallation
   readonly findings: Findings
 }
 
 const armingOf = ({ leader, webhook }: Setups) => (leader ?? webhook)?.arming
 
-const remedyFor = (setups: Setups, { namespace }: Place) =>
+const remedyFor = (setups: Setups, { namespace }: CheckedInstallation) =>
   armingOf(setups) === 'off'
     ? 'apply deploy/static-webhooks.yaml of this version'
     : `a server with --arming on writes it within seconds; ${seeLog(setups, namespace)}`
@@ -76,7 +76,7 @@ const remedyFor = (setups: Setups, { namespace }: Place) =>
 function clientConfig(
   path: '/validate' | '/mutate',
   url: string | undefined,
-  { namespace, service }: Place,
+  { namespace, service }: CheckedInstallation,
 ): ClientConfig {
   return url === undefined ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }
 }
@@ -225,7 +225,7 @@ function shortJson(at: string, entry: Stored): string {
 }
 
 /** Notes other webhooks and policies for the same resources. */
-export async function checkOthers({ opened, group }: Place): Promise<Findings> {
+export async function checkOthers({ opened, group }: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const kinds = [
     ['ValidatingWebhookConfiguration', 'validatingwebhookconfigurations'],

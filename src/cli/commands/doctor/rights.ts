@@ -1,7 +1,7 @@
 import { KINDS } from '../../../kinds/index.ts'
 import { WEBHOOK_NAME } from '../../../registration/index.ts'
 import type { Opened } from '../../input/live/index.ts'
-import { Findings, type Place } from './findings.ts'
+import { Findings, type CheckedInstallation } from './findings.ts'
 import { CA_SECRET, type Setup } from './setup.ts'
 
 type Right = Parameters<Opened['installation']['mayDo']>[1]
@@ -11,7 +11,7 @@ interface Needed extends Omit<Right, 'verb'> {
 }
 
 /** Asks the API server whether the service account of a Deployment has the rights that it needs. */
-export async function checkRights(setup: Setup, place: Place): Promise<Findings> {
+export async function checkRights(setup: Setup, place: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const { opened, namespace } = place
   const object = `ServiceAccount ${namespace}/${setup.account}`
@@ -48,7 +48,7 @@ const scopeOf = ({ namespace }: Omit<Right, 'verb'>) =>
 const nameOf = ({ resource, group, name }: Omit<Right, 'verb'>) =>
   `${resource}${group === '' ? '' : `.${group}`}${name === '' ? '' : ` ${name}`}`
 
-function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
+function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): Needed[] {
   const admission = 'admissionregistration.k8s.io'
   const configurations = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']
   const places = setup.watched.length === 0 ? [''] : setup.watched

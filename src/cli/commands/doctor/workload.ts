@@ -2,11 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LEADER_NAME, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { counted } from '../../output/report.ts'
 import { aheadOrBehind } from '../../../rule/index.ts'
-import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 import { seeLog, type Setup, type Setups } from './setup.ts'
 
 /** Checks that a Deployment exists and that its pods are ready. */
-export function checkDeployment(name: string, deployment: unknown, { namespace }: Place): Findings {
+export function checkDeployment(
+  name: string,
+  deployment: unknown,
+  { namespace }: CheckedInstallation,
+): Findings {
   const findings = new Findings()
   const object = `Deployment ${namespace}/${name}`
   if (deployment === undefined) {
@@ -38,7 +42,7 @@ export function checkDeployment(name: string, deployment: unknown, { namespace }
 }
 
 /** Checks that the Service exists and has ready endpoints. */
-export async function checkService({ opened, namespace, service }: Place): Promise<Findings> {
+export async function checkService({ opened, namespace, service }: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const object = `Service ${namespace}/${service}`
   const found = await findings.read(object, () => opened.installation.readService(service))
@@ -76,7 +80,7 @@ export async function checkService({ opened, namespace, service }: Place): Promi
 }
 
 /** Whether the namespace is known not to exist; false without the right to read it. */
-export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
+export async function isNamespaceMissing({ opened }: CheckedInstallation): Promise<boolean> {
   try {
     return (await opened.installation.readNamespace()) === undefined
   } catch {
@@ -85,7 +89,7 @@ export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
 }
 
 /** Checks that a leader holds the Lease and renews it. */
-export async function checkLease(place: Place, setups: Setups): Promise<Findings> {
+export async function checkLease(place: CheckedInstallation, setups: Setups): Promise<Findings> {
   const findings = new Findings()
   if ((setups.leader ?? setups.webhook)?.arming === 'off') return findings
   const { opened, namespace, now, leaseWaitMs } = place
@@ -139,7 +143,7 @@ function checkClock(findings: Findings, object: string, replica: string, its: nu
 }
 
 /** Notes a wrong clock of this machine, because users compare it with the times that doctor prints. */
-export function checkClockHere({ opened, now }: Place): Findings {
+export function checkClockHere({ opened, now }: CheckedInstallation): Findings {
   const findings = new Findings()
   const offset = opened.clockOffset() ?? 0
   if (Math.abs(offset) > CLOCK_TOLERANCE_MS)
@@ -156,7 +160,7 @@ export function checkClockHere({ opened, now }: Place): Findings {
 export async function checkPodClocks(
   deployment: unknown,
   setup: Setup | undefined,
-  { opened, namespace, now }: Place,
+  { opened, namespace, now }: CheckedInstallation,
 ): Promise<Findings> {
   const findings = new Findings()
   const wanted = numberOf(part(deployment, 'spec', 'replicas'), 1)

@@ -1,8 +1,8 @@
 import type { Documents } from '../../input/texts.ts'
 import type { FileDocument } from '../../input/load.ts'
-import type { Live } from '../../input/live/index.ts'
-import type { Named } from '../../../probe/index.ts'
-import { kindOf, placeholdersIn, type Reading, subjectOf } from '../../../documents/index.ts'
+import type { LiveCluster } from '../../input/live/index.ts'
+import type { NamedResource } from '../../../probe/index.ts'
+import { kindOf, placeholdersIn, type DocumentReading, subjectOf } from '../../../documents/index.ts'
 import { type Ignore, ignoresIn } from '../../../engine/index.ts'
 import { ANYTHING, shape } from '../../../shape/index.ts'
 import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../../rule/index.ts'
@@ -10,7 +10,7 @@ import { NO_PLACES, type Places } from '../../output/report.ts'
 import { commentsOf, targetIn } from '../judge-document.ts'
 
 /** A resource that may name addresses, where it stands, and what it says of findings. */
-export interface Source extends Named {
+export interface ProbeSource extends NamedResource {
   readonly value: unknown
   readonly file: string | null
   readonly places: Places
@@ -18,7 +18,7 @@ export interface Source extends Named {
 }
 
 /** The resources in files. A value with a placeholder in it is not there. */
-export function sourcesIn({ documents }: Documents, reading: Reading): Source[] {
+export function sourcesIn({ documents }: Documents, reading: DocumentReading): ProbeSource[] {
   return documents.flatMap(({ file, document }) => {
     const { value } = document
     const kind = kindOf(value, reading)
@@ -48,7 +48,7 @@ function placesIn({ file, document }: FileDocument): Places {
 }
 
 /** The resources of a cluster. */
-export function sourcesOf({ objects }: Live, group: string): Source[] {
+export function sourcesOf({ objects }: LiveCluster, group: string): ProbeSource[] {
   return objects.flatMap(({ kind, namespace, name, value }) => {
     const { resource } = shape(kind, value)
     if (resource === undefined) return []
@@ -64,7 +64,7 @@ export type ConfigMapTexts = (namespace: string, name: string, key: string) => s
 /** The texts of those of the objects that are ConfigMaps. */
 export function configMapTexts(
   objects: readonly unknown[],
-  { namespace: fallback }: Reading,
+  { namespace: fallback }: DocumentReading,
 ): ConfigMapTexts {
   const held = new Map<string, Record<string, unknown>>()
   for (const object of objects) {

@@ -16,7 +16,7 @@ export interface FoundConfig {
 }
 
 /** A configuration could not be read: its place, and the reason. */
-export class Unread extends Error {
+export class UnreadConfiguration extends Error {
   readonly located: Located
 
   constructor(located: Located) {
@@ -26,8 +26,8 @@ export class Unread extends Error {
 }
 
 /** A file as a whole could not be read. */
-export const unreadFile = (file: string, message: string): Unread =>
-  new Unread({ file, line: 0, column: 0, message })
+export const unreadFile = (file: string, message: string): UnreadConfiguration =>
+  new UnreadConfiguration({ file, line: 0, column: 0, message })
 
 /** `FILE`, or `FILE#NAME` for one of many. */
 export function parseLocation(written: string): { file: string; name?: string } {
@@ -41,7 +41,7 @@ export async function configIn(file: string, name: string | undefined, group: st
   for await (const source of readSources(file)) {
     if ('problem' in source) throw unreadFile(source.name, source.problem)
     for (const document of loadDocuments(quoteTemplates(source.text))) {
-      if ('error' in document) throw new Unread({ file: source.name, ...document.error })
+      if ('error' in document) throw new UnreadConfiguration({ file: source.name, ...document.error })
       if (isOurs(document.value, group)) configs.push(found(document.value))
     }
   }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { readClaims, type ReadClaims } from '../../input/claims.ts'
 import { readSources, type SourceFile } from '../../input/files.ts'
 import { ReadError } from '../../input/nodes.ts'
-import { Unread, unreadFile } from './config.ts'
+import { UnreadConfiguration, unreadFile } from './config.ts'
 
 /** The claims in a file or in standard input. Throws Unread. */
 export async function loadClaims(file: string): Promise<ReadClaims> {
@@ -20,6 +20,6 @@ function claimsIn(source: SourceFile): ReadClaims {
     if (!(error instanceof ReadError)) throw error
     const before = source.text.slice(0, error.offset).split('\n')
     const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
-    throw new Unread({ file: source.name, ...place, message: error.message })
+    throw new UnreadConfiguration({ file: source.name, ...place, message: error.message })
   }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
 import { type Environment, UsageError } from '../../../configuration/flags.ts'
-import type { Step, StepsPlan } from '../../../steps/plan.ts'
+import type { PlanStep, StepsPlan } from '../../../steps/plan.ts'
 import { findProgram } from '../../input/program.ts'
 import { counted, EXIT } from '../../output/report.ts'
 import { stepLine } from '../../output/steps.ts'
@@ -42,7 +42,7 @@ export async function applySteps(
   return EXIT.clean
 }
 
-async function isAgreed(steps: readonly Step[]): Promise<boolean> {
+async function isAgreed(steps: readonly PlanStep[]): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new UsageError('--apply asks on a terminal first: write --yes where there is none')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
@@ -55,7 +55,7 @@ async function isAgreed(steps: readonly Step[]): Promise<boolean> {
 
 /** Undefined where the step succeeded, else what kubectl says. */
 function run(
-  { kind, namespace, name, value, before }: Step,
+  { kind, namespace, name, value, before }: PlanStep,
   kubeconfig: string,
   environment: Environment,
 ): string | undefined {

@@ -34,7 +34,7 @@ export interface SeenFacts extends NameInNamespace {
 }
 
 /** The result of reading a cluster. */
-export interface Live {
+export interface LiveCluster {
   /** Its URL; empty when none was found. */
   readonly server: string
   /** The namespace of the context or of the pod; empty where none is set. */
@@ -55,7 +55,7 @@ export interface Live {
 }
 
 /** What to read of which cluster. */
-export interface Wanted extends ClusterChoice {
+interface Wanted extends ClusterChoice {
   /** The namespaces to read, given that of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined
   /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */
@@ -75,7 +75,7 @@ export async function readCluster(
   wanted: Wanted,
   environment: Environment,
   times: Partial<Times> = { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS },
-): Promise<Live> {
+): Promise<LiveCluster> {
   const access = await accessTo(wanted.kubeconfig, environment).catch(errorMessage)
   if (typeof access === 'string') return nothingRead(access)
   const connection = new ClusterConnection(access, { group: wanted.group, times })
@@ -114,7 +114,7 @@ export async function readCluster(
 }
 
 /** The result when no cluster could be opened. */
-const nothingRead = (problem: string): Live => ({
+const nothingRead = (problem: string): LiveCluster => ({
   server: '',
   namespace: '',
   objects: [],

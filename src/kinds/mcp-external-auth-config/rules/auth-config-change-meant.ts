@@ -6,7 +6,7 @@ import {
   BACKEND_KINDS,
   changesFor,
   gateway,
-  type Held,
+  type HeldValue,
   heldIn,
   isChanged,
   leavesSubjectProvider,
@@ -34,7 +34,7 @@ export const authConfigChangeMeant = defineRule({
   *check(config, { path, cluster, self, old }) {
     const before = old()
     if (before === undefined) return
-    const watch = (at: Path<unknown>, of: (config: AuthConfig) => Held) => ({
+    const watch = (at: Path<unknown>, of: (config: AuthConfig) => HeldValue) => ({
       at,
       before: of(before),
       after: of(config),
@@ -114,14 +114,14 @@ export const authConfigChangeMeant = defineRule({
   },
 })
 
-function providerNames({ spec }: AuthConfig): Held {
+function providerNames({ spec }: AuthConfig): HeldValue {
   const providers = providersOf(spec, 'embeddedAuthServer')
   if (providers?.complete !== true) return undefined
   return providers.names.length === 0 ? null : providers.names.join(', ')
 }
 
 /** The provider that the user chose; one that /mutate wrote does not count. */
-function ownSubject(config: AuthConfig, { group }: Cluster): Held {
+function ownSubject(config: AuthConfig, { group }: Cluster): HeldValue {
   return leavesSubjectProvider(config, group)
     ? null
     : heldIn(config.spec?.tokenExchange, 'subjectProviderName')
