@@ -48,7 +48,7 @@ function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string
   }
 }
 
-/** What releases treat differently in the authentication to a backend; see `Outgoing`. */
+/** The fields of the authentication to a backend that releases treat differently; see `Outgoing`. */
 interface ReleaseStrategy {
   readonly type: string | null
   readonly chosen: string | null

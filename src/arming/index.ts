@@ -21,7 +21,7 @@ import { errorMessage } from '../rule/index.ts'
 export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
-/** What arming needs of a cluster. */
+/** The requests to a cluster that arming makes. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
   /** A webhook configuration by kind and name. */

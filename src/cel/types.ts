@@ -8,7 +8,7 @@ export interface Type {
   readonly names: number
   /** The number of a declaration's type parameter. */
   readonly index: number
-  /** What a type variable stands for; the only thing about a type that changes. */
+  /** The type that a type variable is bound to; the only mutable field of a type. */
   bound: Type | undefined
 }
 

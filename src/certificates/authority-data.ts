@@ -44,7 +44,7 @@ export function formatState(state: AuthorityState): SecretData {
 }
 
 /**
- * What the values of a Secret say. A part that cannot be used is left out and named; where only its times are lost, the
+ * The state in the values of a Secret. A part that cannot be used is left out and named; where only its times are lost, the
  * longest are assumed, and where the current CA is lost, the next one takes its place. A Secret without any of our values is not a problem: a chart may have made it for us to fill.
  */
 export function parseState(data: SecretData): ReadState {

@@ -296,7 +296,7 @@ export class SelfManaged {
   }
 }
 
-/** What is wrong with the times of stored CAs. */
+/** The problems with the times of stored CAs. */
 const futureIn = (state: AuthorityState, now: number): string[] =>
   notYetValid(state, now).map(
     ({ fingerprint, issued }) =>

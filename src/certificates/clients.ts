@@ -13,7 +13,7 @@ export interface ClientPolicy {
   readonly subjects: readonly string[]
 }
 
-/** What a certificate says of its holder. Times are Unix milliseconds. */
+/** The holder of a certificate, as the certificate names it. Times are Unix milliseconds. */
 export interface Client {
   readonly names: readonly string[]
   readonly begins: number

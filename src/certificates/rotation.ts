@@ -18,7 +18,7 @@ export interface FormerAuthority extends Authority {
   readonly until: number
 }
 
-/** What all replicas share. */
+/** The state in the Secret, which all replicas share. */
 export interface AuthorityState {
   /** Signs. */
   readonly current: SigningAuthority
@@ -42,7 +42,7 @@ export interface RotationSettings {
   readonly propagation: number
 }
 
-/** What one replica knows beside the stored state. */
+/** The facts that one replica knows beside the stored state. */
 export interface Observed {
   /** For how long both live webhook configurations have carried which CA, by fingerprint, without a break. */
   readonly propagatedFor: ReadonlyMap<string, number>
@@ -62,7 +62,7 @@ export type RotationChange =
 export interface RotationStep {
   /** As it should be stored; the very same value when nothing changes. Undefined only while a CA must be made. */
   readonly state: AuthorityState | undefined
-  /** What differs from the stored state, in order. */
+  /** The differences from the stored state, in order. */
   readonly changes: readonly RotationChange[]
   /** A CA must be made; step again with it as `fresh`. */
   readonly wantsFresh: boolean
@@ -184,7 +184,7 @@ export function orphanedCAs(
 }
 
 /**
- * What to do next. `stored` is what the Secret holds now, or undefined when nothing in it can be used. A change is to be
+ * The next step. `stored` is the state in the Secret, or undefined when nothing in it can be used. A change is to be
  * written on condition that the Secret is still as it was read, and the step taken again with what is stored then; a
  * leaf is signed by what is stored only.
  */

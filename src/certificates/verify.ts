@@ -8,7 +8,7 @@ import { certificatesIn } from './x509.ts'
 export interface PairJudgement {
   /** Why it must not be used. */
   readonly problem?: string
-  /** What may be wrong, although the pair can be used. */
+  /** A problem of the pair that does not prevent its use. */
   readonly warnings: readonly string[]
   /** Unix milliseconds: the first certificate of the chain to expire. */
   readonly expires?: number

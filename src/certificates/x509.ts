@@ -38,7 +38,7 @@ export interface Lifetime {
 
 /**
  * A self-signed CA that may sign leaves only. Each has a name of its own: two CAs of one name and different keys in
- * one bundle are told apart by key identifiers alone, and not every client looks at these.
+ * one bundle differ by key identifiers alone, and not every client looks at these.
  */
 export async function makeAuthority(name: string, { now, lifetime }: Lifetime): Promise<KeyedCertificate> {
   x509.cryptoProvider.set(webcrypto as typeof crypto)

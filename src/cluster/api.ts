@@ -253,7 +253,7 @@ export class Api {
     return (await this.#bytes(response, deadline, longest)).toString()
   }
 
-  /** What is over the longest is not read. */
+  /** Bytes beyond the longest answer are not read. */
   async #bytes(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0

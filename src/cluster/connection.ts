@@ -132,7 +132,7 @@ export class ClusterConnection {
   }
 
   /**
-   * What the API server says of a write that it does not carry out (a dry run): of a creation, or where the stored version
+   * The answer of the API server to a dry run: of a creation, or where the stored version
    * is given of an update. Unknown fields are refused.
    */
   tryWrite(

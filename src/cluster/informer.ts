@@ -15,7 +15,7 @@ const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
   [404, 'absent'],
 ])
 
-/** What an informer lists and watches, and where the objects go. */
+/** The kind and namespace that an informer lists and watches, and the sink of the objects. */
 interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined

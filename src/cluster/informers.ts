@@ -5,7 +5,7 @@ export interface Logger {
 }
 
 /**
- * What an informer does now. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
+ * The state of an informer. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
  * Both count as synced and empty, and are asked for again. `failing`: no usable answer; what was known stays in the
  * cache and ages.
  */

@@ -14,7 +14,7 @@ export interface FileExemption extends Exemption {
   readonly column: number
 }
 
-/** What a configuration file says. */
+/** The content of a configuration file. */
 export interface Configuration {
   /** The file; undefined where there is none. */
   readonly file?: string

@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** One setting: a flag and an environment variable with the same meaning. */
 export interface Flag<T> {
-  /** What `--help` says; `argument` names the value, and a flag without one is a switch. */
+  /** The line of `--help`; `argument` names the value, and a flag without one is a switch. */
   readonly help: string
   readonly argument?: string
   /** The value of the flag when it stands alone; another one is written behind a `=`. */
@@ -83,7 +83,7 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
   }
 }
 
-/** What Node's parser complains about, in the words of the table. */
+/** The error of Node's parser, in the words of the table. */
 function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<string, Flag<unknown>>): string {
   const [given = '', name = ''] = /--?([\w-]+)/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
@@ -95,7 +95,7 @@ function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<str
   return argument === undefined ? `${given} takes no value` : `${given} needs a value: ${given} ${argument}`
 }
 
-/** What people read of a flag. */
+/** The parts of a flag that `--help` prints. */
 export interface FlagText {
   /** As it is written, with its argument. */
   readonly usage: string

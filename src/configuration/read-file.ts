@@ -100,7 +100,7 @@ interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** What TypeBox says of a value, in words for the person who wrote it; an unknown key is one problem. */
+/** The errors of TypeBox, in words for the author of the file; an unknown key is one problem. */
 function schemaProblems(value: unknown): SchemaProblem[] {
   return Errors(ConfigurationSchema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)

@@ -2,8 +2,8 @@
 export type FindPlaceholder = (text: string) => string | undefined
 
 /**
- * What finds the placeholders of the settings, in which `*` stands for a name; undefined without any. Takes time linear in
- * the length of the text, whatever they are.
+ * Returns a function that finds the placeholders of the settings, in which `*` stands for a name; undefined without any.
+ * It takes time linear in the length of the text, whatever the placeholders are.
  */
 export function placeholderFinder(placeholders: readonly string[]): FindPlaceholder | undefined {
   const patterns = placeholders.map((placeholder) => placeholder.split('*'))
@@ -26,7 +26,7 @@ interface Found {
 /** Where the literals first stand one after another with a name between each two; of several ends the last. */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // What matches from a literal on, in the order of its starts; from the last literal to the first.
+  // The matches from a literal on, in the order of their starts; from the last literal to the first.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {
     const starts: number[] = []

@@ -99,7 +99,7 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
   return operation === 'UPDATE' ? withoutAdvice(verdict) : verdict
 }
 
-/** Advice is told at the creation, and not again at every update. */
+/** Advice is given at the creation, and not again at every update. */
 const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   ...verdict,
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),

@@ -22,7 +22,7 @@ import { beside, type Prepared, type World } from './world.ts'
 /** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
 export interface FileObject extends JudgedSubject {
   readonly object: unknown
-  /** What an apply would replace, and the other objects as they are before it. */
+  /** The object that an apply replaces, and the other objects before the apply. */
   readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
   /** The ignores in comments. */
   readonly ignores: readonly Ignore[]
@@ -83,7 +83,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
 const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>
   yielding(findings, { kind: kind.kind, value, release: installed })
 
-/** What is wrong with the stored object beside the objects of before, as if it came from a file too. */
+/** The findings of the stored object beside the objects of before, judged as a file. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,

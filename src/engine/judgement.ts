@@ -23,7 +23,7 @@ export interface JudgedSubject {
   readonly name: string
 }
 
-/** What an object is judged by: its findings, those of the stored object it replaces, and what ignores some of them. */
+/** The input of a verdict: the findings of an object, those of the stored object it replaces, and the ignores. */
 interface Case extends JudgedSubject {
   /** As given, with the annotation of ignores. */
   readonly object: unknown
@@ -59,7 +59,7 @@ export function* judgement(prepared: Prepared, around: Surroundings, given: Case
   return { ...withAnnotationProblems(kept, problems, prepared.world), spent }
 }
 
-/** What is around an object: the other objects, without those in `but`. */
+/** The other objects around an object, without those in `but`. */
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,

@@ -3,7 +3,7 @@ import { type ErrorType, type Finding, isObject, metadataOf, nearest, type Segme
 import { type FindPlaceholder, holdsPlaceholder } from '../documents/index.ts'
 
 /**
- * What the API server refuses in the metadata of any resource, in its words (apimachinery, `ValidateObjectMeta`). For
+ * The errors of the API server in the metadata of any resource, in its words (apimachinery, `ValidateObjectMeta`). For
  * files: what reaches a webhook has passed. Texts with a placeholder are not judged, unless that is strict.
  */
 export function metadataFindings(

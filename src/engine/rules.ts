@@ -42,7 +42,7 @@ export interface Surroundings {
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
   /** Whether going through the resource takes long enough to let others be served between two rules. */
   readonly isLarge?: boolean
-  /** What the rules may spend; a full one when absent. */
+  /** The budget of the rules; a full one when absent. */
   readonly budget?: Budget
   /** The rules of a kind that are on; all when absent. */
   readonly rulesOf?: typeof rulesOf
@@ -93,7 +93,7 @@ export function* check(
 /** Units of a budget after which a judgement lets others be served. */
 const STEP = 1_000
 
-/** What the rules find in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
+/** The findings of the rules in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
 export function* runRules(
   places: readonly RulesAt[],
   resource: Resource,

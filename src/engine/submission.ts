@@ -20,7 +20,7 @@ export interface Submission {
   readonly object: unknown
   /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
-  /** What the reader of the object already knows of it, so that nothing searches it again. */
+  /** Facts that the reader of the object has found, so that nothing searches it again. */
   readonly contents?: Contents
 }
 
@@ -29,11 +29,11 @@ interface Applied {
   readonly namespace: string
   readonly group: string
   readonly object: unknown
-  /** What is stored now; absent where nothing is. */
+  /** The stored object; absent on a creation. */
   readonly oldObject?: unknown
 }
 
-/** What an apply of an object would send: an update where there is an old object, else a creation. */
+/** The request that an apply of an object sends: an update where there is an old object, else a creation. */
 export const submissionOf = (
   { kind, name }: ObjectName,
   { namespace, group, object, oldObject }: Applied,

@@ -7,18 +7,18 @@ import type { WrittenDefaults } from './defaults.ts'
 import { isAbout } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
-/** What every judgement depends on beside the object. Nothing can be left out: what is not known says so. */
+/** Everything that a judgement depends on beside the object. No field is optional: each has a value for "not known". */
 export interface World {
   readonly group: string
   readonly settings: Settings
-  /** What the operator's CRDs take; the specification alone decides where they are not known. */
+  /** The schemas of the operator's CRDs; where they are not known, the specification alone decides. */
   readonly release: Release | 'specification'
   /** The other objects. */
   readonly state: ClusterState | 'no cluster'
   readonly defaults: Completion
 }
 
-/** What /mutate writes. */
+/** The defaults that /mutate writes. */
 export interface Completion {
   readonly written: WrittenDefaults
   /** The audience of service account tokens; none is written when empty (decision 4). */

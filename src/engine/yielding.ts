@@ -43,7 +43,7 @@ const READ_AT: Readonly<Record<string, readonly string[]>> = {
   'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
 }
 
-/** What the API server will refuse beyond the specification, by the CRD of the release; nothing that is found anyway. */
+/** The refusals of the API server beyond the specification, by the CRD of the release; without those that are found anyway. */
 export function refusedBy(
   object: unknown,
   {
@@ -55,7 +55,7 @@ export function refusedBy(
   }: {
     readonly kind: string
     readonly release: Release | undefined
-    /** What the object takes the place of. */
+    /** The stored object that the object replaces. */
     readonly stored: unknown
     readonly placeholders: readonly Placeholder[]
     readonly known: readonly Finding[]
@@ -132,7 +132,7 @@ const TOLD_BY_CRD = new Set(
     .map(({ id }) => id),
 )
 
-/** A place and those around it: a rule of the CRD is told at the object that holds the mistake. */
+/** A place and those around it: the API server reports a rule of the CRD at the object that holds the mistake. */
 const placesAround = (at: readonly Segment[]): string[] =>
   Array.from({ length: at.length }, (_, i) => pathText(at.slice(0, i + 1)))
 

@@ -11,7 +11,7 @@ import { rbac } from './rbac.ts'
 
 const CHART = 'deploy/helm/vmcp-admission'
 
-/** What the chart shares with the rest of the repository, as helm can read it: files inside the chart. */
+/** Files inside the chart that repeat others of the repository, because helm reads no files outside. */
 export function* chart(): Iterable<GeneratedFile> {
   for (const { path, text } of rbac()) {
     yield {
@@ -26,7 +26,7 @@ export function* chart(): Iterable<GeneratedFile> {
   yield valuesPage()
 }
 
-/** What settings may name, so that the chart refuses what the server would not start with: ids, paths of fields, and keys. */
+/** The ids, paths of fields and keys that settings may name: the chart refuses any others, with which the server would not start. */
 function severities(): GeneratedFile {
   const paths = new Map<string, boolean>()
   for (const { schema } of KINDS) {

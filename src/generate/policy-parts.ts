@@ -11,7 +11,7 @@ export const STATIC = '.static.k8s.io'
 
 export const policyName = ({ plural }: Kind, suffix = '') => `${WEBHOOK_NAME}-${plural}${suffix}`
 
-/** What a policy matches, and that it fails open: the same requests as the webhook. */
+/** The match of a policy, which fails open: the same requests as the webhook. */
 export const matchingWritesOf = ({ plural }: Kind) => ({
   failurePolicy: 'Ignore',
   matchConstraints: {

@@ -4,7 +4,7 @@ import { allRules, readKinds } from '../kinds/places.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
- * What the server may do in a cluster, from the `reads` of the rules: it follows the kinds that rules read, and reads
+ * The rights of the server in a cluster, from the `reads` of the rules: it follows the kinds that rules read, and reads
  * Secrets and ConfigMaps only where an operator opts in. Bound in each watched namespace, the same ClusterRoles serve as Roles.
  */
 export function* rbac(): Iterable<GeneratedFile> {

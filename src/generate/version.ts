@@ -39,7 +39,7 @@ function setVersion(root: string, day: string): void {
   writeFileSync(join(root, 'CHANGELOG.md'), changelog.replace(UNRELEASED, heading))
 }
 
-/** What keeps `tag` from being released: places with another version, a changelog that says nothing of it. */
+/** The reasons against a release of `tag`: places with another version, a changelog without an entry for it. */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)
   const elsewhere = globSync(FILES, { cwd: root })
@@ -54,7 +54,7 @@ export function versionProblems(root: string, tag?: string): string[] {
   return [...elsewhere, ...wrongTag, ...(notes ? [] : [`CHANGELOG.md: says nothing of ${version}`])]
 }
 
-/** What the changelog says of a version, without its heading. Undefined when it has no such heading. */
+/** The entry of the changelog for a version, without its heading. Undefined when it has no such heading. */
 export function releaseNotes(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1)
   const section = sections.find((text) => /^\S+/.exec(text)?.[0] === version)

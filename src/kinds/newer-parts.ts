@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { filled, flag, int32, list, map, like, name, newer, object, oneOf, optional, text } from './fields.ts'
 import { secretRef } from './parts.ts'
 
-/** What each of the settings of newer releases may hold is theirs to extend. */
+/** Releases may add fields to each of these settings. */
 export const OPEN = { open: true } as const
 
 /** A list with at most so many items. */
@@ -149,7 +149,7 @@ const sessionStorage = object(
   OPEN,
 )
 
-/** What every process that serves clients has: how many of it there are, and what they share. */
+/** The fields of every process that serves clients: the number of replicas, and the storage that they share. */
 export const SESSIONS = (replicasSince?: string) => ({
   replicas: newer(int32('Number of replicas.', { minimum: 0 }), replicasSince),
   sessionStorage: newer(sessionStorage, replicasSince),

@@ -51,7 +51,7 @@ export interface PlacedExample {
   readonly resource: Record<string, unknown>
   readonly findings: readonly string[]
   readonly others: readonly Record<string, unknown>[]
-  /** What is stored before, for an update. */
+  /** The stored resource, for an update. */
   readonly old?: Record<string, unknown>
 }
 

@@ -7,7 +7,7 @@ const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access
 const meantBy = (scope: string): string | undefined =>
   KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
 
-/** What is wrong with the spelling of scopes, by their index; `consequence` is a sentence about a scope that nobody knows. */
+/** The spelling mistakes of scopes, by index; `consequence` is a sentence about an unknown scope. */
 export function* scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,

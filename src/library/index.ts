@@ -63,7 +63,7 @@ export interface JudgeOptions {
   readonly apiGroup?: string
 }
 
-/** What the API server of a release of the operator accepts. The files of `vmcp-admission/releases/` hold one each. */
+/** The schemas of a release of the operator. The files of `vmcp-admission/releases/` hold one each. */
 export interface Release {
   /** Such as `0.63.0`; empty where it is not known. */
   readonly version: string

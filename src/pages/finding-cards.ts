@@ -3,13 +3,13 @@ import type { Located, ReportedEnd, ReportedFinding, GivenSubject } from '../cli
 import { breakable, type Child, h, prose } from './dom.ts'
 import { badge } from './severity.ts'
 
-/** What a rule says of itself. */
+/** The description of a rule. */
 export interface About {
   readonly summary: string
   readonly why: string
 }
 
-/** What the cards of a page can do. */
+/** The actions of the cards of a page. */
 export interface CardOptions {
   readonly aboutOf: (id: string) => About | undefined
   /** Shows a place; without it places are text. */

@@ -19,7 +19,7 @@ export const planSection = (plan: Plan): HTMLElement =>
     plan.backends.length === 0 ? h('p', { class: 'empty' }, 'No backend was found.') : undefined,
   )
 
-/** What the lines of the pictures mean. */
+/** The legend of the lines in the pictures. */
 export const legend = (): HTMLElement =>
   h(
     'ul',

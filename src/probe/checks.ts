@@ -16,7 +16,7 @@ import { offerFindings } from './offers.ts'
 import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
-/** Asks for a target; undefined where there is no answer, which is then told already. */
+/** Asks for a target; undefined where there is no answer, after a finding about its absence. */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
 type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
@@ -40,7 +40,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** What happens where a reader cannot use an issuer. */
+/** The effect when a reader cannot use an issuer. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',
@@ -71,7 +71,7 @@ async function checkIssuer(
   return [...unequal, ...lacking, ...keys, ...offers, ...(await reachTokenEndpoint(read, target, ask))]
 }
 
-/** What the operator wants to find in the document of a login provider. */
+/** The fields that the operator reads in the document of a login provider. */
 const NEEDED_FOR_LOGIN = [
   'authorization_endpoint',
   'token_endpoint',

@@ -42,7 +42,7 @@ export function failureFinding(
   }
 }
 
-/** What an answer says beside its content. */
+/** The facts of an answer apart from its content. */
 export function answerFindings(target: Target, method: Method, url: URL, answer: ProbeAnswer): Finding[] {
   return [
     ...privateFindings(target, url, answer),

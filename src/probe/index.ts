@@ -131,7 +131,7 @@ class Run {
     return 'failed' in reply ? undefined : reply
   }
 
-  /** What an answer, or its absence, says beside its content. */
+  /** A finding about an answer, or about its absence, apart from its content. */
   #tell(target: Target, method: Method, url: URL, reply: Reply): void {
     if (!('failed' in reply)) this.#add(target, answerFindings(target, method, url, reply))
     else if (reply.failed === 'certificate' && this.#lacksBundle(target))

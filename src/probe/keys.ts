@@ -3,7 +3,7 @@ import { isObject } from '../rule/index.ts'
 import type { Reader } from './target.ts'
 
 /**
- * What each part of the operator takes: TokenValidator wants RS and ES and a kid, MultiIssuerTokenValidator leaves out
+ * The keys that each part of the operator accepts: TokenValidator wants RS and ES and a kid, MultiIssuerTokenValidator leaves out
  * ES512, go-oidc takes all that it knows.
  */
 const ALGORITHMS: Readonly<Record<Reader, readonly string[]>> = {

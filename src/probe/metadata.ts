@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import { parseJson } from './keys.ts'
 
-/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery). */
+/** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
 const OF_SERVER = {
   texts: ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'registration_endpoint'],
   lists: [
@@ -13,7 +13,7 @@ const OF_SERVER = {
   ],
 } as const
 
-/** What a protected resource says of itself (RFC 9728). */
+/** The metadata of a protected resource (RFC 9728). */
 const OF_RESOURCE = { texts: ['resource'], lists: ['authorization_servers'] } as const
 
 interface Fields {
@@ -64,7 +64,7 @@ const OAUTH = '/.well-known/oauth-authorization-server'
 /** Where the operator looks an issuer up: one slash at its end does not count. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
 
-/** Where the operator tells clients to read what a resource says of itself (RFC 9728). */
+/** The URL of the metadata of a protected resource that the operator sends to clients (RFC 9728). */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`

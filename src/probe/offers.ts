@@ -3,7 +3,7 @@ import { findingAt, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
-/** What a configuration needs and a server does not list. A server that lists nothing of a sort is not judged. */
+/** The needs of a configuration that a server does not list. A server without a list of grants (or scopes) is not judged on them. */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [
     ...grantFindings(target, needs, metadata),

@@ -28,7 +28,7 @@ export interface Connecting {
 /** The code that reads an issuer: it validates tokens of callers, logs users in, or takes tokens in exchanges. */
 export type Reader = 'validator' | 'upstream' | 'trusted'
 
-/** What a configuration needs an authorization server to offer. */
+/** The grants and scopes that a configuration needs of an authorization server. */
 export interface Needs {
   readonly grants: readonly string[]
   readonly scopes: readonly string[]

@@ -107,7 +107,7 @@ const ofGroup = (group: string) => ({
   scope: 'Namespaced',
 })
 
-/** Seconds that the API server waits for an answer, unless it is told otherwise. */
+/** Seconds that the API server waits for an answer by default. */
 export const WEBHOOK_TIMEOUT = 5
 /** Seconds that a deletion waits for a server that hangs: the answer is a warning, which is not worth five. */
 const DELETE_TIMEOUT = 2

@@ -1,6 +1,6 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** What the value of a key is; undefined where a tool fills it in later. */
+/** The value of a key; undefined where a tool fills it in later. */
 type Content = 'certificates' | 'other' | undefined
 
 /** The keys of a ConfigMap, and whether their values are PEM certificates. Values are not kept. */

@@ -8,7 +8,7 @@ type AuthzConfig = NonNullable<NonNullable<Given<Static<typeof MCPServer>>['spec
 export const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*\\?("|$)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/gs
 
 const CLAIM = /(\bhas\s+)?(?:"claim(?:set)?_([^"]+)"|\bclaim(?:set)?_(\w+))/g
-/** What a text may mean is not read further: a negation, an alternative by `if`. */
+/** A policy with one of these words is not read further: a negation, or an alternative by `if`. */
 const UNREAD = /!(?!=)|\bif\b/
 
 const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')

@@ -121,7 +121,7 @@ const WRITTEN = '/subject-provider-written'
 /** The annotation that records the written value, in the API group of the configuration (decision 25). */
 export const writtenAnnotation = (group: string): string => group + WRITTEN
 
-/** What /mutate wrote into subjectProviderName; undefined when it wrote nothing (decision 25). */
+/** The value that /mutate wrote into subjectProviderName; undefined when it wrote none (decision 25). */
 export function writtenProvider({ metadata }: AuthConfig, group: string): string | undefined {
   const annotations = isObject(metadata?.annotations) ? metadata.annotations : {}
   const written = annotations[writtenAnnotation(group)]

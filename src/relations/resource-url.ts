@@ -77,7 +77,7 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   }
 }
 
-/** What the server accepts as the resource of a token (RFC 8707). */
+/** The resource that the server accepts in a token (RFC 8707). */
 function isResource(text: string): boolean {
   const url = parseUrl(text)
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)

@@ -20,11 +20,11 @@ interface Refusal {
 /** A place in an object that is written. */
 interface Place {
   readonly at: readonly Segment[]
-  /** What is stored there now; undefined where nothing is. */
+  /** The stored value there; undefined where none is. */
   readonly stored: unknown
 }
 
-/** What an API server with this schema refuses of a value that takes the place of a stored one, in the order of the schema. */
+/** The refusals of an API server with this schema for a value that replaces a stored one, in the order of the schema. */
 export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
   ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 
@@ -114,7 +114,7 @@ const storedItems = (schema: ReleaseSchema, stored: unknown): [string, unknown][
     ? stored.map((item) => [identityOf(schema, item) ?? '', item])
     : []
 
-/** What identifies an item of a set, or of a list of objects with keys; undefined in other lists (KEP-555). */
+/** The identity of an item of a set, or of a list of objects with keys; undefined in other lists (KEP-555). */
 function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
   const type = schema['x-kubernetes-list-type']
   if (type !== 'set' && type !== 'map') return undefined

@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import { ANYTHING, compared, type ReleaseSchema } from './schema.ts'
 
-/** What the API server of a cluster takes, by its CustomResourceDefinitions. */
+/** The schemas by which the API server of a cluster accepts resources, of its CustomResourceDefinitions. */
 export interface Release {
   /** For messages: `operator release 0.44`, or `the installed operator`. */
   readonly name: string

@@ -13,7 +13,7 @@ const all: CacheSize[] = []
 export const caches = (): readonly CacheSize[] => all
 
 /**
- * What was computed, by text, bounded in bytes. All of it goes at once when it is full: a Map of which the oldest entry goes
+ * Results by text, bounded in bytes. All are dropped at once when it is full: a Map of which the oldest entry goes
  * with each new one looks through thousands of deleted ones each time. A value that is there never changes a result, only
  * the time that it takes.
  */

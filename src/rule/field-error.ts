@@ -42,7 +42,7 @@ export interface FieldError {
   /** The other ends of a contradiction: at most a few, the one that explains most first. */
   readonly related?: readonly Related[]
   /**
-   * The contradictions between objects that it tells of, in words that do not depend on the object that is judged. Where
+   * The contradictions between objects that it reports, in words that do not depend on the object that is judged. Where
    * several objects have findings about the same, one is the cause of all: outputs for people show one.
    */
   readonly causes?: () => Iterable<Thing>
@@ -125,7 +125,7 @@ export function aboutEach(error: FieldError, things: () => Iterable<Thing>): Fie
 /** Most other ends of one error. */
 const MOST_RELATED = 4
 
-/** The error with its other ends, and the contradictions that it tells of. */
+/** The error with its other ends, and the contradictions that it reports. */
 export function relatedTo(
   error: FieldError,
   related: readonly Related[],

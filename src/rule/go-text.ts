@@ -65,7 +65,7 @@ export function shortQuote(text: string): string {
 }
 
 const END_OF_AUTHORITY = /[/?#]/g
-/** What follows a host is a port or nothing, an IPv6 address stands in brackets. */
+/** A host is followed by a port or nothing; an IPv6 address is in brackets. */
 const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 

@@ -7,8 +7,8 @@ import type { Path } from './path.ts'
 import type { Given, Resource } from './resource.ts'
 
 /**
- * An error denies. A warning will fail or expose something at run time. Advice is hygiene of production: it is told once, when
- * an object is created, and where somebody asks for it.
+ * An error denies. What a warning is about will fail or expose something at run time. Advice is hygiene of production: the
+ * webhook gives it when an object is created, and commands give it on request.
  */
 export type Severity = 'error' | 'warning' | 'advice' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
@@ -31,11 +31,11 @@ export function sourceNames(sources: readonly Source[]): string[] {
   return [...new Set(names)]
 }
 
-/** What people have met where the rule was broken: the text that they search for. */
+/** The failure that people report where the rule was broken, in the words that they search for. */
 export interface KnownFailure {
-  /** What the user sees: a status, a condition, a log line. One sentence. */
+  /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
-  /** Who tells the user without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
+  /** The component that reports it without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
   readonly releases?: string
@@ -45,7 +45,7 @@ export interface KnownFailure {
 
 /** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
-  /** What must be true, subject first; also the file name and the anchor in docs/rules. */
+  /** The requirement, subject first; also the file name and the page in docs/rules. */
   readonly id: string
   /** Ids of rules that became this one: settings, exemptions, ignores and `explain` take them for `id`. */
   readonly formerIds?: readonly string[]
@@ -69,9 +69,9 @@ export interface RuleFor<S extends TSchema> {
   /** Checked when an object is deleted, instead of when it is written. */
   readonly when?: 'delete'
   readonly severity: Exclude<Severity, 'off'>
-  /** What must be true: one sentence. */
+  /** The requirement: one sentence. */
   readonly summary: string
-  /** What happens at run time when it is not true: one or two sentences. */
+  /** The effect at run time when the rule is broken: one or two sentences. */
   readonly why: string
   /** Set where people have met the failure; these rules are docs/failures.md. */
   readonly failure?: KnownFailure
@@ -102,11 +102,11 @@ export interface Context<T> {
   readonly cluster: Cluster
   /** The object that is judged; the name is empty while it has none. */
   readonly self: ObjectName
-  /** What is stored now, on an update. */
+  /** The stored value, on an update. */
   old(): Given<T> | undefined
   /** Results of `oncePerReview`. */
   readonly memo: Memo
-  /** What the rules of one object may spend together on what does not grow with its size alone. */
+  /** The budget that the rules of one object share for work that does not grow with its size alone. */
   readonly budget: Budget
 }
 
@@ -126,7 +126,7 @@ export interface Example<T> {
   readonly annotations?: Readonly<Record<string, string>>
   /** The other objects, each with its kind, its name and no namespace. The resource itself is named `example`. */
   readonly others?: readonly Other[]
-  /** What was stored before: makes it the example of an update. */
+  /** The stored value: makes it the example of an update. */
   readonly old?: Given<T>
 }
 

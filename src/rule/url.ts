@@ -87,7 +87,7 @@ function optionalPort(text: string): string | undefined {
   return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
 }
 
-/** What may stand in brackets: an IPv6 address as `net/netip.ParseAddr` reads it, with a zone after `%25` or without. */
+/** The text in brackets: an IPv6 address as `net/netip.ParseAddr` reads it, with a zone after `%25` or without. */
 function isIpLiteral(text: string): boolean {
   const zoneAt = text.indexOf('%25')
   if (zoneAt < 0) return isIpv6(text)

@@ -29,7 +29,7 @@ import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { type ReviewStep, Turns } from './turns.ts'
 
-/** What the server is made of. */
+/** The parts of the server. */
 export interface Parts {
   /** Judges by the settings and the installed release of now. */
   readonly judge: () => Judge
@@ -67,7 +67,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** What TLS serves with: at the start, and again whenever the pair changes. */
+/** The certificate and key of TLS, at the start and whenever the pair changes. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
   ({ cert: certificate, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }) as const
 
@@ -209,7 +209,7 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** What a probe carries; undefined for any other review. */
+/** The token of a probe; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
   const metadata = metadataOf(object)
@@ -245,7 +245,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = NOTHING_READ
   let verdict = byCache
-  // What was not known, or only in part, may lead to further objects.
+  // An object that was unknown, or known in part, may refer to further objects.
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const asked = verdict.unconfirmed
     if (asked.length === 0) break
@@ -295,7 +295,7 @@ function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly
   return { json, record }
 }
 
-/** What is logged of a review: who and what, never the object. */
+/** The log fields of a review: the user and the name, never the object. */
 function logged(review: Review, webhook: string, verdict: string, seconds: number) {
   return { webhook, verdict, ...about(review), ms: Math.round(seconds * 1e6) / 1e3 }
 }

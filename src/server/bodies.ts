@@ -240,7 +240,7 @@ const NOTHING = Buffer.alloc(0)
 
 const tooLong = () => new RefusedBody(413, `the body is over ${BODY_LIMIT} bytes`)
 
-/** What a body without a content-length reserves: a power of two, so that it is copied seldom. */
+/** Bytes reserved for a body without a content-length: a power of two, so that it is copied seldom. */
 const roomFor = (bytes: number) => Math.min(BODY_LIMIT, 2 ** Math.ceil(Math.log2(Math.max(bytes, 4_096))))
 
 /** A buffer of the size; pages of it that nothing is written to take no memory. */

@@ -117,7 +117,7 @@ export class CurrentFindings {
     return next
   }
 
-  /** What `nextUnread` answered could not be read. */
+  /** The object that `nextUnread` returned could not be read. */
   readAgain(next: ObjectName & { readonly namespace: string }): void {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }

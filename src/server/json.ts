@@ -75,7 +75,7 @@ function inspect(value: unknown, depth: number): number {
 const OUT_OF_RANGE = 'a number is out of the range of a 64-bit float'
 const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
-/** What the bytes of a body show, which may not be JSON. */
+/** A description of the bytes of a body, which may not be JSON. */
 interface Look {
   /** Keys and values: what opens or separates them outside of strings. */
   readonly values: number

@@ -18,7 +18,7 @@ const MISS_HOLDS = 1_000
 /** Large objects of which it remembers when they were read. */
 const MOST_REMEMBERED = 1_000
 
-/** What the reads of a review came to, for a metric. */
+/** The outcome of the reads of a review, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
@@ -177,11 +177,11 @@ export class LiveReads {
   }
 }
 
-/** What was read for one review, and stays with it. */
+/** The objects read for one review, kept until it is answered. */
 interface Reading {
   /** The facts about Secrets and ConfigMaps, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** What rules read of objects that the cache left out, or keeps in part without room for a digest. */
+  /** The fields that rules read of objects that the cache left out, or keeps in part without room for a digest. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 

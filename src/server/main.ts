@@ -24,7 +24,7 @@ import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/index.ts'
 import { warmUp } from './warm-up.ts'
 
-/** What a person types before the flags: in a clone, with the image (its path in the Dockerfile), with the package. */
+/** The command before the flags: in a clone, in the image (its path in the Dockerfile), of the package. */
 const START = import.meta.url.endsWith('.ts')
   ? 'npm start --'
   : import.meta.url === 'file:///app/dist/server/main.js'
@@ -247,7 +247,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
   ].join('\n')
 }
 
-/** What to do so that API servers call this process, which registers nothing by itself. */
+/** The advice how to make API servers call this process, which registers nothing itself. */
 function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
   const file = quoted(kubeconfig)
   const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)

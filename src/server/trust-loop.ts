@@ -25,7 +25,7 @@ const WRITTEN_WITHIN = 90_000
  * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
  * 2. The arming of the leader writes the CAs of the Secret as `caBundle` into both webhook configurations.
  * 3. The arming of every replica reads both configurations back, every five seconds and at each change.
- * 4. The propagation measures for how long both have carried which CA, and tells the authority: a new CA signs only once
+ * 4. The propagation measures for how long both have carried which CA, and passes it to the authority: a new CA signs only once
  *    API servers have had the time to learn of it. This closes the loop.
  * 5. A replica is ready once both configurations carry the CA of its certificate.
  */

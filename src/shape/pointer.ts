@@ -52,7 +52,7 @@ export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
   return segmentsOf(schema, keys)
 }
 
-/** The segments of a path of names and list indexes: the schema tells the key of a map from a field. */
+/** The segments of a path of names and list indexes: the schema shows which name is the key of a map. */
 export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]): Segment[] {
   let node: SchemaNode | undefined = schema
   return keys.map((key): Segment => {

@@ -260,7 +260,7 @@ export class ClusterState {
   }
 
   /**
-   * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` is told the objects
+   * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` gets the objects
    * that a rule asked for and of which only facts are known.
    */
   in(namespace: string, onPartial?: (name: ObjectName) => void): Cluster {

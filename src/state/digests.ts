@@ -1,4 +1,4 @@
-/** What is kept of objects that are too large to keep whole: whom they refer to, and, while there is room, what rules read. */
+/** Digests of objects too large to keep whole: their references, and, while there is room, the fields that rules read. */
 
 import { referencesOf } from '../relations/index.ts'
 import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'

@@ -14,7 +14,7 @@ import { type ChangedObject, lastOf } from './versions.ts'
 /** Whether a tool can apply a change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
-  /** What goes wrong: `VirtualMCPServer default/tools is refused: …`; undefined where nothing does. */
+  /** The problem: `VirtualMCPServer default/tools is refused: …`; undefined where there is none. */
   readonly problem: string | undefined
   /** Argo CD: sync waves with which the one commit passes; only beside a problem. */
   readonly waves?: readonly Wave[]

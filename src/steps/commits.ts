@@ -10,7 +10,7 @@ export type Tool = (typeof TOOLS)[number]
 /** Writes in their order; those in one group are sent at once, so they come in any order. */
 export type Groups = readonly (readonly Move[])[]
 
-/** What goes wrong when a tool applies a commit. */
+/** A problem when a tool applies a commit. */
 export interface CommitProblem {
   readonly move: Move
   readonly refused?: readonly Finding[]
@@ -128,7 +128,7 @@ function inAnyOrder(
   }
   const [to = from, another] = ends.values()
   const [move] = group
-  // What /mutate writes can depend on the order.
+  // The values that /mutate writes can depend on the order.
   return another === undefined || move === undefined ? { to } : { problem: { move } }
 }
 

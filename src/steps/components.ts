@@ -18,7 +18,7 @@ export function componentsOf(changes: readonly ChangedObject[], old: Items, now:
   const connect = (item: Omit<Item, 'value'>, value: unknown) => {
     for (const { to } of referencesOf(item.kind.kind, value as { readonly spec?: unknown })) {
       const target = objectKey({ ...to, namespace: item.namespace })
-      // An MCPOIDCConfig that stays as it is tells its users nothing about each other.
+      // An unchanged MCPOIDCConfig does not connect the objects that refer to it.
       if (to.kind === 'MCPOIDCConfig' && all.has(target) && !changed.has(target)) continue
       union.join(keyOf(item), target)
     }

@@ -9,7 +9,7 @@ import { isObject, type Segment, valueAt } from '../rule/index.ts'
 import type { Item } from './states.ts'
 import { without } from './versions.ts'
 
-/** What a backend is sent. */
+/** The credentials that a VirtualMCPServer sends to a backend. */
 export interface SentCredentials {
   /** Whether it is a member of the group, and not only a key of `backends`. */
   readonly isMember: boolean
@@ -38,7 +38,7 @@ export interface ChoicePart {
   readonly choice: (selection: RoleSelection) => Choice
 }
 
-/** What holds in a state, by who is concerned, in words. */
+/** The facts of a state in words, by the object that they are about. */
 export interface Facts {
   /** Backends that are sent credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
   readonly sent: ReadonlyMap<string, SentCredentials>
@@ -50,7 +50,7 @@ export interface Facts {
 
 const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 
-/** What holds for these objects in a state; those that it does not have are left out. */
+/** The facts about these objects in a state; objects that it does not have are left out. */
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],

@@ -4,10 +4,10 @@ import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { type Budget, deepEqual } from '../rule/index.ts'
 import type { Facts, Login, ChoicePart, SentCredentials } from './facts.ts'
 
-/** What a state on the way does that neither the old nor the new state does. */
+/** A harm of a state on the way, which neither the old nor the new state does. */
 export interface Harm {
   readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'claims'
-  /** What happens: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
+  /** The harm: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
   readonly text: string
   /** Why, which may change from step to step; empty where the text says all. */
   readonly why: string
@@ -92,7 +92,7 @@ export class Comparison {
   }
 }
 
-/** What callers get of a part by their claims and have in neither state; undefined where there is nothing. */
+/** The access that a part gives callers on the way and in neither state; undefined where there is none. */
 function gainIn(
   key: string,
   part: ChoicePart,

@@ -141,7 +141,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // What /mutate writes depends on when; everything else on the version alone.
+  // The values that /mutate writes depend on the moment of the write; all others on the version alone.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

@@ -10,7 +10,7 @@ export interface Question extends StatePair {
   readonly tools?: readonly Tool[]
   /** Most objects that the searches judge, each in every state that they look at. */
   readonly mostJudged?: number
-  /** Is told how many states were judged so far. */
+  /** Called with the number of states that were judged so far. */
   readonly tell?: (states: number) => void
 }
 
@@ -22,11 +22,11 @@ export interface PlanStep {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** What the version is, where it is not the new one. */
+  /** The description of the version, where it is not the new one. */
   readonly words: string
-  /** What is written; undefined for a deletion. */
+  /** The object that is written; undefined for a deletion. */
   readonly value: unknown
-  /** What is stored before. */
+  /** The object that is stored before. */
   readonly before: unknown
 }
 
@@ -108,7 +108,7 @@ function planOf(
     commits: commits?.commits ?? [],
     isHarmless: found.path?.cost === 0,
   }))
-  // What is given up comes back before anything else is written.
+  // An object that is deleted on the way is created again before any other write.
   const rounds = [
     ways.filter(({ isHarmless }) => isHarmless),
     ...ways.filter(({ isHarmless }) => !isHarmless).map((way) => [way]),

@@ -65,7 +65,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   }
   let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
-    // What is too much to search with many intermediate versions may be found with fewer.
+    // A search that is too large with many intermediate versions may succeed with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
       const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
@@ -94,7 +94,7 @@ const AT_THE_END = 100
 const costAt = (lattice: Lattice, node: StateNode): number =>
   costOf(lattice.harms(node)) * (lattice.isEnd(node) ? AT_THE_END : 1)
 
-/** What writes cost, one after the other; Infinity where one is refused. */
+/** The cost of writes, one after the other; Infinity where one is refused. */
 export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Move[]): number {
   let [node, cost] = [from, 0]
   for (const move of moves) {
@@ -174,7 +174,7 @@ const KINDS_IN_ORDER = [
   'VirtualMCPServer',
 ]
 
-/** What others refer to comes first; deletions come last, in the opposite order. */
+/** Objects to which others refer come first; deletions come last, in the opposite order. */
 function preferred(changes: readonly ChangedObject[]): number[] {
   const rank = ({ kind, versions }: ChangedObject) => {
     const place = KINDS_IN_ORDER.indexOf(kind.kind)
@@ -197,7 +197,7 @@ function pathTo(end: Reached): StepPath {
   return { moves, nodes, cost: end.cost }
 }
 
-/** What was reached and not yet followed: the least cost, then the fewest intermediate versions, then the last one first. */
+/** The frontier of the search: the least cost, then the fewest intermediate versions, then the last one first. */
 class Open {
   readonly #byRank = new Map<number, Reached[]>()
 

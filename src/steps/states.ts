@@ -45,7 +45,7 @@ export interface StateJudging {
   readonly settings: Settings
   readonly reading: DocumentReading
   readonly defaults: WrittenDefaults
-  /** What the operator's CRDs take, where they are known. */
+  /** The schemas of the operator's CRDs, where they are known. */
   readonly release?: Release | undefined
 }
 

@@ -5,7 +5,7 @@ import type { Item, Manifest } from './states.ts'
 export interface Version {
   readonly is: 'old' | 'between' | 'interruption' | 'new'
   readonly value: Manifest | undefined
-  /** What an intermediate version is: `the new version, and upstreamProviders of the old one`. */
+  /** The description of an intermediate version: `the new version, and upstreamProviders of the old one`. */
   readonly words: string
 }
 

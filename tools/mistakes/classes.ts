@@ -1,4 +1,4 @@
-/** Why nobody can tell from the manifests that a value is not the one that was meant. */
+/** Why the manifests do not show that a value is wrong. */
 export const UNDECIDABLE = {
   optional: 'the field may be left out, and nothing else in the manifests asks for it',
   choice: 'both values are valid, and nothing else in the manifests depends on which one it is',

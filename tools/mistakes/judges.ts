@@ -60,7 +60,7 @@ export interface Catchers {
   readonly editor: boolean
   /** A new error or warning in any of the files. */
   readonly check: boolean
-  /** What the webhook answers to the object, in a cluster that has the others, and the Secrets that they name. */
+  /** The answer of the webhook to the object, in a cluster with the others and the Secrets that they name. */
   readonly webhook: 'denied' | 'warned' | 'no'
   /** The API server refuses the object by the CRD, or kubectl a field that it does not have. */
   readonly crd: boolean
@@ -146,7 +146,7 @@ export class Judges {
   }
 
   /**
-   * What is newly found: in the object, or else in the others of the namespaces that it is in, before and after. Most
+   * The new findings: in the object, or else in the others of the namespaces that it is in, before and after. Most
    * mistakes are found in the object, and then nothing else is judged.
    */
   #around(index: number, original: unknown, value: unknown): readonly Report[] {
@@ -181,7 +181,7 @@ export class Judges {
     }
   }
 
-  /** What has the name of the value already. */
+  /** The objects that already have the value as their name. */
   #stored(state: ClusterState, value: unknown): readonly unknown[] {
     const kind = kindOf(value, this.#judging)
     if (kind === undefined) return []

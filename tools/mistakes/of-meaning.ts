@@ -80,7 +80,7 @@ const otherNamespace = ({ namespace }: LinkedObject) => misspeltName(namespace)
 const refersTo = (kind: string, by: Resource, { kind: to, name }: LinkedObject): boolean =>
   referencesOf(kind, by, to.kind).some((reference) => reference.to.name === name)
 
-/** What can be wrong with the names of other objects, by the pointer to the name. */
+/** The possible mistakes in names of other objects, by the pointer to the name. */
 export type NamesIn = ReadonlyMap<string, (site: Site) => Iterable<Mistake>>
 
 export function namesIn(object: LinkedObject, linked: LinkedObjects): NamesIn {

@@ -4,7 +4,7 @@ import { byClass, byField, type Counts, countsOf, isMissed } from './summary.ts'
 import { counted, type Unread } from '../../src/cli/output/report.ts'
 import { json, markdown, visible } from '../../src/cli/output/visible.ts'
 
-/** What is printed of a coverage. */
+/** The settings of the output of a coverage. */
 export interface CoverageReport extends Coverage {
   /** `examples/`, and what else was named. */
   readonly scope: string
@@ -82,7 +82,7 @@ export function coverageJson(report: CoverageReport): string {
   })
 }
 
-/** What the page shows. */
+/** The data of the page. */
 export interface CoverageData {
   readonly scope: string
   readonly summary: readonly string[]

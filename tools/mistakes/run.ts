@@ -13,7 +13,7 @@ export interface Made extends JudgedMistake {
   readonly name: string
   /** With indexes: `spec.upstreamProviders[0].name`. */
   readonly path: string
-  /** What was written in the place of what. */
+  /** The replaced value and the new one. */
   readonly change: string
 }
 
@@ -35,7 +35,7 @@ export interface Sample {
 /** Most objects that are judged beside mistakes where somebody gave a limit: beside each mistake all others may be. */
 const MOST_JUDGED = 200_000
 
-/** Makes one mistake after the other in the given documents; `tell` is told how many of how many are done. */
+/** Makes one mistake after the other in the given documents; `tell` gets the number done and the number of all. */
 export function coverageOf(
   given: readonly GivenDocument[],
   judging: MistakeJudging,

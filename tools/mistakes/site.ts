@@ -13,7 +13,7 @@ export interface Site {
   readonly holder: Readonly<Record<string, unknown>> | readonly unknown[]
   /** Whether people choose the key, as in a map. */
   readonly isKeyOfMap: boolean
-  /** What the specification says of the value, and of the holder. */
+  /** The schema of the value, and of its holder. */
   readonly node: SchemaNode | undefined
   readonly holderNode: SchemaNode | undefined
   /** The same in the CRD of the operator. */

@@ -34,7 +34,7 @@ export interface Counts {
 
 const isCaught = ({ check, webhook }: JudgedMistake): boolean => check || webhook !== 'no'
 
-/** Whether nobody catches it, although it can be told. */
+/** Whether the mistake is decidable, and neither `check`, nor the webhook, nor the CRD catches it. */
 export const isMissed = (each: JudgedMistake): boolean =>
   each.undecidable === undefined && !isCaught(each) && !each.crd
 

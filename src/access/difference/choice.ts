@@ -2,11 +2,11 @@ import type { Claims } from '../role/claims.ts'
 import type { Literal, ClaimsWorld } from '../../cel/index.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** What a caller gets. */
+/** The access that a caller gets. */
 export interface Outcome {
   /** The role, or the access in words; undefined for none. */
   readonly access?: string
-  /** What decides it: `roleMappings[0]`, `fallbackRoleArn`, or why there is nothing. */
+  /** The field that decides it: `roleMappings[0]`, `fallbackRoleArn`, or the reason for no access. */
   readonly by: string
 }
 
@@ -30,7 +30,7 @@ export interface Way extends Outcome {
 export interface Choice {
   /** The alternatives in the order tried; everyone satisfies the last one. */
   ways(world: ClaimsWorld): readonly Way[]
-  /** What the claims get, evaluated as the gateway does. Throws OutOfBudget. */
+  /** The access of the claims, evaluated as the gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
@@ -52,7 +52,7 @@ export const everyone = (world: ClaimsWorld): Condition => ({
 
 const THERE_IS_NONE = { by: 'there is no such configuration' }
 
-/** What nobody gets anything of: a configuration that is not there. */
+/** The choice of a missing configuration: no caller gets access. */
 export const NOTHING: Choice = {
   ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
   decide: () => THERE_IS_NONE,

@@ -14,7 +14,7 @@ export interface Entry {
   /** The index of the document. */
   readonly document: number
   readonly at: readonly Segment[]
-  /** What makes it the same part in another state, beside the resource. */
+  /** The key that identifies the part in another state, beside the resource. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
 }

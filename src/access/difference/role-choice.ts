@@ -105,7 +105,7 @@ const rolesOf = ({ roleClaim }: Pick<ReadMappings, 'roleClaim'>): string => clai
 const closedBy = (read: Pick<ReadMappings, 'roleClaim'>): string =>
   `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
 
-/** What callers get whom no mapping takes. */
+/** The access of callers whom no mapping matches. */
 const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
   fallback === undefined
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }

@@ -91,14 +91,14 @@ export function grouped<T extends object>(
   return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
 }
 
-/** What one caller gets of a part, before and after. */
+/** The access that a part gives one caller, before and after. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
   readonly oldOutcome: Outcome
   readonly newOutcome: Outcome
 }
 
-/** What the claims get of a part with each release. */
+/** The access that a part gives the claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify([pair.old, pair.new].map((entry) => choiceOf(entry, generation).decide(claims))),

@@ -14,7 +14,7 @@ export interface Grant {
   readonly access: string
   /** The place: `roleMappings[0]`. */
   readonly by: string
-  /** What the callers satisfy; null for everyone. */
+  /** The condition on the callers; null for everyone. */
   readonly callers: string | null
   /** Callers of these get something else, as an earlier place takes them. */
   readonly except: readonly Taken[]
@@ -34,11 +34,11 @@ type Answer =
 interface Taken {
   readonly callers: string
   readonly by: string
-  /** What these callers get; null for nothing. */
+  /** The access of these callers; null for none. */
   readonly access: string | null
 }
 
-/** What is said of a choice that is too large to be read. */
+/** The text for a choice that is too large to be read. */
 const UNREAD: Grant = {
   access: '',
   by: '',

@@ -180,7 +180,7 @@ function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
   return decided('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
-/** What a mapping with this `claim` does for the claims. */
+/** The outcome of a mapping with this `claim` for the claims. */
 export function claimOutcome(
   claim: string,
   { selection, roleClaim, claims }: Omit<Caller, 'evaluationOf'>,

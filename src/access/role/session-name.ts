@@ -10,7 +10,7 @@ export interface SessionName {
   readonly problem?: string
 }
 
-/** What AWS takes as RoleSessionName, checked at run time. */
+/** The texts that AWS accepts as RoleSessionName, checked at run time. */
 const SESSION_NAME = /^[A-Za-z0-9_+=,.@-]*$/
 
 /** The session name from sessionNameClaim (specification 2.4.1), or why there is none. */

@@ -259,7 +259,7 @@ function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Resu
   return accumulated
 }
 
-/** What the step of `map` or `filter` appends; nothing where the test of the element says no. */
+/** The values that the step of `map` or `filter` appends; none where the test of the element is false. */
 function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): Value[] | Failure | undefined {
   if (step.kind !== 'call') return undefined
   const [test, append = step] = step.name === '_?_:_' ? step.args : []

@@ -47,7 +47,7 @@ function compile(text: string): RE2JS | undefined {
   }
 }
 
-/** What a class of Unicode (`\pL`) counts: its ranges. */
+/** The units for a class of Unicode (`\pL`): its ranges. */
 const UNICODE_CLASS = 300
 
 interface Group {
@@ -89,7 +89,7 @@ interface Token {
   readonly length: number
   /** Instructions; of a repetition, how often it repeats. */
   readonly size?: number
-  /** What RE2JS reads in its place. */
+  /** The pattern that RE2JS reads in its place. */
   readonly as?: string
   readonly is?: 'open' | 'close' | 'repeat'
 }

@@ -69,7 +69,7 @@ export function applied(
   return reading.always(byType(expr, types))
 }
 
-/** What the types of the arguments tell: a call that no signature takes fails. */
+/** The result by the types of the arguments alone: a call that no signature takes fails. */
 function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
   const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
     args.every(

@@ -481,7 +481,7 @@ class Model {
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** What no element satisfies. */
+  /** The literals that no element satisfies. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]

@@ -50,7 +50,7 @@ export interface ListPart {
   readonly item: Binding
 }
 
-/** What a variable of a comprehension stands for. */
+/** The value of a variable of a comprehension. */
 export type Binding =
   | { readonly is: 'value'; readonly value: Value }
   | { readonly is: 'place'; readonly world: ClaimsWorld }
@@ -87,7 +87,7 @@ export const isFailed = (part: ValuePart): boolean => part.is === 'value' && par
 export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
-/** What each of the cases leads to. */
+/** The cases that follow from each case. */
 export const through = (
   world: ClaimsWorld,
   cases: readonly Case[],

@@ -4,7 +4,7 @@ import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** What is known of an expression from compiling it. */
+/** The facts about an expression that compiling it gave. */
 export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion

@@ -18,7 +18,7 @@ export interface TextTest {
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** What the answer yes says of another test that is not for one text only, as far as that is seen at once. */
+  /** The answer of another test that follows from a yes of this one, where a comparison of both texts shows it. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
   /** The answer, where no further character changes it. */
   settled(state: State): boolean | undefined

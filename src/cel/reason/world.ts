@@ -20,18 +20,18 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** What is said of the names of the members of a map. */
+  /** The literals about the keys of a map. */
   keys: ListPlace | undefined
   /** Whether the text is one of those that tests ask for. */
   taken: Literal | undefined
 }
 
-/** What is said of the elements of a list: at least so many satisfy a literal of the world of its elements. */
+/** The literals about a list: at least so many elements satisfy a literal of the world of its elements. */
 export interface ListPlace {
   readonly elements: ClaimsWorld
   readonly counts: Map<string, Count>
   found: FoundElement[]
-  /** What is known of literals about keys, by literal and key. */
+  /** Whether literals about keys hold, by literal and key. */
   readonly facts: Map<string, KeyFact>
 }
 
@@ -188,7 +188,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** What a text at the place satisfies; it says nothing where there is no text. */
+  /** The literal that a text at the place passes the test; free where there is no text. */
   text(place: ValuePlace, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
@@ -286,7 +286,7 @@ export class ClaimsWorld {
   }
 
   /**
-   * The assumptions that contradict each other. Undefined where a model was found, of which `isTrue` then tells; 'unknown'
+   * The assumptions that contradict each other. Undefined where a model was found, which `isTrue` reads; 'unknown'
    * where only what is supposed contradicts them.
    */
   contradiction(assumptions: readonly Literal[]): readonly Literal[] | 'unknown' | undefined {

@@ -20,7 +20,7 @@ export interface FileChange {
 interface Fixed {
   readonly texts: ReadonlyMap<string, string>
   readonly changes: readonly FileChange[]
-  /** What has a fix that the text does not take. */
+  /** The findings with a fix that cannot be written into the text. */
   readonly left: readonly Located[]
 }
 

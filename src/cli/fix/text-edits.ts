@@ -124,7 +124,7 @@ function withAll(
   offsetOf: OffsetOf,
   rank: number,
 ): string | undefined {
-  /** What follows the last edit, backwards; the last part begins at its place. */
+  /** The text after the last edit, backwards; the last part begins at its place. */
   const parts: string[] = []
   let at = text.length
   for (const edit of edits) {
@@ -166,7 +166,7 @@ function splices(text: string, offset: number, rest: string, edit: PlacedEdit): 
 
 /** A quoted text, or a plain one as far as it goes. */
 const QUOTED = /^(?:"(?:\\.|[^"\\\n])*"|'(?:''|[^'\n])*')/
-/** What begins a text, where it is of a form. */
+/** The prefix of a text that a pattern matches. */
 type Form = (rest: string) => string | undefined
 
 const quoted: Form = (rest) => QUOTED.exec(rest)?.[0]

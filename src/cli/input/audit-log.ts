@@ -1,6 +1,6 @@
 import { isObject } from '../../rule/index.ts'
 
-/** A write that the API server stored, as its audit log tells it (`audit.k8s.io/v1`). */
+/** A write that the API server stored, as its audit log records it (`audit.k8s.io/v1`). */
 export interface Write {
   readonly verb: 'create' | 'update' | 'patch' | 'delete'
   /** Whether there was no such object before: an apply creates too. */
@@ -25,7 +25,7 @@ export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resou
   readonly hasSelector: boolean
 }
 
-/** What a line of an audit log is: writes of the group, something else that matters, or nothing. */
+/** A line of an audit log as read: writes of the group, an event that ends the reading or counts, or nothing. */
 type Entry =
   | { readonly is: 'write'; readonly write: Write }
   | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }

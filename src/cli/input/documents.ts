@@ -13,7 +13,7 @@ export interface ReadOptions {
   /** The values of placeholders by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
-  /** What all files of the run may have. */
+  /** The bytes that all files of the run may have together. */
   readonly allowance?: Allowance
   /** Whether what is not judged counts as what cannot be read. */
   readonly failOnNotJudged?: boolean

@@ -46,7 +46,7 @@ export async function* readSources(
 export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
- * What `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
+ * The paths that `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
  * against each name of the path. Files in an excluded folder are excluded.
  */
 export function excluding(patterns: readonly string[]): Excluded {
@@ -72,7 +72,7 @@ async function readStream(
   }
 }
 
-/** What a shell names for `<(COMMAND)`: pipes that no tree can hold. */
+/** The paths that a shell passes for `<(COMMAND)`: pipes outside of any tree. */
 const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
 
 async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceFile> {

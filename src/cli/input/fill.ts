@@ -32,5 +32,5 @@ export function quoteTemplates(text: string): string {
   })
 }
 
-/** What stands before a value that begins with a template, the rest of the line, and the sign of a comment behind it. */
+/** Matches the text before a value that begins with a template, the rest of the line, and the sign of a comment behind it. */
 const TEMPLATE_VALUE = /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}[^#\n]*)(#?)/gm

@@ -45,7 +45,7 @@ interface Listed {
   readonly at: Pick<Located, 'file' | 'line' | 'column'>
 }
 
-/** What the kustomizations among the documents build. */
+/** The documents that the kustomizations among the documents build. */
 export function* listedIn(documents: readonly FileDocument[]): Iterable<Listed> {
   for (const { file, document } of documents.filter(isKustomization))
     for (const field of ['resources', 'bases', 'components']) {

@@ -2,7 +2,7 @@ import type { Located, Unread } from '../output/report.ts'
 import { KUSTOMIZATION_NAMES, listedIn, normalized } from './kustomize.ts'
 import type { FileDocument } from './load.ts'
 
-/** What was read of some files, by their names. */
+/** The texts read of some files, by name. */
 export interface Batch {
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]

@@ -10,7 +10,7 @@ export const TOO_MUCH = 'all files of a run together are larger than 128 MB'
 const TOO_MANY_MARKS =
   'all files of a run together have more than a million keys, items and lines: --exclude leaves files out'
 
-/** What a run may still read. */
+/** The bytes that a run may still read. */
 export interface Allowance {
   bytes: number
   /** Line ends, colons, commas and brackets: what YAML and JSON are taken apart at, at up to 1.5 KB of memory each. */
@@ -21,7 +21,7 @@ const MOST_MARKS = 1_000_000
 
 export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
 
-/** What the bytes take of an allowance. Throws Refused where that is more than there is. */
+/** Takes the bytes from an allowance. Throws Refused where that is more than there is. */
 export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
   if (bytes.length > allowance.bytes) throw new Refused(TOO_MUCH)
   let marks = 0

@@ -83,7 +83,7 @@ function topAbove(folder: string): string | undefined {
   return above === folder ? undefined : topAbove(above)
 }
 
-/** What a file `.git` begins with, and most bytes of it, as git has it. */
+/** The beginning of a file `.git`, and most bytes of it, as git has it. */
 const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**

@@ -36,7 +36,7 @@ export function splitDocuments(text: string): Chunk[] {
 }
 
 /**
- * What follows `count` JSON values when the text from `position` on is not JSON. After two values kubectl
+ * The rest after `count` JSON values when the text from `position` on is not JSON. After two values kubectl
  * gives up; before that it reads the rest as YAML.
  */
 function afterJson(text: string, position: number, count: number, error: ReadError): Chunk[] {

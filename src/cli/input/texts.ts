@@ -9,7 +9,7 @@ export interface Documents {
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** What may be built or applied and is not judged, and the reason. */
+  /** The files that may be built or applied and are not judged, each with the reason. */
   readonly notJudged: readonly Located[]
   readonly unread: Unread[]
   /** Files and folders without a document, and the reason. */

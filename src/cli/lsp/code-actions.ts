@@ -1,4 +1,4 @@
-/** What an editor offers at a finding: its fix, and the comment that ignores it. */
+/** The code actions at a finding: its fix, and the comment that ignores it. */
 import {
   type CodeAction,
   CodeActionKind,

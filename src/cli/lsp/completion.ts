@@ -15,7 +15,7 @@ import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { PROVIDER_FIELDS, type JsonPath } from './symbols.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** What can be written at a position: fields that are not there yet, values, and names of objects in the workspace. */
+/** The completions at a position: fields that are not there yet, values, and names of objects in the workspace. */
 export function completionsAt(
   workspace: Workspace,
   { text }: WorkspaceFile,

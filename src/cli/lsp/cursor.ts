@@ -12,7 +12,7 @@ export interface Cursor {
   readonly on: 'key' | 'value'
 }
 
-/** What stands at a position; undefined between objects. Text that is being written is read as far as it goes. */
+/** The path at a position; undefined between objects. Text that is being written is read as far as it goes. */
 export function cursorAt(text: TextDocument, position: Position): Cursor | undefined {
   return cursorIn(text.getText(), text.offsetAt(position))
 }
@@ -27,7 +27,7 @@ export interface Typing extends Cursor {
   readonly end: number
 }
 
-/** What is being written at a position; undefined where nothing of an object can stand. */
+/** The key or value being written at a position; undefined where no part of an object can be. */
 export function typingAt(text: TextDocument, position: Position): Typing | undefined {
   const line = lineAt(text, position.line)
   const before = line.slice(0, position.character)

@@ -15,7 +15,7 @@ const SEVERITIES = {
   advice: DiagnosticSeverity.Information,
 } as const
 
-/** What is found in a file, as an editor shows it. */
+/** The findings of a file, as an editor shows them. */
 export function diagnosticsOf(
   workspace: Workspace,
   file: WorkspaceFile,
@@ -57,7 +57,7 @@ export const notRead = (message: string): Diagnostic[] => [
   { range: FIRST, severity: DiagnosticSeverity.Warning, source: SOURCE, message },
 ]
 
-/** What is wrong in the configuration file, whose text is not read here: from the place to the end of the line. */
+/** The problems of the configuration file, from each place to the end of its line. */
 export const diagnosticsOfConfiguration = ({ problems }: ConfigurationError): Diagnostic[] =>
   problems.map(({ line, column, message }) => ({
     range: { start: { line: line - 1, character: column - 1 }, end: { line, character: 0 } },

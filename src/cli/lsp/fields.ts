@@ -25,7 +25,7 @@ export function nodeAt(node: SchemaTree | undefined, path: JsonPath): SchemaTree
 
 const code = (text: string): string => `\`${text}\``
 
-/** What a field is for, in Markdown. */
+/** The description of a field, in Markdown. */
 export function fieldText(name: string, node: SchemaTree, required: boolean): string {
   const written = defaultText(node, code)
   const facts = [

@@ -118,7 +118,7 @@ export class LanguageServer {
       }),
     )
     this.#opened.onDidChangeContent(({ document }) => this.#change(document))
-    // Not every editor tells of files that change on disk.
+    // Not every editor reports files that change on disk.
     this.#opened.onDidSave(({ document }) => {
       if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
     })
@@ -143,7 +143,7 @@ export class LanguageServer {
     }
   }
 
-  /** Reads the folders, and asks the editor to tell of changes in them. */
+  /** Reads the folders, and asks the editor to report changes in them. */
   async #readFolders(): Promise<void> {
     // An editor without the capability refuses; its open files are known anyway.
     this.#connection.client
@@ -262,7 +262,7 @@ export class LanguageServer {
     }
   }
 
-  /** What was found of it so far no longer counts. */
+  /** Earlier findings of the file no longer count. */
   #wait(uri: string): void {
     this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }
@@ -316,7 +316,7 @@ export class LanguageServer {
     return withSlashes(folder === undefined ? path : relative(folder, path))
   }
 
-  /** Does what no request waits for: an error is told, and does not end the server. */
+  /** Runs work that no request waits for: an error is logged, and does not end the server. */
   #attempt(work: () => void | Promise<void>): void {
     const done = (async () => work())()
     done.catch((error: unknown) => this.#connection.console.error(errorMessage(error)))

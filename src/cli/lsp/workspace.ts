@@ -93,7 +93,7 @@ export class Workspace {
     return this.#now.state
   }
 
-  /** What would be found in a file with another text of the same objects. */
+  /** The findings of a file with another text of the same objects. */
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
@@ -106,7 +106,7 @@ export class Workspace {
     )
   }
 
-  /** What is found in a file beside all others. */
+  /** The findings of a file beside all others. */
   findingsIn(file: WorkspaceFile): Report {
     return atOnce(this.findingIn(file))
   }
@@ -210,7 +210,7 @@ interface World {
   readonly judged: ReadonlySet<FileDocument>
   readonly patches: readonly Located[]
   readonly named: ReadonlyMap<string, WorkspaceFile>
-  /** What is found in the files that were judged. */
+  /** The findings of the files that were judged. */
   readonly reports: Map<WorkspaceFile, Report>
   /** Every name in all files, where it was asked for. */
   bySymbol?: ReadonlyMap<string, readonly PlacedOccurrence[]>

@@ -28,7 +28,7 @@ export interface AccessReport {
   readonly unread: readonly Unread[]
 }
 
-/** What a change means for its caller. */
+/** The effect of a change on its caller. */
 type Way = 'gains' | 'loses' | 'falls back' | 'moves'
 
 function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {
@@ -38,7 +38,7 @@ function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome
 }
 
 export const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
-/** What callers have who get nothing by this part: a configuration gives roles, a policy exchanges tokens. */
+/** The phrase for callers without access by this part: a configuration gives roles, a policy exchanges tokens. */
 export const noneOf = ({ key }: Entry): string => (key === 'awsSts' ? 'no role' : 'no exchange')
 const accessName = (entry: Entry, { access }: Outcome): string => access ?? noneOf(entry)
 const outcomeText = (entry: Entry, outcome: Outcome): string =>
@@ -229,7 +229,7 @@ export function accessFindings(
 
 const WAYS = { gains: 'gets', loses: 'loses access:', 'falls back': 'falls back to', moves: 'gets' } as const
 
-/** What one caller gets before and after, a line for each part. */
+/** The access of one caller before and after, a line for each part. */
 export function callersText(
   callers: readonly { readonly file: string; readonly outcomes: readonly CallerOutcome[] }[],
 ): string {

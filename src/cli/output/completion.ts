@@ -1,6 +1,6 @@
 // cspell:ignore bashcompinit bashdefault compdef compgen compreply cword esac fpath funcstack
 
-/** What a shell can complete. */
+/** The words that a shell can complete. */
 export interface Completable {
   readonly name: string
   readonly summary: string

@@ -7,7 +7,7 @@ import { visible } from './visible.ts'
 export interface Shown {
   readonly line: number
   readonly column: number
-  /** What is written behind the mark. */
+  /** The text behind the mark. */
   readonly label?: string
   /** How many lines before it are shown too. */
   readonly context: number
@@ -72,7 +72,7 @@ const SIDE = 512
 /** Longest user information of a URL that is looked for before the window, to leave it out. */
 const LONGEST_USER_INFO = 4_096
 
-/** What is to be shown of a line at most: a file may be one line of megabytes. */
+/** The part of a line that an excerpt may show: a file may be one line of megabytes. */
 function windowOf(line: string, from: number): { readonly text: string; readonly start: number } {
   const before = Math.max(from - LONGEST_USER_INFO, 0)
   const slashes = line.slice(before, from).lastIndexOf('//')
@@ -91,7 +91,7 @@ function unitAt(source: readonly string[], line: number, column: number): number
   return found(column)
 }
 
-/** What a line of YAML or JSON begins with: a quoted text, or all before a comment, a `: ` or the end. */
+/** The first token of a line of YAML or JSON: a quoted text, or all before a comment, a `: ` or the end. */
 function extentOf(rest: string): string {
   const quoted = /^"(?:\\.|[^"\\])*"|^'(?:''|[^'])*'/.exec(rest)
   if (quoted !== null) return quoted[0]

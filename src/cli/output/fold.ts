@@ -1,6 +1,6 @@
 import type { ReportedFinding } from './report.ts'
 
-/** A finding that is shown, and those that tell of the same contradiction from its other ends. */
+/** A finding that is shown, and the findings at the other ends of the same contradiction. */
 export interface Told {
   readonly finding: ReportedFinding
   readonly others: readonly ReportedFinding[]

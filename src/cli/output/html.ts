@@ -3,7 +3,7 @@ import { readPage } from '../program-files.ts'
 import { describedAs } from './id-page.ts'
 import type { Format, JudgedResource, Located, ReportedFinding } from './report.ts'
 
-/** What the page of an audit shows. Fixes are not in it: their text is that of the objects. */
+/** The data of the page of an audit. It has no fixes, because their text is that of the objects. */
 export interface AuditData {
   readonly scope: string
   readonly findings: readonly ReportedFinding[]
@@ -12,7 +12,7 @@ export interface AuditData {
   readonly unread: readonly Located[]
   readonly ignored: number
   readonly plans: readonly Plan[]
-  /** What the rules of the findings say of themselves, by id. */
+  /** The descriptions of the rules of the findings, by id. */
   readonly about: Readonly<Record<string, { readonly summary: string; readonly why: string }>>
 }
 

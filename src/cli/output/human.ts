@@ -153,7 +153,7 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
 /** Most objects of one cause that are named, and as many as are named with their place. */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
-/** The other objects that tell of the same: how many findings of which severity, and where. */
+/** The findings of other objects about the same contradiction: the number by severity, and the places. */
 function otherLines(
   others: readonly ReportedFinding[],
   { file: here }: ReportedFinding,

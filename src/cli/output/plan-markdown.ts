@@ -9,7 +9,7 @@ const MARK = '<!-- vmcp-admission plan -->'
 /** The rows that are shown before the rest is folded. */
 const SHOWN = 6
 
-/** What a change means, from what a reviewer has to see first to what matters least. */
+/** The effects of a change, the most important for a reviewer first. */
 const MEANINGS = [
   'opens',
   'loses credentials',

@@ -5,7 +5,7 @@ const EVERY_MS = 200
 
 /** Says on a terminal what a long run does, on one line that goes away at the end. */
 export interface Progress {
-  /** What is done now, such as `judging 120 of 4000 documents`. Cheap to call. */
+  /** The present activity, such as `judging 120 of 4000 documents`. Cheap to call. */
   readonly tell: (text: () => string) => void
   readonly end: () => void
 }
@@ -22,7 +22,7 @@ export function progressOn(stream: Stream, quiet: boolean, now = () => performan
     last = now()
     stream.write(`\r\u001b[K${visible(text())}`)
   }
-  // For what waits for a cluster or a disk; a loop that does not wait tells by itself.
+  // A timer draws while the program waits for a cluster or a disk; a loop that does not wait draws itself.
   const timer = setTimeout(show, PATIENCE_MS)
   timer.unref()
   return {

@@ -15,7 +15,7 @@ export interface RepeatedFinding extends GivenSubject {
   readonly users: readonly string[]
 }
 
-/** What would have happened to the writes of an audit log. */
+/** The verdicts on the writes of an audit log. */
 export interface Replayed {
   readonly judged: number
   readonly denied: number

@@ -38,7 +38,7 @@ const FINDING = {
   }),
 }
 
-/** What `check` and `audit` print with `--output json`. */
+/** The output of `check` and `audit` with `--output json`. */
 export const REPORT_SCHEMA = object({
   version: Type.Literal(REPORT_VERSION),
   findings: Type.Array(object(FINDING)),

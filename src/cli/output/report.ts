@@ -40,7 +40,7 @@ export interface ReportedFinding extends Located, GivenSubject {
   readonly path: string
   /** The other ends of a contradiction; the message says what stands there. */
   readonly related: readonly ReportedEnd[]
-  /** The contradictions that it tells of: those of other objects may tell of the same. */
+  /** The contradictions that it reports; findings of other objects may report the same. */
   readonly causes: readonly string[]
   readonly fix: ReportedFix | null
 }
@@ -81,12 +81,12 @@ export interface Report {
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
   readonly notes: Located[]
-  /** What may be built or applied and was not judged; every format names it. */
+  /** The files and objects that may be built or applied and were not judged; every format names them. */
   readonly notJudged: Located[]
   readonly unread: Unread[]
 }
 
-/** What a format needs beside the report. */
+/** The settings of a format beside the report. */
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string

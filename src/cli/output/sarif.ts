@@ -24,7 +24,7 @@ export const printSarif: Format = (report, printing) =>
     notes: printing.quiet ? [] : report.notes,
   })
 
-/** What a SARIF log tells of a run. */
+/** The content of a SARIF log of a run. */
 interface Run {
   readonly findings: readonly (ReportedFinding | ReportedIgnored)[]
   readonly unread: readonly Located[]
@@ -92,7 +92,7 @@ const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
   justification: reason,
 })
 
-/** What `access` says under the id access-change, the only one that is no rule: nothing is wrong with either state. */
+/** The rule of the results of `access`, access-change: the only id that is not a rule, because neither state is wrong. */
 const ACCESS_CHANGE = {
   severity: 'warning',
   summary: 'A caller gets another role after the change than before, or one or none.',

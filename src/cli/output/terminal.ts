@@ -4,7 +4,7 @@ import type { Environment } from '../../configuration/flags.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** What the output may use of a terminal. */
+/** The features of a terminal that the output may use. */
 export interface Terminal {
   readonly columns: number
   /** The text in a style, or as it is where colours are off. */

@@ -9,7 +9,7 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066
 const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
- * What a CI takes for the start of a command wherever it stands in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
+ * Texts that a CI reads as the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
  * `##teamcity[…]`, `travis_fold:`. The search of .NET does not see characters that are not displayed, such as U+00AD.
  */
 const COMMAND = /#\p{DI}*#[\p{L}\p{DI}]*\[|_fold:/giu
@@ -80,7 +80,7 @@ export const commandProperty = (text: string): string =>
   commandMessage([text]).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
 /**
- * What GitHub and GitLab turn into links, mentions, references, formulas and emoji. They look for them after Markdown is
+ * Texts that GitHub and GitLab turn into links, mentions, references, formulas and emoji. They look for them after Markdown is
  * read, so that a backslash or an entity does not stop them; code does.
  */
 const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i

@@ -24,7 +24,7 @@ export interface Misfit {
   readonly is: 'text' | 'list'
 }
 
-/** What a misfit means for a matcher, with what follows from it. */
+/** The effect of a claim of the wrong shape on a matcher, in words. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`

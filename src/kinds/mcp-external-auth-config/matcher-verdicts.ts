@@ -51,7 +51,7 @@ const VERDICT = 100
 /** Characters of a matcher that are compiled for a unit of a budget. */
 export const COMPILED_PER_UNIT = 4
 
-/** What compiling a matcher spends from. */
+/** The budget from which compiling a matcher spends. */
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /** The verdict on a CEL expression over `claims`, for which a review spends once; any string may go in. Throws OutOfBudget. */

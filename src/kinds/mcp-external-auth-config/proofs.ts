@@ -46,7 +46,7 @@ function compiled(matcher: string, celGo: CelGoVersion, budget: Budget): Program
   return programOf(matcher, celGo)
 }
 
-/** What both versions of cel-go have in common for a matcher; undefined where they differ, or one refuses it. */
+/** The result of a matcher in both versions of cel-go; undefined where the versions differ, or one refuses it. */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
   const newer = compiled(matcher, '0.33', budget)
   const found = typeof newer === 'string' ? undefined : of(newer)
@@ -55,7 +55,7 @@ function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T 
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
-/** What a question came to, and the units that it took. */
+/** The answer to a question, and the units that it spent. */
 interface Answer<T> {
   readonly value: T
   readonly spent: number
@@ -123,7 +123,7 @@ export interface Taken {
   readonly isSame: boolean
 }
 
-/** What is proved of a list of mappings. */
+/** The proofs about a list of mappings. */
 export interface Proved {
   /** By the index of a mapping: the earlier ones that take all its callers. */
   readonly taken: ReadonlyMap<number, Taken>

@@ -19,7 +19,7 @@ export interface ExampleFile {
   readonly text: string
 }
 
-/** The sentences at the top of a file, up to the first that tells enough. */
+/** The sentences at the top of a file, up to the first that describes the example. */
 function titleOf(text: string): string {
   const lines = text.split('\n')
   const end = lines.findIndex((line) => !line.startsWith('#'))

@@ -12,7 +12,7 @@ const OWN_KEYS =
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 
-/** What replicas do not share; undefined when they share all. */
+/** The settings that replicas do not share; undefined when they share all. */
 function problemOf(server: Server): string | undefined {
   if (storageType(server) === 'memory') return SPLIT
   const lacks = (field: 'signingKeySecretRefs' | 'hmacSecretRefs') =>

@@ -84,7 +84,7 @@ export const authorizationPolicyAccepted = defineRule({
   },
 })
 
-/** What is wrong with an item, as far as it can be told without the grammar of Cedar. */
+/** The problem of an item, as far as it shows without the grammar of Cedar. */
 function fault(text: string): string | undefined {
   const bare = text.replace(STRING_OR_COMMENT, (found) => (found.startsWith('"') ? '""' : ' '))
   const isOpen = Array.from(text.matchAll(STRING_OR_COMMENT)).some(

@@ -15,7 +15,7 @@ export interface Attempt {
   readonly resourceVersion: string | undefined
 }
 
-/** What the API server says of each write, none of which it carries out; a text where it did not answer. Never throws. */
+/** The answers of the API server to dry runs of the writes; a text where it did not answer. Never throws. */
 export async function tryWrites<T extends Attempt>(
   attempts: readonly T[],
   { kubeconfig, group }: ClusterChoice,

@@ -46,7 +46,7 @@ export interface LiveCluster {
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
-  /** What could not be read, and why. */
+  /** The kinds that could not be read, each with the reason. */
   readonly unread: readonly string[]
   /** Namespaces of `--namespaces` that hold no object, and that the user has no right to get. */
   readonly doubtful: readonly string[]
@@ -54,7 +54,7 @@ export interface LiveCluster {
   knows(kind: string, namespace: string): boolean
 }
 
-/** What to read of which cluster. */
+/** The cluster, and the kinds and namespaces to read of it. */
 interface Wanted extends ClusterChoice {
   /** The namespaces to read, given that of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined

@@ -9,7 +9,7 @@ const SECOND = 1_000_000_000n
 const MINUTE = 60n * SECOND
 const HOUR = 60n * MINUTE
 
-/** What the server accepts: pkg/authserver/server/provider.go of ToolHive. */
+/** The bounds of the server, in pkg/authserver/server/provider.go of ToolHive. */
 const ACCEPTED = [
   { field: 'accessTokenLifespan', least: MINUTE, most: 24n * HOUR, range: '1m to 24h' },
   { field: 'refreshTokenLifespan', least: HOUR, most: 720n * HOUR, range: '1h to 720h' },

@@ -156,7 +156,7 @@ export const roleMappingReachable = defineRule({
 
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
-/** What earlier mappings take; nothing where the claim that they read is not known. */
+/** The claim values that earlier mappings match; empty where the claim that they read is not known. */
 function provedIn(
   awsSts: AwsSts | undefined,
   order: readonly number[],
