@@ -10,7 +10,7 @@ import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
-import { Live } from '../src/server/live.ts'
+import { LiveReads } from '../src/server/live.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
 import { matchesGolden } from './e2e/golden.ts'
@@ -59,7 +59,7 @@ async function webhook() {
       judge: () => judge,
       logger: pino({ enabled: false }),
       metrics: createMetrics(),
-      live: new Live(connection, current, () => undefined),
+      live: new LiveReads(connection, current, () => undefined),
       mostInFlight: 10,
       bodies: new Bodies(0),
       isStopping: () => false,
