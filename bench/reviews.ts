@@ -1,12 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
 import { resourceOf, reviewOf } from '../test/support/review.ts'
+import { requestOf } from './client.ts'
 
 const EXAMPLES = new URL('../examples/', import.meta.url)
 /** Copies of each manifest in examples/, each with hosts of its own. */
 const COPIES = 8
 /** Copies of each manifest in examples/bad: about one review in eight is a denial, more than any cluster sees. */
 const BAD_COPIES = 3
+/** Stands in a body where each request has a number of its own: in hosts, matchers, claims, and the uid. */
+const NUMBER = '7654321'
+/** Words of the examples in claims and matchers. */
+const WORDS = /billing|admins|writers/g
 
 interface Manifest {
   readonly kind: string
@@ -19,7 +24,9 @@ export function manifests(folder: '.' | 'bad', copy: number): Manifest[] {
   const files = readdirSync(new URL(`${folder}/`, EXAMPLES)).filter((name) => name.endsWith('.yaml'))
   return files.flatMap((file) => {
     const text = readFileSync(new URL(`${folder}/${file}`, EXAMPLES), 'utf8')
-    const own = text.replaceAll('example.com', `team-${copy}.example.com`)
+    const own = text
+      .replaceAll('example.com', `team-${copy}-${NUMBER}.example.com`)
+      .replaceAll(WORDS, (word) => `${word}-${copy}-${NUMBER}`)
     return parseAllDocuments(own).map((document) => document.toJS() as Manifest)
   })
 }
@@ -54,8 +61,34 @@ function stored({ kind, metadata, spec }: Manifest, name: string, generation: nu
 }
 
 function uid(i: number): string {
-  return `705ab4f5-6393-11e8-b7cc-${String(i).padStart(12, '0')}`
+  return `705ab4f5-6393-11e8-b7cc-${String(i).padStart(5, '0')}${NUMBER}`
 }
+
+/**
+ * The bodies in turn, each with numbers that none before it had: nothing that a server remembers of one body, such as the
+ * verdict on a matcher, serves another.
+ */
+export function* freshBodies(bodies: readonly (string | Buffer)[]): Generator<Buffer, never> {
+  if (bodies.length === 0) throw new Error('there are no bodies')
+  const templates = bodies.map((body) => {
+    const bytes = Buffer.from(body as string)
+    const places: number[] = []
+    for (let at = bytes.indexOf(NUMBER); at >= 0; at = bytes.indexOf(NUMBER, at + 1)) places.push(at)
+    return { bytes, places }
+  })
+  for (let count = 0; ;) {
+    for (const { bytes, places } of templates) {
+      const own = Buffer.from(bytes)
+      const number = String(count++ % 10 ** NUMBER.length).padStart(NUMBER.length, '0')
+      for (const at of places) own.write(number, at, 'latin1')
+      yield own
+    }
+  }
+}
+
+/** The same as requests. */
+export const freshRequests = (path: string, bodies: readonly string[]): Generator<Buffer, never> =>
+  freshBodies(bodies.map((body) => requestOf(path, body)))
 
 /** Over 200 reviews, no two alike: every kind; a third of the good ones are updates, each with another old object. */
 export function mixedReviews(): string[] {
@@ -83,19 +116,31 @@ export function mixedReviews(): string[] {
   })
 }
 
-/** 50 reviews of about 25 KB: 155 role mappings, half of them with a matcher, all different. */
+/** Creations of about 5 KB without a mistake: the VirtualMCPServer and the embedded authorization server of the examples. */
+export function smallReviews(): string[] {
+  return mixedReviews().filter((body) => {
+    const isWhole = ['"operation":"CREATE"', '"upstreamProviders"', '"redis"'].every((part) =>
+      body.includes(part),
+    )
+    return isWhole && !body.includes('"name":"vmcp')
+  })
+}
+
+/** Reviews of 27 KB: 155 role mappings, half of them with a matcher, all different; one has a claim too, and is denied. */
 export function roleMappingReviews(): string[] {
-  return Array.from({ length: 400 }, (_, i) => {
+  return Array.from({ length: 8 }, (_, i) => {
     const roleMappings = Array.from({ length: 155 }, (_, j) => ({
-      roleArn: `arn:aws:iam::123456789012:role/platform-engineering/team-${i}-${j}`,
+      roleArn: `arn:aws:iam::123456789012:role/platform-engineering/team-${NUMBER}-${j}`,
       priority: j,
-      ...(j % 2 === 0
-        ? { claim: `team-${i}-${j}-administrators` }
-        : {
-            matcher: `"team-${i}-${j}" in claims.groups && claims.email.endsWith("@team-${i}.example.com") && !has(claims.act)`,
-          }),
+      ...((j % 2 === 0 || j === WRONG + i * 2) && { claim: `team-${NUMBER}-${j}-administrators` }),
+      ...(j % 2 !== 0 && {
+        matcher: `"team-${NUMBER}-${j}" in claims.groups && claims.email.endsWith("@team-${NUMBER}.example.com") && !has(claims.act)`,
+      }),
     }))
     const spec = { type: 'awsSts', awsSts: { region: 'eu-central-1', roleMappings, service: 'aws-mcp' } }
     return JSON.stringify(reviewOf(resourceOf('MCPExternalAuthConfig', spec), { uid: uid(i) }))
   })
 }
+
+/** The index of the mapping with a claim and a matcher in the first of them. */
+const WRONG = 77
