@@ -1,6 +1,6 @@
 import type { Expr } from './ast.ts'
 import { check } from './checker.ts'
-import type { CelGoVersion, CheckResult, CheckProblem } from './checker.ts'
+import type { CelGoVersion, CheckProblem, CheckResult, SettledCalls } from './checker.ts'
 import { parse } from './parser.ts'
 
 /** Longest source in UTF-8 bytes, as upstream. */
@@ -21,6 +21,8 @@ export type MatcherVerdict =
       readonly type: string
       /** The first error of the version of cel-go that refuses what the other one takes. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
+      /** For the evaluation, by version. */
+      readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>
     }
   | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
 
@@ -39,7 +41,8 @@ export function checkMatcher(source: string): MatcherVerdict {
   const older = check(expr, '0.32')
   const newer = older.dependsOnVersion ? check(expr, '0.33') : older
   if (!newer.ok && !older.ok) return failure(source, newer.problems)
-  return { ok: true, expr, type: typeOfEither(newer, older), ...refusal(source, newer, older) }
+  const settled = { '0.32': older.settled, '0.33': newer.settled }
+  return { ok: true, expr, type: typeOfEither(newer, older), ...refusal(source, newer, older), settled }
 }
 
 function typeOfEither(newer: CheckResult, older: CheckResult): string {

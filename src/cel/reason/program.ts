@@ -1,26 +1,27 @@
 import type { Expr } from '../ast.ts'
-import { type CelGoVersion, check } from '../checker.ts'
-import { checkMatcher, type MatcherError } from '../matcher.ts'
-import { parse } from '../parser.ts'
+import type { CelGoVersion } from '../checker.ts'
+import { checkMatcher } from '../matcher.ts'
 import type { CompiledExpr } from './reading.ts'
-
-/** Why that version of cel-go does not compile a matcher; undefined when it does. */
-function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
-  const verdict = checkMatcher(text)
-  const error: MatcherError | undefined = verdict.ok ? verdict.refusedBy : verdict
-  if (error === undefined || (verdict.ok && verdict.refusedBy?.version !== celGo)) return undefined
-  return `${error.line}:${error.column}: ${error.message}`
-}
 
 /** A matcher that a version of cel-go compiles. */
 export interface Program extends CompiledExpr {
   readonly expr: Expr
 }
 
-/** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */
-export function programOf(text: string, celGo: CelGoVersion): Program | string {
-  const refusal = refusalOf(text, celGo)
-  if (refusal !== undefined) return refusal
-  const parsed = parse(text)
-  return parsed.ok ? { expr: parsed.expr, settled: check(parsed.expr, celGo).settled, celGo } : parsed.message
+/** What a matcher is for each version of cel-go: a program, or why it does not compile: `line:column: message`. */
+export type Programs = Readonly<Record<CelGoVersion, Program | string>>
+
+/** A matcher compiled for every version of cel-go, which share its syntax tree. */
+export function programsOf(text: string): Programs {
+  const verdict = checkMatcher(text)
+  const error = verdict.ok ? verdict.refusedBy : verdict
+  const refusal = error === undefined ? '' : `${error.line}:${error.column}: ${error.message}`
+  if (!verdict.ok) return { '0.32': refusal, '0.33': refusal }
+  const { expr, settled, refusedBy } = verdict
+  const programFor = (celGo: CelGoVersion) =>
+    refusedBy?.version === celGo ? refusal : { expr, settled: settled[celGo], celGo }
+  return { '0.32': programFor('0.32'), '0.33': programFor('0.33') }
 }
+
+/** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */
+export const programOf = (text: string, celGo: CelGoVersion): Program | string => programsOf(text)[celGo]

@@ -77,6 +77,40 @@ export function demandsValue(expr: Expr, refuses = false): boolean {
   return (name === '_!=_') === refuses
 }
 
+/**
+ * Whether an expression may have the value for a caller without any claim: `false` is certain, because a claim that is not there
+ * fails every call but those of logic.
+ */
+export function mayBeWithoutClaims(expr: Expr, value: boolean): boolean {
+  if (expr.kind === 'literal') return expr.type !== 'bool' || expr.value === value
+  if (isHasClaim(expr)) return !value
+  if (expr.kind !== 'call') return !failsWithoutClaims(expr)
+  const { name, args } = expr
+  const [first, second, third] = args
+  if (name === '!_') return first === undefined || mayBeWithoutClaims(first, !value)
+  if (name === '_&&_' || name === '_||_') {
+    const isOne = (each: Expr) => mayBeWithoutClaims(each, value)
+    return (name === '_&&_') === value ? args.every(isOne) : args.some(isOne)
+  }
+  if (name === '_?_:_' && first !== undefined && second !== undefined && third !== undefined)
+    return (
+      (mayBeWithoutClaims(first, true) && mayBeWithoutClaims(second, value)) ||
+      (mayBeWithoutClaims(first, false) && mayBeWithoutClaims(third, value))
+    )
+  return !failsWithoutClaims(expr)
+}
+
+/** Whether its evaluation surely fails for a caller without any claim. */
+function failsWithoutClaims(expr: Expr): boolean {
+  if (expr.kind === 'select')
+    return (isClaims(expr.operand) && !expr.testOnly) || failsWithoutClaims(expr.operand)
+  if (expr.kind !== 'call' || LOGIC.has(expr.name)) return false
+  if (claimOf(expr) !== undefined) return true
+  return (expr.target !== undefined && failsWithoutClaims(expr.target)) || expr.args.some(failsWithoutClaims)
+}
+
+const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
+
 /** As in cel-go, a test that is false decides even where another one fails. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
@@ -107,7 +141,10 @@ const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly
   expr.kind === 'literal' && expr.type === 'string'
 
 /** The first misfit of an expression that compiles; none where it asks for the type of something itself. */
-export const misfitIn = (expr: Expr): Misfit | undefined => (asksForType(expr) ? undefined : search(expr))
+export function misfitIn(expr: Expr): Misfit | undefined {
+  const found = search(expr)
+  return found === undefined || asksForType(expr) ? undefined : found
+}
 
 const asksForType = (expr: Expr): boolean =>
   (expr.kind === 'call' && expr.name === 'type') || subexpressions(expr).some(asksForType)
@@ -143,7 +180,8 @@ export interface Slip {
 
 /** The first claim of an expression whose name is a slip, unless it reads the one that is meant too. */
 export function slipIn(expr: Expr): Slip | undefined {
-  const claims = new Set(claimsIn(expr))
+  const claims = new Set<string>()
+  addClaims(expr, claims)
   for (const claim of claims) {
     const meant = meantClaim(claim)
     if (meant !== undefined && !claims.has(meant)) return { claim, meant }
@@ -157,19 +195,23 @@ export function meantClaim(name: string): string | undefined {
   return meant?.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
 }
 
-function* claimsIn(expr: Expr): Generator<string> {
+function addClaims(expr: Expr, to: Set<string>): void {
   const claim = expr.kind === 'select' && isClaims(expr.operand) ? expr.field : claimOf(expr)
-  if (claim !== undefined) yield claim
-  for (const part of subexpressions(expr)) yield* claimsIn(part)
+  if (claim !== undefined) to.add(claim)
+  for (const part of subexpressions(expr)) addClaims(part, to)
 }
 
 /** The name in `claims.name` or `claims["name"]`. */
-function claimOf(expr: Expr): string | undefined {
+export function claimOf(expr: Expr): string | undefined {
   if (expr.kind === 'select') return isClaims(expr.operand) && !expr.testOnly ? expr.field : undefined
   if (expr.kind !== 'call' || expr.name !== '_[_]') return undefined
   const [operand, key] = expr.args
   if (operand === undefined || key?.kind !== 'literal' || key.type !== 'string') return undefined
   return isClaims(operand) ? key.value : undefined
 }
+
+/** Whether an expression is `has(claims.name)`. */
+export const isHasClaim = (expr: Expr): expr is Expr & { readonly kind: 'select' } =>
+  expr.kind === 'select' && expr.testOnly && isClaims(expr.operand)
 
 const isClaims = (expr: Expr): boolean => expr.kind === 'ident' && expr.name === 'claims'

@@ -9,6 +9,7 @@ import {
   claimThatIsNoBool,
   constantOf,
   demandsValue,
+  mayBeWithoutClaims,
   type Misfit,
   misfitIn,
   type Slip,
@@ -74,7 +75,8 @@ function compiled(text: string): MatcherResult {
     const misfit = misfitIn(expr)
     const slip = slipIn(expr)
     const constant = constantOf(expr)
-    const mayBeOpen = constant === undefined && hasNot(text) && demandsValue(expr)
+    const mayBeOpen =
+      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeWithoutClaims(expr, true)
     const claim = claimThatIsNoBool(expr)
     return {
       ok: true,

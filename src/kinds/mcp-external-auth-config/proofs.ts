@@ -4,13 +4,15 @@ import {
   isTrueWithoutClaims,
   type Literal,
   type Program,
-  programOf,
+  type Programs,
+  programsOf,
   provedConstant,
   read,
   solve,
   ClaimsWorld,
 } from '../../cel/index.ts'
-import { BoundedCache, type Budget, OutOfBudget } from '../../rule/index.ts'
+import { BoundedCache, Budget, OutOfBudget, withinBudget } from '../../rule/index.ts'
+import { type Condition, eachIsReached } from './callers.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
@@ -40,18 +42,28 @@ export function hasInClaim(
   return world.or(inList, other)
 }
 
+/** What a question about matchers is asked with. */
+interface Asked {
+  readonly budget: Budget
+  /** The matchers that were compiled for it. */
+  readonly programs: Map<string, Programs>
+}
+
 /** The program of a matcher, or why there is none. Throws OutOfBudget. */
-function compiled(matcher: string, celGo: CelGoVersion, budget: Budget): Program | string {
+function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: Asked): Program | string {
   budget.spend(matcher.length / COMPILED_PER_UNIT)
-  return programOf(matcher, celGo)
+  let found = programs.get(matcher)
+  if (found === undefined) programs.set(matcher, (found = programsOf(matcher)))
+  return found[celGo]
 }
 
 /** The result of a matcher in both versions of cel-go; undefined where the versions differ, or one refuses it. */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
-  const newer = compiled(matcher, '0.33', budget)
+  const asked: Asked = { budget, programs: new Map() }
+  const newer = compiled(matcher, '0.33', asked)
   const found = typeof newer === 'string' ? undefined : of(newer)
   if (found === undefined) return undefined
-  const older = compiled(matcher, '0.32', budget)
+  const older = compiled(matcher, '0.32', asked)
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
@@ -146,19 +158,29 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
   if (mappings.length > MOST_MAPPINGS) return NOTHING
   const key = JSON.stringify([roleClaim, mappings])
   if (key.length > LONGEST_LIST) return NOTHING
-  return answered(TAKEN, key, budget, (own) => proveTaken(mappings, roleClaim, own))
+  return answered(TAKEN, key, budget, (own) => {
+    const programs = new Map<string, Programs>()
+    const isPlain = isEachReached(mappings, roleClaim, { budget: own, programs })
+    return isPlain ? NOTHING : proveTaken(mappings, roleClaim, own, programs)
+  })
 }
 
 const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
-function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
+/** As `takenByEarlier`, by proofs alone. */
+export function proveTaken(
+  mappings: readonly Conditional[],
+  roleClaim: string,
+  budget: Budget,
+  programs = new Map<string, Programs>(),
+): Proved {
   const taken = new Map<number, Taken>()
   let asked: number | undefined
   const worldOf = (selection: RoleSelection, some: readonly Conditional[]) => {
     const world = new ClaimsWorld(budget, ['map'])
     const conditions = some.map((each) => {
       asked = each.index
-      return conditionOf(world, each, roleClaim, selection)
+      return conditionOf(world, each, { roleClaim, selection, programs })
     })
     for (const [name, { forms }] of world.root.parts)
       if (LIST_CLAIMS.has(String(name))) world.clause([forms.list, forms.absent, forms.null])
@@ -190,6 +212,25 @@ function proveTaken(mappings: readonly Conditional[], roleClaim: string, budget:
   return { taken, undecided: asked }
 }
 
+/** Units for trying callers before anything is proved: most lists need no proof then. */
+const TRIED_UNITS = 500
+
+/** Whether invented callers show that each mapping is reached. What is tried in vain is not counted, so that proofs have their all. */
+function isEachReached(mappings: readonly Conditional[], roleClaim: string, asked: Asked): boolean {
+  const own = new Budget(Math.min(TRIED_UNITS, asked.budget.left))
+  const isReached = withinBudget(() => {
+    const conditions = mappings.flatMap(({ claim, matcher = '' }): Condition[] => {
+      if (claim !== undefined) return [{ claim }]
+      const program = compiled(matcher, NEWEST.celGo, { ...asked, budget: own })
+      return typeof program === 'string' ? [] : [{ program }]
+    })
+    return conditions.length === mappings.length && eachIsReached(conditions, roleClaim, own)
+  })
+  if (isReached !== true) return false
+  asked.budget.spend(own.spent)
+  return true
+}
+
 /** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */
 function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])
@@ -206,10 +247,17 @@ function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Liter
 function conditionOf(
   world: ClaimsWorld,
   { claim, matcher }: Conditional,
-  roleClaim: string,
-  selection: RoleSelection,
+  {
+    roleClaim,
+    selection,
+    programs,
+  }: Pick<Asked, 'programs'> & {
+    readonly roleClaim: string
+    readonly selection: RoleSelection
+  },
 ): Literal {
   if (claim !== undefined) return hasInClaim(world, roleClaim, claim, selection)
-  const program = matcher === undefined ? '' : compiled(matcher, selection.celGo, world.budget)
+  const { budget } = world
+  const program = matcher === undefined ? '' : compiled(matcher, selection.celGo, { budget, programs })
   return typeof program === 'string' ? world.false : read(world, program.expr, program).yes
 }
