@@ -37,7 +37,7 @@ function* otherAudience(
   for (const { at, detail } of audienceErrors(checker)) yield `${pathText(at)} ${detail}`
 }
 
-/** The findings of `reference-found` and `auth-config-type-suited` at what the VirtualMCPServer itself names. */
+/** The findings of `reference-found` and `auth-config-type-suited` at references in fields of the VirtualMCPServer itself. */
 function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
   if (!cluster.knows('MCPExternalAuthConfig')) return
   for (const { config, auth, at } of configsNamed(gateway, cluster)) {

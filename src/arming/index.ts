@@ -121,7 +121,7 @@ export class Arming {
   /** The caBundle that another tool had injected at the last proof. */
   #provedWith = ''
   #problem = ''
-  /** Why the last proof failed, without what differs each time: ports, times. */
+  /** The reason why the last proof failed, without parts that differ each time: ports, times. */
   #answer = ''
   /** How many reconciliations in a row had to write. */
   #writesInARow = 0
@@ -185,7 +185,7 @@ export class Arming {
     }
   }
 
-  /** Reads both configurations; the holder of the Lease also probes and writes what differs. */
+  /** Reads both configurations; the holder of the Lease also probes, and writes the differences. */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return

@@ -133,7 +133,7 @@ function webhooksOf(configuration: WebhookConfiguration | undefined): Record<str
 /** Compared whole: a condition that another writer adds to a selector could exclude a namespace. */
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 
-/** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */
+/** The paths where a stored value differs from the wanted one; fields that only the stored one has (defaults, status) do not count. */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {
     if (wanted.length === 0 && stored === undefined) return undefined

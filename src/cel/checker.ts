@@ -413,7 +413,7 @@ function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   return true
 }
 
-/** Kinds of types that go with some of another kind. */
+/** Kinds of types that can equal a type of another kind. */
 const FITTING: ReadonlySet<Type['kind']> = new Set(['dyn', 'error', 'null_type', 'variable'])
 
 function typeOfComprehension(state: Check, loop: Comprehension): Type {

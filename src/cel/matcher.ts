@@ -19,7 +19,7 @@ export type MatcherVerdict =
       readonly expr: Expr
       /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
       readonly type: string
-      /** The first error of the version of cel-go that refuses what the other one takes. */
+      /** The first error of the version of cel-go that refuses a matcher which the other one compiles. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
       /** For the evaluation, by version. */
       readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>

@@ -46,13 +46,13 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the type of one part of the expression; what its variables stand for is counted at the end. Throws TooComplex. */
+  /** Counts the type of one part of the expression; the types bound to its variables are counted at the end. Throws TooComplex. */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)
   }
 
-  /** Counts what the variables of all counted types stand for, when no more of them will be bound. Throws TooComplex. */
+  /** Counts the types bound to the variables of all counted types, when no more will be bound. Throws TooComplex. */
   countBound(): void {
     const known = new Map<Type, number>()
     for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
@@ -164,7 +164,7 @@ export class Unifier {
     return true
   }
 
-  /** Whether a variable occurs in a type, or in what the variables of that stand for. */
+  /** Whether a variable occurs in a type, or in the types bound to its variables. */
   #occurs(target: Type, type: Type): boolean {
     if (type === target) return true
     if (!type.open) return false

@@ -62,7 +62,7 @@ export interface SelfManagedStatus {
   /** The one that will sign. */
   readonly next: Authority | undefined
   readonly bundle: readonly Authority[]
-  /** When what expires; the bundle with the first of its CAs. */
+  /** The times of expiry; the bundle expires with the first of its CAs. */
   readonly expiry: {
     readonly leaf: number | undefined
     readonly authority: number | undefined
@@ -151,7 +151,7 @@ export class SelfManaged {
     }
   }
 
-  /** Makes, rotates and signs what is due now; resolves with the milliseconds until the next check. May be called at any time. */
+  /** Makes, rotates and signs what is due now. Resolves with the milliseconds until the next check; may be called at any time. */
   check(): Promise<number> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
     return this.#checking

@@ -289,7 +289,7 @@ class Draft {
     if (next !== undefined) this.#become('prepared', { ...state, next })
   }
 
-  /** Writes down what others must know before we may do it, and what they do not know of us. */
+  /** Writes into the Secret the CAs and times that this replica knows and the Secret does not hold. */
   #amend(): void {
     const { leafLifetime } = this.#settings
     const { leaf, orphaned = [] } = this.#observed

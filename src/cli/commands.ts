@@ -15,7 +15,7 @@ import { steps } from './commands/steps.ts'
 import { uninstall } from './commands/uninstall.ts'
 import type { Command } from './define-command.ts'
 
-/** As the help shows them: the five that are used most, and the others by what a person wants. */
+/** As the help shows them: the five that are used most, and the others by task. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
   ['Check', [probe, replay, lsp, playground]],

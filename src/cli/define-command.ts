@@ -10,7 +10,7 @@ interface Description {
   readonly words?: readonly string[]
   /** The arguments of each example. */
   readonly examples: readonly [string, ...string[]]
-  /** The meaning of its exit codes; 2 is wrong usage for all. */
+  /** The meaning of each exit code; 2 is wrong usage for every command. */
   readonly exitCodes: Readonly<Record<number, string>>
 }
 

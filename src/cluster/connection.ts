@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 const NAMESPACES = '/api/v1/namespaces'
 const POSSIBLE_NAME = /^[a-z0-9][-a-z0-9.]*$/
 
-/** An API server, as one user. Nothing is sent until something is asked for. */
+/** An API server, as one user. It sends nothing before the first request. */
 export class ClusterConnection {
   /** Its URL. */
   readonly server: string

@@ -98,7 +98,7 @@ export class Informer {
     }
   }
 
-  /** Replaces what the sink holds; answers with the resourceVersion to watch from. */
+  /** Replaces the objects in the sink; returns the resourceVersion to watch from. */
   async #list(signal: AbortSignal): Promise<string> {
     const { api, path, sink, kind, namespace } = this.#subject
     if (this.#state === 'watching') this.#enter('listing')

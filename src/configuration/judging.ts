@@ -42,7 +42,7 @@ export const CONFIGURATION_FLAG = {
   ),
 }
 
-/** For whoever judges what others wrote. */
+/** The flag for judging manifests of strangers. */
 export const IGNORES_FLAG = {
   'no-ignores': toggle(
     'comments and annotations of the manifests ignore nothing, whatever the configuration file says',

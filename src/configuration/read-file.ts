@@ -169,7 +169,7 @@ function keysAt(at: readonly Step[]): Readonly<Record<string, unknown>> {
 const valueAt = (value: unknown, at: readonly Step[]): unknown =>
   at.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], value)
 
-/** Where the key or the value of a step stands; the nearest that is there for what is not. */
+/** The offset of the key or value of a step; of the nearest one above where it is missing. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

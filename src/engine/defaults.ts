@@ -76,7 +76,7 @@ function readNode({
   }
 }
 
-/** Adds what is missing below `at`, which is a stack: it is copied only for what is added. */
+/** Adds the missing fields below `at`, which is a stack: it is copied only for an added field. */
 function complete(
   { properties, items, values }: SchemaDefaults,
   value: unknown,
@@ -124,7 +124,7 @@ function copyOf(value: unknown): unknown {
 export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
   isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
 
-/** The object with the changes made: a copy of what they touch; the original is not changed. */
+/** The object with the changes made: the parts that change are copied; the original is not changed. */
 export function withChanges<T extends object>(object: T, changes: readonly FieldChange[]): T {
   return changedAt(object, changes, (holder, key, { value }) => {
     if (value === undefined) Reflect.deleteProperty(holder, key)

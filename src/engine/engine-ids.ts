@@ -22,7 +22,7 @@ export interface EngineExample {
   readonly corrected: Readonly<Record<string, unknown>>
 }
 
-/** A resource that is wrong, the same corrected, and what is found in the first. */
+/** A wrong resource, the same corrected, and the findings in the first. */
 const example = (
   wrong: Readonly<Record<string, unknown>>,
   right: Readonly<Record<string, unknown>>,

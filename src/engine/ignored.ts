@@ -188,7 +188,7 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ),
 ])
 
-/** Whether every run over objects in this place finds what the id names: where none does, nothing is there. */
+/** Whether every run over objects in this place reports the id if it applies: then no finding means no mistake. */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)
   return !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))

@@ -63,7 +63,7 @@ export function prepare(world: World): Prepared {
   }
 }
 
-/** The same beside other objects. */
+/** The same world with other objects. */
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },

@@ -17,11 +17,11 @@ export interface Condition {
   readonly text: string | undefined
   /** Conditions with one part less, those with the fewest parts first; they may say something else. */
   readonly smaller: () => Iterable<Condition>
-  /** Why nobody satisfies it, where that is known without a proof. */
+  /** The reason why no caller satisfies it, where that is known without a proof. */
   readonly never?: string
 }
 
-/** An alternative of a choice: who satisfies its condition, and none of an earlier one, has this outcome. */
+/** An alternative of a choice: callers who satisfy its condition, and none of an earlier one, have this outcome. */
 export interface Way extends Outcome {
   readonly condition: Condition
 }
@@ -58,7 +58,7 @@ export const NOTHING: Choice = {
   decide: () => THERE_IS_NONE,
 }
 
-/** When a caller gets what: literals of which exactly one is true, by access; the empty text is nothing. */
+/** By access, the literal that a caller gets it; exactly one is true, and the empty text is no access. */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true

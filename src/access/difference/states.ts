@@ -18,7 +18,7 @@ export interface Pair {
   readonly new: Entry | undefined
 }
 
-/** The releases of the operator that something holds for. */
+/** The releases of the operator to which a result applies. */
 export interface ForReleases {
   readonly releases: string
 }
@@ -55,7 +55,7 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** How a part differs; what holds for several releases is said once. Spends from the budget. */
+/** The differences of a part; one that applies to several releases is listed once. Spends from the budget. */
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {

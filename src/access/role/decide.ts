@@ -34,7 +34,7 @@ export interface RoleDecision {
   /** The index of the mapping that gives the role, or another source of it. */
   readonly from: number | 'fallback' | 'nowhere'
   readonly reason: string
-  /** In the order tried. */
+  /** The outcomes of the mappings, in the order in which the gateway tries them. */
   readonly mappings: readonly MappingOutcome[]
   readonly notes: readonly string[]
 }

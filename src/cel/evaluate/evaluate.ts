@@ -42,7 +42,7 @@ export function evaluate(expr: Expr, situation: Situation): Result {
   }
 }
 
-/** As in cel-go (common/cost.go). What a call costs beyond this depends on its arguments. */
+/** As in cel-go (common/cost.go). The further cost of a call depends on its arguments. */
 const COSTS: Readonly<Record<Expr['kind'], number>> = {
   literal: 0,
   ident: 1,

@@ -52,7 +52,7 @@ const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** Of what a repetition behind this place repeats. */
+  /** The units of the part that a repetition behind this place repeats. */
   last: number
 }
 

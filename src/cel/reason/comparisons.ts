@@ -268,7 +268,7 @@ function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]):
   return { is: 'truth', truth: { yes, no: -yes } }
 }
 
-/** When what a variable stands for equals a value. */
+/** When the value of a variable equals a value. */
 function within(reading: Reading, item: Binding, value: ValuePart): Literal | undefined {
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)

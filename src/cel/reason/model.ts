@@ -77,7 +77,7 @@ class Model {
     return hints
   }
 
-  /** Clauses against what the guesses say of the value and is not so. */
+  /** Clauses that exclude the guesses with which the evaluator disagrees about the value. */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
       if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []
@@ -97,7 +97,7 @@ class Model {
     return this.#world.isTrue(yes) === (result === true) && this.#world.isTrue(no) === (result === false)
   }
 
-  /** The literal or its opposite: what the model does not make true. */
+  /** The literal or its opposite: the one that is false in the model. */
   #against(literal: Literal): Literal {
     return this.#world.isTrue(literal) ? -literal : literal
   }
@@ -149,7 +149,7 @@ class Model {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first value of which the guesses say what the model has; a lemma when there is none. */
+  /** The first value on which all guesses evaluate as in the model; a lemma when there is none. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -317,7 +317,7 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether a literal about a key holds for this one; `open` where that depends on what is not understood. */
+  /** Whether a literal about a key holds for this one; `open` where that depends on a guess. */
   #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
     if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
@@ -379,7 +379,7 @@ class Model {
     return isOver && lemmas.length === 0 ? this.#single(place, model, lemmas) : values
   }
 
-  /** The elements at indexes that matchers ask for, with what they satisfy as far as that is known. */
+  /** The elements at indexes that matchers read, with the literals that they are known to satisfy. */
   #placedItems(place: ValuePlace, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, FoundElement> {
     const { elements, counts } = list
     const placed = new Map<number, FoundElement>()
@@ -425,7 +425,7 @@ class Model {
     return values
   }
 
-  /** A list that is too long made of one element that does what all must do together. */
+  /** A list that would be too long, made of one element that satisfies all literals together. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -447,7 +447,7 @@ class Model {
     return []
   }
 
-  /** An element that satisfies the literals and none of the others; a clause of what contradicts it. */
+  /** An element that satisfies the literals and none of the others; or a clause that excludes it. */
   #element(
     list: ListPlace,
     none: readonly Count[],

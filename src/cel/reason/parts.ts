@@ -61,7 +61,7 @@ export type Binding =
       readonly id: number
     }
 
-/** A variable that stands for what another expression gives; each is another one, however it is spelled. */
+/** A variable whose value is another expression. Two of them are different, even when they are spelled alike. */
 export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
@@ -184,7 +184,7 @@ export function numberOf(value: Result): number | undefined {
   return value instanceof Uint ? Number(value.value) : undefined
 }
 
-/** The place in a list; undefined for what is none. */
+/** The index in a list; undefined for a value that is not an index. */
 export function indexOf(value: Result): number | undefined {
   const place = numberOf(value)
   return place !== undefined && Number.isInteger(place) && place >= 0 ? place : undefined

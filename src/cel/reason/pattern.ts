@@ -1,4 +1,4 @@
-/** Regular expressions in RE2's syntax as automata: what emptiness of their intersections is decided on. */
+/** Regular expressions in RE2's syntax as automata, on which the emptiness of intersections is decided. */
 
 import type { Budget } from '../../rule/index.ts'
 
@@ -36,7 +36,7 @@ type Tree =
   | { readonly op: 'all' | 'any'; readonly parts: readonly Tree[] }
   | { readonly op: 'repeat'; readonly part: Tree; readonly least: number; readonly most: number }
 
-/** Thrown for what is not read here, such as `\b` and `\pL`; RE2 may well take it. */
+/** Thrown for syntax that is not read here, such as `\b` and `\pL`; RE2 may well take it. */
 class Unread extends Error {}
 
 /** The program of a pattern that RE2 takes; undefined where it has a part that is not read here. */
@@ -305,7 +305,7 @@ class PatternReader {
     return tree
   }
 
-  /** Reads what stands between `(?` and the group; `rest` when the flags are for the rest of the group around. */
+  /** Reads the flags between `(?` and the group; `rest` when the flags are for the rest of the group around. */
   #groupFlags(): 'group' | 'rest' {
     const rest = this.#characters.slice(this.#at, this.#at + 200).join('')
     const [name] = /^P?<\w+>/.exec(rest) ?? []

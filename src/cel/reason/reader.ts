@@ -95,7 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** An expression that is no operator of logic: its cases, and a guess where these are not understood. */
+  /** An expression that is not a logical operator: its cases, and a guess where a case has no formula. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()

@@ -4,7 +4,7 @@ import { CelMap, Instant, isList, Span, TypeName, Uint, type Value } from '../ev
 import type { SettledCalls } from '../checker.ts'
 import type { Scope } from './parts.ts'
 
-/** The expression in one spelling: variables as what they stand for. */
+/** The expression in one spelling: each variable is replaced by its value. */
 export function shown(expr: Expr, scope: Scope, settled: SettledCalls): string {
   const part = (each: Expr) => shown(each, scope, settled)
   switch (expr.kind) {

@@ -287,7 +287,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Leaves out what the contradiction does not need. */
+/** Removes the tests that the contradiction does not need. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {

@@ -78,12 +78,12 @@ export class ClaimsWorld {
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The guesses by what is written: the same text asks the same. */
+  /** The guesses by the text of their expression: the same text is the same guess. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
-  /** Assumed in every question; what is only supposed, and not proved, holds under it alone. */
+  /** Assumed in every question; clauses of `suppose` hold under it alone. */
   readonly #supposed: Literal
 
   /** `forms` are those that the root may have; `within` is the world with the list of which this one holds the elements. */

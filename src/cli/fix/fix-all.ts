@@ -59,7 +59,7 @@ interface Applied {
 export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
   apply(texts, changesOf(findings))
 
-/** The texts with what /mutate writes where the webhook runs beside these objects: the defaults, and chosen providers. */
+/** The texts with the defaults and chosen providers that /mutate writes when the webhook knows these objects. */
 export function withDefaults(
   given: ReadonlyMap<string, string>,
   judging: Judging,

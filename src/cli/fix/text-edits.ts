@@ -192,7 +192,7 @@ function plainInBrackets(rest: string): string | undefined {
 
 const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
 
-/** Whether a bracket is open on the line before the offset; what it says is tried first, and not believed. */
+/** Whether a bracket is open on the line before the offset; a guess: the result of the edit is checked. */
 function isInBrackets(text: string, offset: number): boolean {
   const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
   let depth = 0
@@ -206,7 +206,7 @@ function isInBrackets(text: string, offset: number): boolean {
 const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>
   forms.flatMap((form) => form(rest)?.length ?? [])
 
-/** A value in the quotes of what stands there; other ways to write it behind that. */
+/** A value in the quotes of the text that it replaces, then other ways to write it. */
 function inStyleOf(rest: string, value: unknown): string[] {
   if (typeof value !== 'string') return [flow(value), JSON.stringify(value)]
   if (rest.startsWith('"')) return [JSON.stringify(value)]

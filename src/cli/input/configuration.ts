@@ -54,7 +54,7 @@ function isFolder(name: string): boolean {
   }
 }
 
-/** A link whose file is not there is one too: what is wrong with it is said where it is read. */
+/** A link to a missing file is one too: the error appears when it is read. */
 async function isConfiguration(file: string): Promise<boolean> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
   return !isManifest(await textOf(relative('', file)))

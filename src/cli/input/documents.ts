@@ -15,7 +15,7 @@ export interface ReadOptions {
   readonly excluded: Excluded
   /** The bytes that all files of the run may have together. */
   readonly allowance?: Allowance
-  /** Whether what is not judged counts as what cannot be read. */
+  /** Whether a document that is not judged counts as one that cannot be read. */
   readonly failOnNotJudged?: boolean
 }
 

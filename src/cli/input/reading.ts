@@ -46,7 +46,7 @@ export const READING_FLAGS = {
 
 const { namespace, set, env, exclude } = READING_FLAGS
 
-/** Those for an editor, which shows what is not judged and fails nowhere. */
+/** The flags for an editor, which shows documents that are not judged and fails nowhere. */
 export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
 /** The settings for reading files that the flags give. */

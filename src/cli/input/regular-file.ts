@@ -13,7 +13,7 @@ const TOO_MANY_MARKS =
 /** The bytes that a run may still read. */
 export interface Allowance {
   bytes: number
-  /** Line ends, colons, commas and brackets: what YAML and JSON are taken apart at, at up to 1.5 KB of memory each. */
+  /** The line ends, colons, commas and brackets at which YAML and JSON are split: up to 1.5 KB of memory each. */
   marks: number
 }
 

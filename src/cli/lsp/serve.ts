@@ -50,12 +50,12 @@ export class LanguageServer {
   readonly #options: ReadOptions
   readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
-  /** Resolved when the folders are read: what is asked before waits. */
+  /** Resolved when the folders are read: earlier requests wait. */
   readonly #read = Promise.withResolvers<undefined>()
   #isRead = false
   /** The folders of the workspace. */
   #folders: readonly string[] = []
-  /** By URI, what the editor shows, as JSON. */
+  /** By URI, the diagnostics that the editor shows, as JSON. */
   readonly #shown = new Map<string, string>()
   /** By URI, the files whose findings may have changed. */
   readonly #waiting = new Map<string, Waiting>()
@@ -63,7 +63,7 @@ export class LanguageServer {
   /** By URI, the open files that were changed and are not taken apart yet. */
   readonly #changed = new Map<string, TextDocument>()
   #pause: NodeJS.Timeout | undefined
-  /** Milliseconds that the last change took: who types meanwhile is waited for as long. */
+  /** Milliseconds that judging the last change took; the pause after the next keystroke is as long. */
   #cost = 0
   /** The URI of the configuration file while it is wrong. */
   #wrongConfiguration: string | undefined
@@ -189,7 +189,7 @@ export class LanguageServer {
     for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
   }
 
-  /** Files that changed on disk; what is open in the editor counts as it is there. */
+  /** Reads files that changed on disk; of a file that is open, the text in the editor counts. */
   async #reread(uris: readonly string[]): Promise<void> {
     if (uris.some(isConfiguration)) await this.#readConfiguration()
     for (const uri of uris) {
@@ -211,7 +211,7 @@ export class LanguageServer {
     this.#pause = setTimeout(() => this.#attempt(() => this.#settle()), Math.min(this.#cost, LONGEST_PAUSE))
   }
 
-  /** Takes apart what was changed, and has judged what it concerns. */
+  /** Parses the changed files, and judges the objects that the changes concern. */
   #settle(): void {
     clearTimeout(this.#pause)
     const changed = [...this.#changed.values()]

@@ -33,7 +33,7 @@ export class Workspace {
   readonly #options: ReadOptions
   /** By URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, what the files take of the allowance of all. */
+  /** By URI, the bytes that each file takes of the allowance of all. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()

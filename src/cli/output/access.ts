@@ -47,7 +47,7 @@ export const claimsText = (claims: Claims): string => JSON.stringify(claims)
 
 const isSame = ({ changes, undecided }: PartDifference): boolean => changes.length + undecided.length === 0
 
-/** For people: what changes for whom, with an example of each. */
+/** The report for people: each change of access and its callers, with an example of each. */
 export function accessPage(report: AccessReport): string {
   const lines = [
     ...report.differences.filter((each) => !isSame(each)).flatMap(partLines),

@@ -62,7 +62,7 @@ interface Told {
   readonly names?: readonly string[]
   /** The texts of the files that were read, by name. */
   readonly texts?: ReadonlyMap<string, string>
-  /** Who is authenticated how; read where the format shows it. */
+  /** The effective authentication; read where the format shows it. */
   readonly plans?: () => readonly Plan[]
 }
 

@@ -16,7 +16,7 @@ export interface AuditData {
   readonly about: Readonly<Record<string, { readonly summary: string; readonly why: string }>>
 }
 
-/** One page with everything in it: the findings by namespace, and who is authenticated how. */
+/** One page with everything in it: the findings by namespace, and the effective authentication. */
 export const printHtml: Format = (
   { findings, judged, notes, notJudged, unread, ignored },
   { scope, plans },

@@ -13,7 +13,7 @@ import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
 
 type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
 
-/** The rule of an id, or what the engine says of it; undefined for any other text. */
+/** The description of an id, of a rule or of the engine; undefined for any other text. */
 export const describedAs = (id: string): Described | undefined =>
   allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
 

@@ -26,7 +26,7 @@ export const printLines: Format = (report, printing) => {
 export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
-/** First what was not judged, which is named even where only findings are asked for. */
+/** The notes, first those on documents that were not judged, which are shown with `--quiet` too. */
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
   quiet ? notJudged : [...notJudged, ...notes]
 

@@ -3,7 +3,7 @@ import { visible } from './visible.ts'
 const PATIENCE_MS = 2_000
 const EVERY_MS = 200
 
-/** Says on a terminal what a long run does, on one line that goes away at the end. */
+/** Shows on a terminal the progress of a long run, on one line that is removed at the end. */
 export interface Progress {
   /** The present activity, such as `judging 120 of 4000 documents`. Cheap to call. */
   readonly tell: (text: () => string) => void

@@ -38,7 +38,7 @@ const HEADS = {
   advice: 'would have been admitted with advice',
 }
 
-/** Findings by what would have happened, then by object; the counts; and what they leave out. */
+/** The findings by verdict, then by object; the counts; and the writes that were left out. */
 export function replayText(replayed: Replayed): string {
   const { judged, denied, warned, refused, unknownBefore, notJudged, findings } = replayed
   const left = Object.entries(notJudged)

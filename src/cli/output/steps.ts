@@ -12,7 +12,7 @@ export function stepLine({ verb, kind, namespace, name, words }: PlanStep): stri
   return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
 }
 
-/** For people: the commits and their steps, what is given up, and why it is not one commit. */
+/** The plan for people: the commits and their steps, the properties that are given up, and why one commit is not enough. */
 export function stepsText(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   return lines([

@@ -25,7 +25,7 @@ const hex = (character: string): string => {
 const jsonEscape = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Escapes the first character of what is found. */
+/** Escapes the first character of each match. */
 const first =
   (escape: (character: string) => string) =>
   (found: string): string =>
@@ -56,7 +56,7 @@ export const visiblePatch = (patch: string): string =>
     })
     .join('\n')
 
-/** JSON of several lines. What a log would act upon stands there as an escape, so that the value is the same. */
+/** JSON of several lines. Characters that a log would act upon are escaped, so that the value is the same. */
 export const json = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
   `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, first(jsonEscape))}\n`
 

@@ -28,7 +28,7 @@ function byAccess({ parts }: WhoReport): Map<string, Row[]> {
   return Map.groupBy(rows, ({ grant }) => grant.access || 'some role')
 }
 
-/** For people: each role, the places that give it, and to whom. */
+/** The report for people: each role, the places that give it, and their callers. */
 export function whoPage(report: WhoReport): string {
   const lines = [
     ...[...byAccess(report)].flatMap(([access, rows]) => [access, ...rows.flatMap(rowLines), '']),

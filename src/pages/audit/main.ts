@@ -54,7 +54,7 @@ const tile = (count: number, text: string, style = ''): HTMLElement =>
 
 const line = ({ message }: Located): HTMLElement => h('p', { class: 'note' }, message)
 
-/** Hides what the words are not in, and what is not asked for. */
+/** Hides the findings without the searched words, and those of severities that are not chosen. */
 function filter(): void {
   const words = search.value.toLowerCase().split(/\s+/)
   const shown = new Map(boxes.map(([kind, box]) => [kind as string, box.checked]))
