@@ -112,7 +112,7 @@ export function problemWithClock(offset: number | undefined, settings: RotationS
 }
 
 /**
- * How long after its last leaf should be past a CA is still trusted: clocks of replicas differ, and one may have read
+ * Milliseconds for which a CA stays trusted after its last leaf expires: clocks of replicas differ, and one may have read
  * the state just before it changed.
  */
 export const SLACK = HOUR

@@ -84,7 +84,7 @@ function policyOf(kind: Kind, name: string) {
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'
 
-/** The variable that holds a part of both: named like the field, `resource` for the whole. */
+/** The CEL variable for a part of the submitted and the stored object: named like the field, `resource` for the whole. */
 const variable = (at: readonly Segment[]) => (at.length === 0 ? 'resource' : pathText(at.slice(-1)))
 
 /** False when the rule holds in what is stored and no longer in what is submitted (decision 8). */

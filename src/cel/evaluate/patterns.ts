@@ -52,7 +52,7 @@ const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** The units of the part that a repetition behind this place repeats. */
+  /** The program size of the part that a repetition behind this place repeats. */
   last: number
 }
 

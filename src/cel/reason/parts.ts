@@ -41,7 +41,7 @@ export interface Measure {
   readonly more: (bound: number) => Literal
 }
 
-/** The elements of a list, or the keys of a map, that satisfy `of`, each as `item` makes it. */
+/** The elements of a list, or the keys of a map, that satisfy `of`, each mapped by `item`. */
 export interface ListPart {
   readonly is: 'list'
   readonly place: ValuePlace

@@ -28,7 +28,7 @@ type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 type DelegateClient = NonNullable<NonNullable<Server['delegateClients']>[number]>
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
-/** A part and its path, which is made only for a finding. */
+/** A part of the server, and a function for its path: only findings need the path. */
 interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
