@@ -13,18 +13,22 @@ interface Text {
 }
 
 /** The condition of a mapping: the claim that the role claim lists, or a matcher. */
-export type Condition = { readonly claim: string } | { readonly program: Program }
+export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
  * Whether for each of the conditions a caller is found who meets it and none of those before it. `false` says nothing: the
  * callers are invented from the tests that stand in a condition, and tried. Throws OutOfBudget.
  */
-export function eachIsReached(conditions: readonly Condition[], roleClaim: string, budget: Budget): boolean {
+export function eachIsReached(
+  conditions: readonly MappingCondition[],
+  roleClaim: string,
+  budget: Budget,
+): boolean {
   return conditions.every((condition, i) => {
     const caller = callerOf(condition, roleClaim)
     if (caller === undefined) return false
     const claims = fromJson(caller)
-    const meets = (each: Condition) => {
+    const meets = (each: MappingCondition) => {
       if ('claim' in each) return lists(caller[roleClaim], each.claim, budget)
       const { program } = each
       return evaluate(program.expr, { ...program, claims, spend: spendingFrom(budget) })
@@ -35,8 +39,10 @@ export function eachIsReached(conditions: readonly Condition[], roleClaim: strin
   })
 }
 
-const isMet = (condition: Condition | undefined, meets: (condition: Condition) => unknown): boolean =>
-  condition !== undefined && meets(condition) === true
+const isMet = (
+  condition: MappingCondition | undefined,
+  meets: (condition: MappingCondition) => unknown,
+): boolean => condition !== undefined && meets(condition) === true
 
 function lists(value: unknown, claim: string, budget: Budget): boolean {
   budget.spend(1 / 8)
@@ -44,7 +50,7 @@ function lists(value: unknown, claim: string, budget: Budget): boolean {
 }
 
 /** Undefined where the tests ask for a text in a claim that is a list in every token. */
-function callerOf(condition: Condition, roleClaim: string): Invented | undefined {
+function callerOf(condition: MappingCondition, roleClaim: string): Invented | undefined {
   const caller = Object.create(null) as Invented
   const texts = new Map<string, Text>()
   if ('claim' in condition) caller[roleClaim] = [condition.claim]

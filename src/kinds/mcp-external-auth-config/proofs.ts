@@ -12,7 +12,7 @@ import {
   ClaimsWorld,
 } from '../../cel/index.ts'
 import { BoundedCache, Budget, OutOfBudget, withinBudget } from '../../rule/index.ts'
-import { type Condition, eachIsReached } from './callers.ts'
+import { type MappingCondition, eachIsReached } from './callers.ts'
 import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
@@ -219,7 +219,7 @@ const TRIED_UNITS = 500
 function isEachReached(mappings: readonly Conditional[], roleClaim: string, asked: Asked): boolean {
   const own = new Budget(Math.min(TRIED_UNITS, asked.budget.left))
   const isReached = withinBudget(() => {
-    const conditions = mappings.flatMap(({ claim, matcher = '' }): Condition[] => {
+    const conditions = mappings.flatMap(({ claim, matcher = '' }): MappingCondition[] => {
       if (claim !== undefined) return [{ claim }]
       const program = compiled(matcher, NEWEST.celGo, { ...asked, budget: own })
       return typeof program === 'string' ? [] : [{ program }]
