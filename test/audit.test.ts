@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
@@ -568,6 +568,19 @@ t.test('the namespace of the kubeconfig is that of documents that name none', as
     "<stdin>:5:108: note: not judged beside the cluster, because '${NAMESPACE}' is not the name of a namespace\n",
   )
   t.match(await run('--namespace', 'other'), { status: 0, asked: ['other', 'tools'] })
+})
+
+t.test('beside a cluster the placeholders of the settings are those of files alone', async (t) => {
+  const { kubeconfig } = await fakeApiServer(t, 'mcpgroups', { lists: [page([])] })
+  const text = readFileSync(new URL('../examples/virtual-mcp-server.yaml', import.meta.url), 'utf8')
+  const cwd = t.testdir({
+    'vmcp-admission.yaml': "placeholders: ['@@*@@']",
+    'gateway.yaml': text.replace(/^( *issuer): .*$/m, "$1: '@@ISSUER@@'"),
+  })
+  const errors = async (...flags: string[]) =>
+    (await runCli(['check', ...flags, 'gateway.yaml'], { cwd })).stdout.match(/^.*: error: .*$/gm)
+  t.strictSame(await errors(), null)
+  t.strictSame(await errors('--cluster', '--kubeconfig', kubeconfig), null)
 })
 
 t.test('wrong usage', async (t) => {

@@ -6,13 +6,12 @@ import {
   toggle,
   UsageError,
 } from '../../src/configuration/flags.ts'
-import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../src/configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../src/configuration/judging.ts'
 import { coverageOf } from './run.ts'
 import { countsOf } from './summary.ts'
-import { placeholderFinder } from '../../src/documents/index.ts'
 import { leftOutIn } from '../../src/cli/commands/exemptions.ts'
 import { defineCommand, type Invocation, UNREAD } from '../../src/cli/define-command.ts'
-import { openConfiguration } from '../../src/cli/input/configuration.ts'
+import { openWorld } from '../../src/cli/input/world.ts'
 import { readDocuments } from '../../src/cli/input/documents.ts'
 import {
   printEmpty,
@@ -21,7 +20,7 @@ import {
   readOptions,
   unlessJudged,
 } from '../../src/cli/input/reading.ts'
-import { newestRelease, readRelease, RELEASE_FLAGS } from '../../src/cli/input/release.ts'
+import { newestRelease, RELEASE_FLAGS } from '../../src/cli/input/release.ts'
 import { coverageHtml, coverageJson, coverageMarkdown, type CoverageReport, coverageText } from './report.ts'
 import { helpOf } from '../../src/cli/output/help.ts'
 import { progressOn } from '../../src/cli/output/progress.ts'
@@ -82,23 +81,14 @@ async function gradeMistakes({
   environment,
 }: Invocation<typeof FLAGS>): Promise<number> {
   if (positionals.length === 0) throw new UsageError('name the files or folders with the manifests')
-  const configuration = await openConfiguration(flags['config-file'], positionals)
-  const group = flags['api-group']
-  const named = await readRelease(flags, group)
-  const installed = named ?? newestRelease()
-  const judging = {
-    group,
-    namespace: flags.namespace || configuration.defaultNamespace || 'default',
-    strict: configuration.profile === 'strict' || flags.profile === 'strict',
-    settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderFinder(configuration.placeholders),
-    release: flags.release === 'none' ? undefined : installed,
-    installed,
-  }
+  const world = await openWorld({ ...flags, strict: false }, positionals)
+  const { group } = world
+  const installed = world.release ?? newestRelease()
+  const judging = { ...world, release: flags.release === 'none' ? undefined : installed, installed }
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading files')
   const documents = await readDocuments(positionals, readOptions(flags, environment))
-  const leftOut = leftOutIn(documents, judging, judging.settings, configuration)
+  const leftOut = leftOutIn(documents, judging, world.settings, world.configuration)
   const unread = [
     ...documents.unread,
     ...unlessJudged([...documents.notJudged, ...leftOut], flags),

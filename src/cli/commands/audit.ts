@@ -1,28 +1,17 @@
 import { UsageError } from '../../configuration/flags.ts'
-import {
-  chosenProfile,
-  chosenSettings,
-  CONFIGURATION_FLAG,
-  IGNORES_FLAG,
-  JUDGING_FLAGS,
-} from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { plansOf } from '../../access/effective-authentication.ts'
-import {
-  configMapReferencesOf,
-  policiesOf,
-  type PolicyKind,
-  secretReferencesOf,
-} from '../../relations/index.ts'
+import { configMapReferencesOf, policiesOf, secretReferencesOf } from '../../relations/index.ts'
 import { ALL_DEFAULTS, createJudge, idleIgnores, type Settings } from '../../engine/index.ts'
 import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
+import { openCluster, openWorld } from '../input/world.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
-import { openConfiguration } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
-import { stateOfCluster } from '../input/given-state.ts'
+import { stateOfCluster, unreadOf } from '../input/given-state.ts'
 import type { LiveCluster, LiveObject, NameInNamespace } from '../input/live/index.ts'
-import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { asksCluster, installedRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread, READING_FLAGS } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
 import { AUDIT_REPORT_FLAGS, printReport } from '../output/formats.ts'
@@ -51,37 +40,31 @@ export const audit = defineCommand({
 async function judgeCluster({ flags, names, environment }: Invocation<typeof FLAGS>): Promise<number> {
   if (names.length > 0)
     throw new UsageError('audit judges what is in the cluster and takes no files; check --cluster does')
-  const { kubeconfig, namespaces, 'api-group': group } = flags
-  const { readCluster } = await import('../input/live/index.ts')
-  const wanted = {
-    kubeconfig,
-    group,
-    namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
-    mustExist: true,
-    ...(flags['check-secrets'] ? { secrets: namedBy(secretReferencesOf) } : {}),
-    configMaps: namedBy(configMapReferencesOf),
-    policies: (objects: readonly LiveObject[], _: string, kind: PolicyKind) =>
-      namedBy(policiesOf(kind))(objects).map(({ namespace }) => namespace),
-  }
-  const named = await readRelease(flags, group)
-  const configuration = await openConfiguration(flags['config-file'], [])
-  const now = Date.now()
-  const exemptions = new Exemptions(configuration, now)
+  const { namespaces, 'api-group': group } = flags
+  const world = await openWorld(flags, [])
+  const exemptions = new Exemptions(world.configuration, world.now)
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading the cluster')
-  const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
-  const release = named ?? installedRelease(live.definitions, group)
-  const settings = chosenSettings(flags, configuration, now)
-  const report = judgeAll(live, { group, settings, exemptions, release })
+  const live = await openCluster(
+    flags,
+    {
+      group,
+      definitions: asksCluster(flags),
+      ...(flags['check-secrets'] ? { secrets: namedBy(secretReferencesOf) } : {}),
+      configMaps: namedBy(configMapReferencesOf),
+      policies: (objects, _, kind) => namedBy(policiesOf(kind))(objects).map(({ namespace }) => namespace),
+    },
+    environment,
+  )
+  const report = judgeAll(live, { ...world, exemptions })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()
   printUnread(report.unread)
-  const profile = chosenProfile(flags, configuration)
   await printReport(
     report,
-    { ...flags, profile },
+    { ...flags, profile: world.profile },
     { scope: scopeOf(live, namespaces), plans: () => plansOf(stateOfCluster(live, group)) },
     environment,
   )
@@ -98,6 +81,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
+  /** The release that the flags name. */
   readonly release: Release | undefined
 }
 
@@ -110,13 +94,13 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
     ignored: [],
     notJudged: [],
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
-    unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
+    unread: unreadOf(live),
   }
   const state = stateOfCluster(live, group)
   const judge = createJudge({
     group,
     settings,
-    release: release ?? 'specification',
+    release: release ?? installedRelease(live.definitions, group) ?? 'specification',
     state,
     defaults: ALL_DEFAULTS,
   })

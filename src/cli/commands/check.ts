@@ -1,29 +1,30 @@
 import { isPolicyKind } from '../../relations/index.ts'
-import { type Environment, isNamespaceName, toggle, UsageError } from '../../configuration/flags.ts'
 import {
-  chosenProfile,
-  chosenSettings,
-  CONFIGURATION_FLAG,
-  IGNORES_FLAG,
-  JUDGING_FLAGS,
-} from '../../configuration/judging.ts'
+  type Environment,
+  isNamespaceName,
+  toggle,
+  UsageError,
+  type Values,
+} from '../../configuration/flags.ts'
+import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
-import { coversAll, openConfiguration } from '../input/configuration.ts'
+import { coversAll } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { kindOf, namespaceOf, placeholderFinder } from '../../documents/index.ts'
+import { kindOf, namespaceOf } from '../../documents/index.ts'
 import { readOverlay, type Overlay } from '../input/overlay.ts'
 import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
 import { dryRun } from './server-dry-run.ts'
+import { openWorld } from '../input/world.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
-import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
-import { counted, exitCode, IN_CLUSTER } from '../output/report.ts'
+import { counted, exitCode } from '../output/report.ts'
 
 const FLAGS = {
   ...CHECK_REPORT_FLAGS,
@@ -64,40 +65,25 @@ async function judgeFiles({
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])
-  const { kubeconfig, 'check-secrets': secrets } = flags
-  const configuration = await openConfiguration(flags['config-file'], positionals)
-  const now = Date.now()
-  const profile = chosenProfile(flags, configuration)
-  const namespace = flags.namespace || configuration.defaultNamespace
-  const strict = flags.strict || profile === 'strict'
-  const settings = chosenSettings(flags, configuration, now)
-  const placeholders = placeholderFinder(configuration.placeholders)
-  const exemptions = new Exemptions(configuration, now)
-  const group = flags['api-group']
-  const release = await readRelease(flags, group)
-  const judging = { group, namespace, strict, settings, exemptions, release, placeholders }
-  const asked = { ...judging, kubeconfig, secrets, definitions: asksCluster(flags) }
+  const world = await openWorld(flags, positionals)
+  const exemptions = new Exemptions(world.configuration, world.now)
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading files')
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
+  const judging = { ...world, exemptions, progress }
   const { report, scope } = flags.cluster
-    ? await readAndJudge(
-        documents,
-        { ...asked, asksServer: flags['server-dry-run'] },
-        { ...judging, progress },
-        environment,
-      )
-    : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
-  const isWhole = coversAll(configuration, positionals) && flags.exclude.length === 0
+    ? await readAndJudge(documents, judging, flags, environment)
+    : judgeAlone(documents, judging)
+  const isWhole = coversAll(world.configuration, positionals) && flags.exclude.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()
   printUnread(report.unread)
   await printReport(
     report,
-    { ...flags, profile },
-    { scope, strict, names: positionals, texts: documents.texts },
+    { ...flags, profile: world.profile },
+    { scope, strict: world.strict, names: positionals, texts: documents.texts },
     environment,
   )
   return exitCode(report)
@@ -106,28 +92,28 @@ async function judgeFiles({
 /** Reads the cluster, judges the documents beside it, and asks the API server too where that is wanted. */
 async function readAndJudge(
   documents: Documents,
-  { asksServer, ...asked }: Parameters<typeof readOverlay>[1] & { readonly asksServer: boolean },
   given: Judging,
+  flags: Values<typeof FLAGS>,
   environment: Environment,
 ): Promise<Checked> {
-  const overlay = await readOverlay(documents, asked, environment)
+  const overlay = await readOverlay(documents, given, flags, environment)
   const checked = judgeBesideCluster(overlay, documents, given)
   const { reading, get } = overlay
   const run = { documents: documents.documents, judging: { ...given, ...reading }, get }
-  if (asksServer) await dryRun({ ...run, kubeconfig: asked.kubeconfig, environment }, checked.report)
+  if (flags['server-dry-run'])
+    await dryRun({ ...run, kubeconfig: flags.kubeconfig, environment }, checked.report)
   return checked
 }
 
 /** Judges the documents beside each other and the objects of the cluster. */
 function judgeBesideCluster(
-  { live, reading, before, after, get }: Overlay,
+  { live, installed, unread, reading, before, after, get }: Overlay,
   documents: Documents,
   given: Judging,
 ): Checked {
-  const release = given.release ?? installedRelease(live.definitions, given.group)
-  const judging = { ...given, ...reading, release }
+  const judging = { ...given, ...reading, release: given.release ?? installed }
   const report = judgeDocuments(documents, judging, { state: after, stored: { state: before, get } })
-  report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
+  report.unread.unshift(...unread)
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)?.kind))
   report.notes.push(
     ...missingKindNotes(

@@ -1,6 +1,5 @@
-import type { Configuration } from '../../configuration/file.ts'
 import { toggle, UsageError, type Values } from '../../configuration/flags.ts'
-import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { pathText, withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { unifiedDiff } from '../fix/diff.ts'
@@ -8,15 +7,13 @@ import { type FileChange, fixAll } from '../fix/fix-all.ts'
 import { replaceFile } from '../fix/replace-file.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import { placeholderFinder } from '../../documents/index.ts'
 import { leftOutIn } from './exemptions.ts'
-import { openConfiguration } from '../input/configuration.ts'
 import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, unlessJudged } from '../input/reading.ts'
-import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { RELEASE_FLAGS } from '../input/release.ts'
+import { openWorld, type OpenWorld } from '../input/world.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { visible, visiblePatch } from '../output/visible.ts'
-import type { Judging } from './judge-document.ts'
 
 const { namespace, exclude, 'fail-on-not-judged': failOnNotJudged } = READING_FLAGS
 
@@ -45,19 +42,9 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
   if (positionals.length === 0) throw new UsageError('name the files or folders to fix')
   if (flags.write && positionals.includes('-'))
     throw new UsageError('--write changes files, not standard input')
-  const group = flags['api-group']
-  const release = await readRelease(flags, group)
-  const configuration = await openConfiguration(flags['config-file'], positionals)
-  const judging: Judging = {
-    group,
-    namespace: flags.namespace || configuration.defaultNamespace || 'default',
-    strict: false,
-    settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderFinder(configuration.placeholders),
-    release,
-  }
-  const { texts, unread } = await readTexts(positionals, flags, judging, configuration)
-  const fixed = fixAll(texts, judging, flags['add-defaults'])
+  const world = await openWorld(flags, positionals)
+  const { texts, unread } = await readTexts(positionals, flags, world)
+  const fixed = fixAll(texts, world, flags['add-defaults'])
   printUnread(unread)
   printLines(fixed.left)
   const changed = [...fixed.texts].filter(([file, text]) => text !== texts.get(file))
@@ -81,11 +68,10 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
 async function readTexts(
   names: readonly string[],
   flags: Values<typeof FLAGS>,
-  judging: Judging,
-  configuration: Configuration,
+  world: OpenWorld,
 ): Promise<Pick<Documents, 'texts' | 'unread'>> {
   const read = await readDocuments(names, { filled: new Map(), excluded: excluding(flags.exclude) })
-  const leftOut = leftOutIn(read, judging, judging.settings, configuration)
+  const leftOut = leftOutIn(read, world, world.settings, world.configuration)
   const { texts, notJudged, unread } = read
   unread.push(...unlessJudged([...notJudged, ...leftOut], flags), ...printEmpty([read]))
   return { texts, unread }

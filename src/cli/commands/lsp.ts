@@ -1,16 +1,11 @@
 import { toggle, UsageError, type Values } from '../../configuration/flags.ts'
-import {
-  chosenProfile,
-  chosenSettings,
-  CONFIGURATION_FLAG,
-  JUDGING_FLAGS,
-} from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
-import { placeholderFinder } from '../../documents/index.ts'
 import { defineCommand } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { EDITOR_READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { worldWith } from '../input/world.ts'
 import type { Configured } from '../lsp/serve.ts'
 import type { Judging } from './judge-document.ts'
 
@@ -43,16 +38,8 @@ export const lsp = defineCommand({
 export async function judgingWith(
   flags: Values<typeof LSP_FLAGS>,
 ): Promise<{ readonly judging: Judging; readonly configured: Configured }> {
-  const group = flags['api-group']
-  const release = await readRelease(flags, group)
-  const judging = (configuration: Configuration) => ({
-    group,
-    namespace: flags.namespace || configuration.defaultNamespace || 'default',
-    strict: flags.strict || chosenProfile(flags, configuration) === 'strict',
-    settings: chosenSettings(flags, configuration, Date.now()),
-    placeholders: placeholderFinder(configuration.placeholders),
-    release,
-  })
+  const release = await readRelease(flags, flags['api-group'])
+  const judging = (configuration: Configuration) => worldWith(configuration, flags, release)
   const configured = async (folders: readonly string[]) =>
     judging(await openConfiguration(flags['config-file'], folders))
   return { judging: judging(NO_CONFIGURATION), configured }

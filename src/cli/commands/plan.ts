@@ -10,26 +10,20 @@ import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.t
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
+import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
-import { readDocuments, type ReadOptions } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
-import {
-  type FindPlaceholder,
-  placeholderFinder,
-  type DocumentReading,
-  stateOf,
-} from '../../documents/index.ts'
-import { stateOfCluster } from '../input/given-state.ts'
-import { readOverlay } from '../input/overlay.ts'
+import { type DocumentReading, stateOf } from '../../documents/index.ts'
+import { stateOfCluster, unreadOf } from '../input/given-state.ts'
 import type { LiveCluster } from '../input/live/index.ts'
 import { changesMarkdown } from '../output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
-import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from '../input/reading.ts'
-import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+import { READING_FLAGS, printUnread, readOptions } from '../input/reading.ts'
+import { EXIT, type Unread } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
 
 const FLAGS = {
@@ -63,70 +57,63 @@ export const plan = defineCommand({
 })
 
 async function printPlan({
-  flags: values,
+  flags,
   names: positionals,
   args,
   environment,
 }: Invocation<typeof FLAGS>): Promise<number> {
-  needCluster(values.cluster, args, ['kubeconfig', 'namespaces'])
-  const configuration = await openConfiguration(values['config-file'], positionals.slice(-1))
-  const flags = {
-    ...values,
-    namespace: values.namespace || configuration.defaultNamespace,
-    placeholders: placeholderFinder(configuration.placeholders),
-  }
+  needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
+  const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
+  const reading = openReading(flags, configuration)
   const { text, unread } = flags.cluster
-    ? await planCluster(positionals, flags, environment)
-    : await planFiles(positionals, flags, environment)
+    ? await planCluster(positionals, flags, reading, environment)
+    : await planFiles(positionals, flags, reading, environment)
   printUnread(unread)
   process.stdout.write(text)
   return unread.length > 0 ? EXIT.unread : EXIT.clean
 }
 
-type Flags = Values<typeof FLAGS> & { readonly placeholders: FindPlaceholder | undefined }
+type Flags = Values<typeof FLAGS>
 
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 
-async function planFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+async function planFiles(
+  names: readonly string[],
+  flags: Flags,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const { placeholders } = flags
-  const reading = {
-    group: flags['api-group'],
-    namespace: flags.namespace || 'default',
-    strict: false,
-    placeholders,
+  const plansIn = ({ documents }: Documents) =>
+    plansOf(
+      stateOf(
+        documents.map(({ document }) => document.value),
+        reading,
+      ),
+      writesDefaults(flags),
+    )
+  if (names.length === 2 && !flags.together) {
+    const { before, after, unread } = await openTwoStates(names, readOptions(flags, environment))
+    return comparePlans(names, { old: plansIn(before), now: plansIn(after), unread }, flags.output)
   }
-  const options = readOptions(flags, environment)
-  const read = (some: readonly string[]) => readPlans(some, flags, options, reading)
-  const [old, now] = names
-  return names.length === 2 && old !== undefined && now !== undefined && !flags.together
-    ? comparePlans(old, now, read, flags.output)
-    : planTogether(await read(names), flags.output)
-}
-
-function planTogether({ plans, unread, documents }: ReadFiles, output: Output): Printed {
-  return formatPlans({ plans, unread: [...unread, ...printEmpty([documents])] }, output)
+  const { documents, unread } = await openFiles(names, readOptions(flags, environment))
+  return formatPlans({ plans: plansIn(documents), unread }, flags.output)
 }
 
 async function planCluster(
   names: readonly string[],
   flags: Flags,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<Printed> {
-  const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
+  const { namespaces, output } = flags
+  const { group } = reading
   if (names.length === 0) {
-    const { readCluster } = await import('../input/live/index.ts')
-    const wanted = {
-      kubeconfig,
-      group,
-      namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
-      mustExist: true,
-    }
-    const live = await readCluster(wanted, environment)
+    const live = await openCluster(flags, { group }, environment)
     printMissingKinds(live, group)
     return formatPlans(
-      { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags)), unread: unreadLines(live) },
+      { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags)), unread: unreadOf(live) },
       output,
     )
   }
@@ -134,28 +121,20 @@ async function planCluster(
     throw new UsageError(
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
-  const documents = await readDocuments(names, readOptions(flags, environment))
-  printLines(documents.notJudged)
-  const asked = {
-    group,
-    namespace,
-    kubeconfig,
-    secrets: false,
-    strict: false,
-    placeholders: flags.placeholders,
-  }
-  const { live, before, after } = await readOverlay(documents, asked, environment)
+  const { live, before, after, unread } = await openOverlay(
+    names,
+    readOptions(flags, environment),
+    flags,
+    reading,
+    environment,
+  )
   printMissingKinds(live, group)
-  const unread = [...unreadLines(live), ...documents.unread, ...printEmpty([documents])]
   const plans = plansOf(after, writesDefaults(flags))
   if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return formatChanges(plansOf(before, writesDefaults(flags)), comparable, unread, output)
 }
-
-const unreadLines = ({ unread }: LiveCluster): Unread[] =>
-  unread.map((message) => ({ ...IN_CLUSTER, message }))
 
 function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
@@ -166,10 +145,6 @@ function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): vo
 interface Read {
   readonly plans: readonly Plan[]
   readonly unread: readonly Unread[]
-}
-
-interface ReadFiles extends Read {
-  readonly documents: Documents
 }
 
 interface Printed {
@@ -192,24 +167,19 @@ function formatPlans({ plans, unread }: Read, output: Output): Printed {
   return { text: printers[output](), unread }
 }
 
-async function comparePlans(
-  old: string,
-  now: string,
-  read: (names: readonly string[]) => Promise<ReadFiles>,
+function comparePlans(
+  [old = '', now = '']: readonly string[],
+  plans: { readonly old: readonly Plan[]; readonly now: readonly Plan[]; readonly unread: readonly Unread[] },
   output: Output,
-): Promise<Printed> {
-  if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
-  const [before, after] = [await read([old]), await read([now])]
-  const nothing = printEmpty([before.documents, after.documents])
-  const unread = [...before.unread, ...after.unread, ...nothing]
+): Printed {
   // Two files of one state are easily passed by mistake.
-  if ((before.plans.length === 0) !== (after.plans.length === 0)) {
-    const empty = before.plans.length === 0 ? old : now
+  if ((plans.old.length === 0) !== (plans.now.length === 0)) {
+    const empty = plans.old.length === 0 ? old : now
     process.stderr.write(
       `${visible(`no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan`)}\n`,
     )
   }
-  return formatChanges(before.plans, after.plans, unread, output)
+  return formatChanges(plans.old, plans.now, plans.unread, output)
 }
 
 function formatChanges(
@@ -226,19 +196,4 @@ function formatChanges(
     json: () => json({ changes, unread }),
   }
   return { text: printers[output](), unread }
-}
-
-async function readPlans(
-  names: readonly string[],
-  flags: Flags,
-  options: ReadOptions,
-  reading: DocumentReading,
-): Promise<ReadFiles> {
-  const documents = await readDocuments(names, options)
-  printLines(documents.notJudged)
-  const state = stateOf(
-    documents.documents.map(({ document }) => document.value),
-    reading,
-  )
-  return { plans: plansOf(state, writesDefaults(flags)), unread: documents.unread, documents }
 }

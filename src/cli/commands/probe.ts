@@ -15,7 +15,7 @@ import {
 } from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../relations/index.ts'
 import type { LeftOut, Probed, Target } from '../../probe/index.ts'
-import { placeholderFinder, type DocumentReading } from '../../documents/index.ts'
+import { type DocumentReading } from '../../documents/index.ts'
 import { isLeftOut, judge, type Settings, withoutIgnored } from '../../engine/index.ts'
 import { withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
@@ -24,9 +24,11 @@ import { addNotJudged, Exemptions } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
 import { printEmpty, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { openCluster, openReading } from '../input/world.ts'
+import { unreadOf } from '../input/given-state.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { progressOn } from '../output/progress.ts'
-import { addVerdict, counted, EXIT, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
+import { addVerdict, counted, EXIT, exitCode, type Report } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import {
   type ConfigMapTexts,
@@ -102,12 +104,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   const configuration = await openConfiguration(flags['config-file'], names)
   const settings = chosenSettings(flags, configuration, Date.now())
   const profile = chosenProfile(flags, configuration)
-  const reading: DocumentReading = {
-    group: flags['api-group'],
-    namespace: flags.namespace || configuration.defaultNamespace || 'default',
-    strict: false,
-    placeholders: placeholderFinder(configuration.placeholders),
-  }
+  const reading = openReading(flags, configuration)
   const read = flags.cluster
     ? await readFromCluster(flags, reading, environment)
     : await readFromFiles(names, flags, reading, environment)
@@ -198,25 +195,24 @@ async function readFromCluster(
   reading: DocumentReading,
   environment: Environment,
 ): Promise<Read> {
-  const { kubeconfig, namespaces } = flags
-  const { readCluster, readConfigMaps } = await import('../input/live/index.ts')
-  const choice = { kubeconfig, group: reading.group }
-  const live = await readCluster(
-    { ...choice, namespaces: () => (namespaces.length === 0 ? undefined : namespaces), mustExist: true },
-    environment,
-  )
+  const { readConfigMaps } = await import('../input/live/index.ts')
+  const { group } = reading
+  const live = await openCluster(flags, { group }, environment)
   const references = live.objects.flatMap(({ namespace, value }) =>
     configMapReferencesOf(value)
       .filter(({ isBundle }) => isBundle)
       .map(({ name }) => ({ namespace, name })),
   )
-  const configMaps = live.server === '' ? [] : await readConfigMaps(choice, references, environment)
+  const configMaps =
+    live.server === ''
+      ? []
+      : await readConfigMaps({ kubeconfig: flags.kubeconfig, group }, references, environment)
   return {
     files: [],
     notJudged: [],
     texts: new Map(),
     sources: sourcesOf(live, reading.group),
-    unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
+    unread: unreadOf(live),
     others: 0,
     configMaps: configMapTexts(configMaps, reading),
     scope: live.server || 'the cluster',

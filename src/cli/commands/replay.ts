@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { choice, toggle, UsageError } from '../../configuration/flags.ts'
-import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ClusterState } from '../../state/index.ts'
@@ -16,10 +16,10 @@ import {
 } from '../../engine/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
-import { openConfiguration } from '../input/configuration.ts'
 import { whyUnread } from '../input/files.ts'
 import { printLines } from '../input/reading.ts'
-import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { RELEASE_FLAGS } from '../input/release.ts'
+import { openWorld } from '../input/world.ts'
 import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
 import { progressOn } from '../output/progress.ts'
 import { EXIT, type Located } from '../output/report.ts'
@@ -46,10 +46,8 @@ export const replay = defineCommand({
 async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<number> {
   if (names.length === 0)
     throw new UsageError('name audit logs of the API server, oldest first, or - for standard input')
-  const configuration = await openConfiguration(flags['config-file'], [])
-  const group = flags['api-group']
-  const settings = chosenSettings(flags, configuration, Date.now())
-  const judge = new Replay(group, settings, (await readRelease(flags, group)) ?? 'specification')
+  const { group, settings, release } = await openWorld(flags, [])
+  const judge = new Replay(group, settings, release ?? 'specification')
   const progress = progressOn(process.stderr, flags.quiet)
   const unread: Located[] = []
   for (const name of names) {

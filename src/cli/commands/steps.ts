@@ -1,8 +1,8 @@
 import { choice, type Environment, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
-import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { deepEqual, isObject, metadataOf, type Resource } from '../../rule/index.ts'
 import type { Release } from '../../release/index.ts'
-import { kindOf, nameOf, placeholderFinder, type DocumentReading, stateOf } from '../../documents/index.ts'
+import { kindOf, nameOf, type DocumentReading, stateOf } from '../../documents/index.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
@@ -10,21 +10,13 @@ import { LAST_APPLIED } from '../../steps/versions.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { leftOutIn } from './exemptions.ts'
-import { openConfiguration } from '../input/configuration.ts'
-import { readDocuments } from '../input/documents.ts'
-import {
-  printEmpty,
-  printLines,
-  printUnread,
-  READING_FLAGS,
-  readOptions,
-  unlessJudged,
-} from '../input/reading.ts'
-import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import { printLines, printUnread, READING_FLAGS, readOptions, unlessJudged } from '../input/reading.ts'
+import { RELEASE_FLAGS } from '../input/release.ts'
 import type { Documents } from '../input/texts.ts'
-import { readState, readTwoStates } from '../input/two-states.ts'
+import { readState } from '../input/two-states.ts'
+import { openOverlay, openTwoStates, openWorld } from '../input/world.ts'
 import { progressOn } from '../output/progress.ts'
-import { counted, EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+import { counted, EXIT, type Unread } from '../output/report.ts'
 import { stepsJson, stepsMarkdown, stepsText } from '../output/steps.ts'
 import { applySteps } from './steps/apply.ts'
 import { needEmptyFolder, writeCommits } from './steps/write.ts'
@@ -86,18 +78,11 @@ async function printSteps({
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)
-  const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
-  const reading: DocumentReading = {
-    group: flags['api-group'],
-    namespace: flags.namespace || configuration.defaultNamespace,
-    strict: false,
-    placeholders: placeholderFinder(configuration.placeholders),
-  }
-  const named = await readRelease(flags, flags['api-group'])
+  const world = await openWorld(flags, positionals.slice(-1))
+  const { settings, configuration } = world
   const states = flags.cluster
-    ? await overCluster(positionals, flags, reading, environment)
-    : await twoStates(positionals, flags, reading, environment)
-  const settings = chosenSettings(flags, configuration, Date.now())
+    ? await overCluster(positionals, flags, world, environment)
+    : await twoStates(positionals, flags, world, environment)
   const leftOut = states.documents.flatMap((each) =>
     leftOutIn(each, states.question.reading, settings, configuration),
   )
@@ -108,7 +93,7 @@ async function printSteps({
   const plan = planSteps({
     ...states.question,
     settings,
-    release: named ?? states.installed,
+    release: world.release ?? states.installed,
     defaults: flags.defaults,
     tools: flags.tool === 'all' ? TOOLS : [flags.tool],
     tell: (count) => progress.tell(() => `looking for an order: ${counted(count, 'state')} judged`),
@@ -144,15 +129,10 @@ const valuesOf = ({ documents }: Documents): unknown[] => documents.map(({ docum
 async function twoStates(
   names: readonly string[],
   flags: Flags,
-  given: DocumentReading,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<States> {
-  const [old, now] = names
-  if (old === undefined || now === undefined || names.length > 2)
-    throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
-  const [before, after] = await readTwoStates(old, now, readOptions(flags, environment))
-  printLines([...before.notJudged, ...after.notJudged])
-  const reading = { ...given, namespace: given.namespace || 'default' }
+  const { before, after, unread } = await openTwoStates(names, readOptions(flags, environment))
   const [oldValues, newValues] = [valuesOf(before), valuesOf(after)]
   return {
     question: {
@@ -164,10 +144,7 @@ async function twoStates(
       isDeleted: () => true,
     },
     documents: [before, after],
-    unread: [
-      ...[before, after].flatMap((each) => [...each.unread, ...nameless(each, reading)]),
-      ...printEmpty([before, after]),
-    ],
+    unread: [...unread, ...[before, after].flatMap((each) => nameless(each, reading))],
   }
 }
 
@@ -181,12 +158,15 @@ async function overCluster(
   if (first === undefined)
     throw new UsageError('name the files or folders of the new state: steps --cluster FILE|DIRECTORY')
   const options = readOptions(flags, environment)
-  const documents = await readDocuments(names, options)
   const previous = flags.previous === '' ? undefined : await readState(flags.previous, first, options)
-  printLines([...documents.notJudged, ...(previous?.notJudged ?? [])])
-  const { readOverlay } = await import('../input/overlay.ts')
-  const asked = { ...given, kubeconfig: flags.kubeconfig, secrets: false, definitions: asksCluster(flags) }
-  const { live, reading, after } = await readOverlay(documents, asked, environment)
+  printLines(previous?.notJudged ?? [])
+  const { documents, live, installed, unread, reading, after } = await openOverlay(
+    names,
+    options,
+    flags,
+    given,
+    environment,
+  )
   const stored = live.objects.map(({ value }) => value)
   const gone = itemsOf(previous === undefined ? [] : valuesOf(previous), reading)
   return {
@@ -199,15 +179,12 @@ async function overCluster(
       isDeleted: (key) => gone.has(key),
       isApplied,
     },
-    installed: installedRelease(live.definitions, reading.group),
+    installed,
     documents: [documents],
     unread: [
-      ...live.unread.map((message) => ({ ...IN_CLUSTER, message })),
-      ...[documents, ...(previous === undefined ? [] : [previous])].flatMap((each) => [
-        ...each.unread,
-        ...nameless(each, reading),
-      ]),
-      ...printEmpty([documents]),
+      ...unread,
+      ...nameless(documents, reading),
+      ...(previous === undefined ? [] : [...previous.unread, ...nameless(previous, reading)]),
     ],
   }
 }

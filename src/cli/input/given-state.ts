@@ -1,6 +1,11 @@
 import type { LiveCluster } from './live/index.ts'
 import { ClusterState } from '../../state/index.ts'
+import { IN_CLUSTER, type Unread } from '../output/report.ts'
 import { kindsNotKnown, putAll, type DocumentReading } from '../../documents/index.ts'
+
+/** What of the cluster could not be read. */
+export const unreadOf = ({ unread }: Pick<LiveCluster, 'unread'>): Unread[] =>
+  unread.map((message) => ({ ...IN_CLUSTER, message }))
 
 /** The cluster as it is. */
 export function stateOfCluster(live: LiveCluster, group: string): ClusterState {

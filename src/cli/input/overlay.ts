@@ -9,13 +9,18 @@ import type { ClusterState } from '../../state/index.ts'
 import { asApplied, kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { isObject, objectKey } from '../../rule/index.ts'
 import type { Documents } from './texts.ts'
-import { stateOfBoth, stateOfCluster } from './given-state.ts'
+import { stateOfBoth, stateOfCluster, unreadOf } from './given-state.ts'
+import { asksCluster, installedRelease } from './release.ts'
 import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
-import type { GivenSubject } from '../output/report.ts'
+import type { Release } from '../../release/index.ts'
+import type { GivenSubject, Unread } from '../output/report.ts'
 
 /** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
 export interface Overlay {
   readonly live: LiveCluster
+  /** The release of the cluster, where the flags ask for it. */
+  readonly installed: Release | undefined
+  readonly unread: readonly Unread[]
   /** The settings for reading, with the namespace of the kubeconfig by default. */
   readonly reading: DocumentReading
   /** The cluster as it is, and as it would be. */
@@ -25,32 +30,36 @@ export interface Overlay {
   get(subject: GivenSubject): LiveObject['value'] | undefined
 }
 
-interface Asked extends DocumentReading {
+/** The flags of a command that say what is read of the cluster. */
+export interface ClusterFlags {
   readonly kubeconfig: string
-  readonly secrets: boolean
-  readonly definitions?: boolean
+  readonly 'check-secrets'?: boolean
+  readonly release?: string
+  /** Absent where a command judges by no release. */
+  readonly crds?: string
 }
 
 /** Reads the cluster; an empty `namespace` is that of the kubeconfig. Never throws. */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
-  asked: Asked,
+  given: DocumentReading,
+  flags: ClusterFlags,
   environment: Environment,
 ): Promise<Overlay> {
-  const { group, kubeconfig, strict } = asked
+  const { group } = given
+  const { kubeconfig, release = '', crds } = flags
   const values = documents.map(({ document }) => document.value)
   const readingFor = (own: string): DocumentReading => ({
-    group,
-    strict,
-    namespace: asked.namespace || own || 'default',
+    ...given,
+    namespace: given.namespace || own || 'default',
   })
   const { readCluster } = await import('./live/index.ts')
   const wanted = {
     kubeconfig,
     group,
-    definitions: asked.definitions === true,
+    definitions: crds !== undefined && asksCluster({ release, crds }),
     namespaces: (own: string) => [...new Set(placesOf(values, readingFor(own)))].filter(isNamespaceName),
-    ...(asked.secrets
+    ...(flags['check-secrets'] === true
       ? { secrets: (_: unknown, own: string) => namedIn(values, readingFor(own), secretReferencesOf) }
       : {}),
     configMaps: (_: unknown, own: string) => namedIn(values, readingFor(own), configMapReferencesOf),
@@ -71,6 +80,8 @@ export async function readOverlay(
   }
   return {
     live,
+    installed: installedRelease(live.definitions, group),
+    unread: unreadOf(live),
     reading,
     before: stateOfCluster(live, group),
     after: stateOfBoth(live, values.map(applied), reading),

@@ -55,7 +55,7 @@ export interface LiveCluster {
 }
 
 /** The cluster, and the kinds and namespaces to read of it. */
-interface Wanted extends ClusterChoice {
+export interface Wanted extends ClusterChoice {
   /** The namespaces to read, given that of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined
   /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */

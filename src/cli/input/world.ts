@@ -1,0 +1,153 @@
+/** How a command opens the world that its flags and the configuration file name. */
+import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
+import { type Environment, UsageError, type Values } from '../../configuration/flags.ts'
+import {
+  chosenProfile,
+  chosenSettings,
+  type CONFIGURATION_FLAG,
+  type JUDGING_FLAGS,
+} from '../../configuration/judging.ts'
+import { placeholderFinder, type DocumentReading } from '../../documents/index.ts'
+import type { Profile, Settings } from '../../engine/index.ts'
+import type { Release } from '../../release/index.ts'
+import type { Unread } from '../output/report.ts'
+import type { LIVE_FLAGS } from './cluster-flags.ts'
+import { openConfiguration } from './configuration.ts'
+import { readDocuments, type ReadOptions } from './documents.ts'
+import { type ClusterFlags, type Overlay, readOverlay } from './overlay.ts'
+import type { LiveCluster, Wanted } from './live/index.ts'
+import { printEmpty, printLines } from './reading.ts'
+import { readRelease, type RELEASE_FLAGS } from './release.ts'
+import type { Documents } from './texts.ts'
+import { readState, readTwoStates } from './two-states.ts'
+
+type ReadingFlags = Pick<Values<typeof JUDGING_FLAGS>, 'api-group'> & {
+  readonly namespace?: string
+  readonly cluster?: boolean
+}
+
+/** How documents are read; with `--cluster` an empty namespace is that of the kubeconfig. */
+export function openReading(
+  { namespace = '', cluster = false, 'api-group': group }: ReadingFlags,
+  configuration: Configuration = NO_CONFIGURATION,
+): DocumentReading {
+  return {
+    group,
+    namespace: namespace || configuration.defaultNamespace || (cluster ? '' : 'default'),
+    strict: false,
+    placeholders: placeholderFinder(configuration.placeholders),
+  }
+}
+
+/** What a command judges by: the world but for its other objects. */
+export interface OpenWorld extends DocumentReading {
+  readonly settings: Settings
+  readonly profile: Profile
+  /** The release that the flags name. */
+  readonly release: Release | undefined
+  readonly configuration: Configuration
+  /** When the command began, by which exemptions end. */
+  readonly now: number
+}
+
+type WorldFlags = ReadingFlags &
+  Values<typeof JUDGING_FLAGS> &
+  Values<typeof RELEASE_FLAGS> & {
+    readonly 'no-ignores'?: boolean
+    /** Where a command is never strict, it has no such flag. */
+    readonly strict?: boolean
+  }
+
+/** Opens the world for arguments beside which the configuration file is. Throws UsageError. */
+export async function openWorld(
+  flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
+  names: readonly string[],
+): Promise<OpenWorld> {
+  const configuration = await openConfiguration(flags['config-file'], names)
+  return worldWith(configuration, flags, await readRelease(flags, flags['api-group']))
+}
+
+export function worldWith(
+  configuration: Configuration,
+  flags: WorldFlags,
+  release: Release | undefined,
+): OpenWorld {
+  const now = Date.now()
+  const profile = chosenProfile(flags, configuration)
+  return {
+    ...openReading(flags, configuration),
+    strict: flags.strict === true || (flags.strict === false && profile === 'strict'),
+    settings: chosenSettings(flags, configuration, now),
+    profile,
+    release,
+    configuration,
+    now,
+  }
+}
+
+/** Documents, and all of them that could not be read or is not judged. */
+export interface OpenFiles {
+  readonly documents: Documents
+  readonly unread: readonly Unread[]
+}
+
+/** Reads files and folders. Throws UsageError. */
+export async function openFiles(names: readonly string[], options: ReadOptions): Promise<OpenFiles> {
+  const documents = await readDocuments(names, options)
+  return { documents, unread: unreadIn([documents]) }
+}
+
+/** Reads a state that is named alone, such as a revision. Throws UsageError. */
+export async function openState(name: string, options: ReadOptions): Promise<OpenFiles> {
+  const documents = await readState(name, '.', options)
+  return { documents, unread: unreadIn([documents]) }
+}
+
+/** Reads the old and the new state that the arguments name. Throws UsageError. */
+export async function openTwoStates(
+  names: readonly string[],
+  options: ReadOptions,
+): Promise<{ readonly before: Documents; readonly after: Documents; readonly unread: readonly Unread[] }> {
+  const [old, now] = names
+  if (old === undefined || now === undefined || names.length > 2)
+    throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
+  const [before, after] = await readTwoStates(old, now, options)
+  return { before, after, unread: unreadIn([before, after]) }
+}
+
+/** Reads the files, and the cluster onto which they would be applied. Throws UsageError. */
+export async function openOverlay(
+  names: readonly string[],
+  options: ReadOptions,
+  flags: ClusterFlags,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<OpenFiles & Overlay> {
+  const { documents, unread } = await openFiles(names, options)
+  const overlay = await readOverlay(documents, reading, flags, environment)
+  return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
+}
+
+/** What of some states could not be read; a line is printed for what is not judged. */
+function unreadIn(states: readonly Documents[]): readonly Unread[] {
+  printLines(states.flatMap(({ notJudged }) => notJudged))
+  return [...states.flatMap(({ unread }) => unread), ...printEmpty(states)]
+}
+
+/** Reads a cluster, or the namespaces of it that the flags name. */
+export async function openCluster(
+  { kubeconfig, namespaces }: Pick<Values<typeof LIVE_FLAGS>, 'kubeconfig' | 'namespaces'>,
+  more: Pick<Wanted, 'group'> & Partial<Wanted>,
+  environment: Environment,
+): Promise<LiveCluster> {
+  const { readCluster } = await import('./live/index.ts')
+  return readCluster(
+    {
+      kubeconfig,
+      namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
+      mustExist: true,
+      ...more,
+    },
+    environment,
+  )
+}
