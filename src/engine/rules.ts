@@ -135,8 +135,10 @@ function runRule(
   severityOf: Surroundings['severityOf'],
 ): void {
   try {
-    const counts = new Map<Severity, number>()
+    // Most rules find nothing, and then nothing is counted.
+    let counts: Map<Severity, number> | undefined
     for (const error of run(value, context)) {
+      counts ??= new Map()
       const finding = { id, severity, error, ...(constraint && { constraint }) }
       const weight = severityOf?.(finding) ?? severity
       const count = (counts.get(weight) ?? 0) + 1
