@@ -1509,7 +1509,7 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('wrong usage ends with exit code 2', async (t) => {
-  const names = [...COMMANDS.keys()]
+  const names = GROUPS.flatMap(([, commands]) => commands.map(({ name }) => name))
   const but = names.slice(0, -1).join(', ')
   const all = `the commands are ${but} and ${names.at(-1)}`
   const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
@@ -1646,7 +1646,7 @@ t.test('the help of a command names each of its flags with the variable', (t) =>
         help,
         new RegExp(`^  --${flag} .*\\[VMCP_${flag.toUpperCase().replaceAll('-', '_')}[\\],]`, 'm'),
       )
-    t.ok(overview(GROUPS).includes(`\n  ${name} `), name)
+    t.equal(overview(GROUPS).includes(`\n  ${name} `), name !== 'role', name)
   }
   t.end()
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { type CelGoVersion, check, parse } from '../src/cel/index.ts'
+import { access } from '../src/cli/commands/access.ts'
 import { role } from '../src/cli/commands/role.ts'
 import { evaluate } from '../src/cel/evaluate/evaluate.ts'
 import { Failure, fromJson, type Result, type Spend, type Value } from '../src/cel/evaluate/values.ts'
@@ -746,7 +747,15 @@ t.test('nothing in claims or files writes over the terminal', async (t) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-role-'))
 t.teardown(() => rm(folder, { recursive: true }))
-const vmcpRole = (args: readonly string[], input = '') => runCli(['role', ...args], { cwd: folder, input })
+/** What both names of the command print. */
+async function vmcpRole(args: readonly string[], input = '') {
+  const [printed, older] = [
+    await runCli(['access', ...args], { cwd: folder, input }),
+    await runCli(['role', ...args], { cwd: folder, input }),
+  ]
+  t.strictSame(older, printed, args.join(' '))
+  return printed
+}
 
 t.test('the command', async (t) => {
   const mappings = [
@@ -877,6 +886,28 @@ t.test('the command', async (t) => {
     [['--confg', '-'], "there is no flag --confg; did you mean '--config'"],
   ]
   for (const [args, message] of wrong) await t.rejects(role.run(args, {}), new UsageError(message), message)
+  const both = ['--config', at('one.json'), '--claims', ann]
+  const unlike: readonly [string[], string][] = [
+    ...wrong.slice(0, 3),
+    ...[
+      ['--config', at('one.json')],
+      [...both, '--claims', ann],
+      [...both, ann],
+      [...both, '--who', '*'],
+    ].map((args): [string[], string] => [
+      args,
+      'name a configuration and claims: access --config FILE --claims FILE|-',
+    ]),
+    [[...both, '--output', 'sarif'], '--config prints human or json'],
+    [[...both, '--kubeconfig', 'k'], '--kubeconfig needs --cluster'],
+  ]
+  for (const [args, message] of unlike)
+    await t.rejects(access.run(args, {}), new UsageError(message), args.join(' '))
+  t.match(
+    await runCli(['access', 'one.json', 'one.json'], { cwd: folder, environment: { VMCP_CONFIG: 'gone' } }),
+    { status: 0, stdout: /^no difference/ },
+    'the variable is meant for role',
+  )
 
   const unread: readonly [string, string, string][] = [
     ['broken.yaml', 'ann.json', 'broken.yaml:3:3: cannot read: flow map must end with a }\n'],

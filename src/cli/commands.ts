@@ -19,12 +19,15 @@ import type { Command } from './define-command.ts'
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
   ['Check', [probe, replay, lsp, playground]],
-  ['Understand', [role, access]],
+  ['Understand', [access]],
   ['Change', [steps]],
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],
 ]
 
+/** Older names of commands, which the help does not list. */
+const ALIASES: readonly Command[] = [role]
+
 /** By name, in the order of the help. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  GROUPS.flatMap(([, commands]) => commands).map((command) => [command.name, command]),
+  [...GROUPS.flatMap(([, commands]) => commands), ...ALIASES].map((command) => [command.name, command]),
 )

@@ -65,8 +65,8 @@ function commandNamed(name: string): Command {
   throw new UsageError(`'${name}' is not a command; ${advice}`)
 }
 
-/** The names of all commands, as a sentence lists them: `a, b or c`. */
+/** The names of the commands, as a sentence lists them: `a, b or c`. */
 function listed(word: 'and' | 'or'): string {
-  const names = [...COMMANDS.keys()]
+  const names = GROUPS.flatMap(([, commands]) => commands.map(({ name }) => name))
   return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1) ?? ''}`
 }

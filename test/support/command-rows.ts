@@ -33,6 +33,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['explain', 'VirtualMCPServer'], 0, /spec\.incomingAuth/],
   [['plan', 'gateway.yaml'], 0, /^VirtualMCPServer gateway/m],
   [['role', '--config', 'aws.yaml', '--claims', 'claims.json'], 0, /^role: arn:/m],
+  [['access', '--config', 'aws.yaml', '--claims', 'claims.json'], 0, /^role: arn:/m],
   [['access', 'aws.yaml', 'aws.yaml'], 0, /^no difference for any caller/m],
   [['steps', 'aws.yaml', 'aws.yaml'], 0, /^no object changes$/m],
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],

@@ -13,7 +13,7 @@ import { type Generation } from '../../kinds/mcp-external-auth-config/generation
 import { generationsOf } from '../../access/role/releases.ts'
 import { type Environment, UsageError } from '../../configuration/flags.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
-import { needCluster } from '../input/cluster-flags.ts'
+import { isWritten, needCluster } from '../input/cluster-flags.ts'
 import { printUnread } from '../input/reading.ts'
 import {
   accessFindings,
@@ -30,6 +30,7 @@ import { sarifLog } from '../output/sarif.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
 import { ACCESS_FLAGS, fits, type Flags } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
+import { printRoleOf } from './role/one-caller.ts'
 import { loadClaims } from './role/load-claims.ts'
 import { UnreadConfiguration } from './role/config.ts'
 
@@ -40,10 +41,16 @@ export const access = defineCommand({
     ['[flags] OLD NEW'],
     ['--cluster FILE|DIRECTORY ...', 'print the same for what the files would change in a cluster'],
     ['--who PATTERN FILE|DIRECTORY ...', 'print who gets such a role in one state, or that nobody can'],
+    ['--config FILE --claims FILE|-', 'print which IAM role one caller gets, and why'],
+    ['--cluster --config NAME --claims FILE|-', 'print the same for a configuration in a cluster'],
   ],
   flags: ACCESS_FLAGS,
   examples: ['git:main deploy/'],
-  exitCodes: { 0: 'done', 1: 'somebody newly gets what --deny-new denies', 3: UNREAD },
+  exitCodes: {
+    0: 'done',
+    1: 'somebody newly gets what --deny-new denies, or the one caller no role',
+    3: UNREAD,
+  },
   run: printAccess,
 })
 
@@ -54,6 +61,9 @@ async function printAccess({
   environment,
 }: Invocation<typeof ACCESS_FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig'])
+  // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
+  if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
+    return forOne(positionals, flags, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
     throw new UsageError('--deny-new is about all callers: leave --claims out')
   if (flags.who.length > 0) return forRoles(positionals, flags, environment)
@@ -68,6 +78,16 @@ async function printAccess({
       ? await forCallers(states, pairs, generations, flags)
       : forAll(states, pairs, generations, flags)
   return states.unread.length > 0 ? EXIT.unread : code
+}
+
+/** Prints the role that one configuration gives to one caller. */
+function forOne(names: readonly string[], flags: Flags, environment: Environment): Promise<number> {
+  const { claims, output, who } = flags
+  const [caller, ...others] = claims
+  if (caller === undefined || others.length + names.length + who.length + flags['deny-new'].length > 0)
+    throw new UsageError('name a configuration and claims: access --config FILE --claims FILE|-')
+  if (output !== 'human' && output !== 'json') throw new UsageError('--config prints human or json')
+  return printRoleOf({ ...flags, claims: caller, output }, environment)
 }
 
 /** Prints who gets a role in one state. */

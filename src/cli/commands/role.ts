@@ -1,68 +1,12 @@
-import { existsSync } from 'node:fs'
-import {
-  choice,
-  type Environment,
-  isNamespaceName,
-  text,
-  toggle,
-  UsageError,
-} from '../../configuration/flags.ts'
-import { JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
-import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
-import { printUnread } from '../input/reading.ts'
-import { EXIT, IN_CLUSTER } from '../output/report.ts'
-import type { ReadClaims } from '../input/claims.ts'
-import { loadClaims } from './role/load-claims.ts'
-import {
-  configIn,
-  type FoundConfig,
-  parseLocation,
-  typeOf,
-  UnreadConfiguration,
-  unreadFile,
-} from './role/config.ts'
-import {
-  commonRole,
-  decideForReleases,
-  matchersOf,
-  type ReleaseDecision,
-  sessionNameClaimOf,
-} from '../../access/role/decide.ts'
-import { evaluations } from './role/evaluations.ts'
-import { oneLine } from '../output/one-line.ts'
-import { printRole, printRoleJson, printUnreadJson } from '../output/role.ts'
-import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
-import { generationsOf, readRelease } from '../../access/role/releases.ts'
-import { sessionNameFrom } from '../../access/role/session-name.ts'
-import { errorMessage } from '../../rule/index.ts'
+import { choice, text, toggle, UsageError } from '../../configuration/flags.ts'
+import { defineCommand, UNREAD } from '../define-command.ts'
+import { needCluster } from '../input/cluster-flags.ts'
+import { ACCESS_FLAGS } from './access/flags.ts'
+import { printRoleOf } from './role/one-caller.ts'
 
-const FLAGS = {
-  config: text(
-    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input; with --cluster NAME or NAMESPACE/NAME',
-    'FILE',
-    '',
-  ),
-  claims: text(
-    'the claims of the caller: a JSON object or a JWT in a file, or - for standard input',
-    'FILE',
-    '',
-  ),
-  release: {
-    ...text(
-      'the release of the operator whose gateway decides, such as 0.58; without it all of them',
-      'RELEASE',
-      '',
-    ),
-    read: readRelease,
-  },
-  output: choice('format of the output', ['human', 'json'], 'human'),
-  'api-group': JUDGING_FLAGS['api-group'],
-  ...CLUSTER_FLAGS,
-  cluster: toggle('read the configuration from a cluster'),
-}
+const { config, release, kubeconfig, 'api-group': group } = ACCESS_FLAGS
 
+/** The older name of `access --config FILE --claims FILE`. */
 export const role = defineCommand({
   name: 'role',
   summary: 'print which IAM role a caller gets, and why',
@@ -70,104 +14,28 @@ export const role = defineCommand({
     ['--config FILE --claims FILE|-'],
     ['--cluster --config NAME --claims FILE|-', 'print the same for a configuration in a cluster'],
   ],
-  flags: FLAGS,
+  flags: {
+    config,
+    claims: text(
+      'the claims of the caller: a JSON object or a JWT in a file, or - for standard input',
+      'FILE',
+      '',
+    ),
+    release: {
+      ...release,
+      help: 'the release of the operator whose gateway decides, such as 0.58; without it all of them',
+    },
+    output: choice('format of the output', ['human', 'json'], 'human'),
+    'api-group': group,
+    cluster: toggle('read the configuration from a cluster'),
+    kubeconfig,
+  },
   examples: ['--config aws.yaml --claims ann.json'],
   exitCodes: { 0: 'a role', 1: 'no role', 3: UNREAD },
-  run: printRoleOf,
+  run: ({ flags, names, args, environment }) => {
+    if (names.length > 0 || flags.config === '' || flags.claims === '')
+      throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
+    needCluster(flags.cluster, args, ['kubeconfig'])
+    return printRoleOf(flags, environment)
+  },
 })
-
-async function printRoleOf({
-  flags,
-  names: positionals,
-  args,
-  environment,
-}: Invocation<typeof FLAGS>): Promise<number> {
-  if (positionals.length > 0 || flags.config === '' || flags.claims === '')
-    throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
-  needCluster(flags.cluster, args, ['kubeconfig'])
-  if (flags.config === '-' && flags.claims === '-')
-    throw new UsageError('standard input can be the configuration or the claims, not both')
-  try {
-    const config = flags.cluster
-      ? await configInCluster(flags.config, flags, environment)
-      : await findConfig(flags.config, flags['api-group'])
-    const { claims, fromToken } = await loadClaims(flags.claims)
-    const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
-    const report = {
-      config: { namespace: config.namespace, name: config.name },
-      claims: fromToken ? ('token' as const) : ('json' as const),
-      release: flags.release,
-      outcomes,
-      sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
-    }
-    process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
-    return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
-  } catch (error) {
-    if (!(error instanceof UnreadConfiguration)) throw error
-    printUnread([error.located])
-    if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
-    return EXIT.unread
-  }
-}
-
-async function findConfig(written: string, group: string): Promise<FoundConfig> {
-  const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
-  if (file === '-' || existsSync(file)) return configIn(file, name, group)
-  throw unreadFile(
-    file,
-    'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
-      `and --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
-  )
-}
-
-async function configInCluster(
-  written: string,
-  { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
-  environment: Environment,
-): Promise<FoundConfig> {
-  const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
-  if (name === undefined || (given !== undefined && !isNamespaceName(given)))
-    throw new UsageError(
-      `with --cluster, --config is NAME or NAMESPACE/NAME, which '${oneLine(written)}' is not`,
-    )
-  const { readObject } = await import('../input/live/index.ts')
-  const place = { namespace: given, name }
-  const { server, namespace, value } = await readObject(
-    mcpExternalAuthConfig,
-    { kubeconfig, group },
-    place,
-    environment,
-  ).catch((error: unknown) => {
-    throw new UnreadConfiguration({ ...IN_CLUSTER, message: errorMessage(error) })
-  })
-  const type = typeOf(value)
-  if (type === 'awsSts') return { value, namespace, name }
-  throw new UsageError(
-    value === undefined
-      ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
-      : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
-  )
-}
-
-/** The decisions for a resource from a file or a cluster. */
-async function outcomesFor(
-  value: unknown,
-  claims: ReadClaims['claims'],
-  generations: readonly Generation[],
-): Promise<ReleaseDecision[]> {
-  const matchers = matchersOf(value)
-  const versions = [...new Set(generations.map(({ celGo }) => celGo))]
-  const found = new Map(
-    await Promise.all(
-      versions.map(async (celGo) => [celGo, await evaluations(matchers, claims, celGo)] as const),
-    ),
-  )
-  return decideForReleases(
-    value,
-    claims,
-    generations,
-    ({ celGo }) =>
-      (matcher) =>
-        found.get(celGo)?.get(matcher),
-  )
-}

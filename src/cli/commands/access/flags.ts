@@ -25,7 +25,15 @@ export const ACCESS_FLAGS = {
     'print who gets a role that fits in one state, and an example of each caller; * and ? as in a shell; may be repeated',
     'PATTERN',
   ),
-  claims: texts('compare for this caller only: a JSON object or a JWT in a file; may be repeated', 'FILE'),
+  claims: texts(
+    'compare for this caller only, or with --config print the role of this one: a JSON object or a JWT in a file; may be repeated',
+    'FILE',
+  ),
+  config: text(
+    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input; with --cluster NAME or NAMESPACE/NAME',
+    'FILE',
+    '',
+  ),
   release: {
     ...text(
       'the release of the operator whose gateways decide, such as 0.58; without it all of them',

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { type Environment, isNamespaceName, UsageError } from '../../../configuration/flags.ts'
+import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
+import { printUnread } from '../../input/reading.ts'
+import { EXIT, IN_CLUSTER } from '../../output/report.ts'
+import type { ReadClaims } from '../../input/claims.ts'
+import { loadClaims } from './load-claims.ts'
+import {
+  configIn,
+  type FoundConfig,
+  parseLocation,
+  typeOf,
+  UnreadConfiguration,
+  unreadFile,
+} from './config.ts'
+import {
+  commonRole,
+  decideForReleases,
+  matchersOf,
+  type ReleaseDecision,
+  sessionNameClaimOf,
+} from '../../../access/role/decide.ts'
+import { evaluations } from './evaluations.ts'
+import { oneLine } from '../../output/one-line.ts'
+import { printRole, printRoleJson, printUnreadJson } from '../../output/role.ts'
+import { type Generation } from '../../../kinds/mcp-external-auth-config/generations.ts'
+import { generationsOf } from '../../../access/role/releases.ts'
+import { sessionNameFrom } from '../../../access/role/session-name.ts'
+import { errorMessage } from '../../../rule/index.ts'
+
+/** Whose role is asked for. */
+export interface OneCaller {
+  /** A file, FILE#NAME for one of many, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
+  readonly config: string
+  readonly claims: string
+  readonly cluster: boolean
+  readonly kubeconfig: string
+  readonly 'api-group': string
+  readonly release: string
+  readonly output: 'human' | 'json'
+}
+
+/** Prints which IAM role a caller gets, and why; returns the exit code. Throws UsageError. */
+export async function printRoleOf(flags: OneCaller, environment: Environment): Promise<number> {
+  if (flags.config === '-' && flags.claims === '-')
+    throw new UsageError('standard input can be the configuration or the claims, not both')
+  try {
+    const config = flags.cluster
+      ? await configInCluster(flags.config, flags, environment)
+      : await findConfig(flags.config, flags['api-group'])
+    const { claims, fromToken } = await loadClaims(flags.claims)
+    const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
+    const report = {
+      config: { namespace: config.namespace, name: config.name },
+      claims: fromToken ? ('token' as const) : ('json' as const),
+      release: flags.release,
+      outcomes,
+      sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
+    }
+    process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
+    return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
+  } catch (error) {
+    if (!(error instanceof UnreadConfiguration)) throw error
+    printUnread([error.located])
+    if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
+    return EXIT.unread
+  }
+}
+
+async function findConfig(written: string, group: string): Promise<FoundConfig> {
+  const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
+  if (file === '-' || existsSync(file)) return configIn(file, name, group)
+  throw unreadFile(
+    file,
+    'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
+      `and --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
+  )
+}
+
+async function configInCluster(
+  written: string,
+  { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
+  environment: Environment,
+): Promise<FoundConfig> {
+  const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
+  if (name === undefined || (given !== undefined && !isNamespaceName(given)))
+    throw new UsageError(
+      `with --cluster, --config is NAME or NAMESPACE/NAME, which '${oneLine(written)}' is not`,
+    )
+  const { readObject } = await import('../../input/live/index.ts')
+  const place = { namespace: given, name }
+  const { server, namespace, value } = await readObject(
+    mcpExternalAuthConfig,
+    { kubeconfig, group },
+    place,
+    environment,
+  ).catch((error: unknown) => {
+    throw new UnreadConfiguration({ ...IN_CLUSTER, message: errorMessage(error) })
+  })
+  const type = typeOf(value)
+  if (type === 'awsSts') return { value, namespace, name }
+  throw new UsageError(
+    value === undefined
+      ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
+      : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
+  )
+}
+
+/** The decisions for a resource from a file or a cluster. */
+async function outcomesFor(
+  value: unknown,
+  claims: ReadClaims['claims'],
+  generations: readonly Generation[],
+): Promise<ReleaseDecision[]> {
+  const matchers = matchersOf(value)
+  const versions = [...new Set(generations.map(({ celGo }) => celGo))]
+  const found = new Map(
+    await Promise.all(
+      versions.map(async (celGo) => [celGo, await evaluations(matchers, claims, celGo)] as const),
+    ),
+  )
+  return decideForReleases(
+    value,
+    claims,
+    generations,
+    ({ celGo }) =>
+      (matcher) =>
+        found.get(celGo)?.get(matcher),
+  )
+}
