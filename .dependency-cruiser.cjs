@@ -87,7 +87,10 @@ module.exports = {
     {
       name: 'cel-through-matcher-verdicts',
       severity: 'error',
-      from: { path: '^src/kinds/', pathNot: '/(matcher-verdicts|callers|claim-shapes|generations|proofs)\\.ts$' },
+      from: {
+        path: '^src/kinds/',
+        pathNot: '/(matcher-verdicts|callers|claim-shapes|generations|proofs)\\.ts$',
+      },
       to: { path: '^src/cel' },
     },
     {

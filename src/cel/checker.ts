@@ -384,7 +384,8 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
  * signature that it meets binds it: `int(claims.a["b"])` takes an int and nothing else. Nor need a type that is known be
  * that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. The other functions look at the values.
  */
-const isSettledEarly = (name: string) => !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
+const isSettledEarly = (name: string) =>
+  !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
 const SETTLED_LATE: ReadonlySet<string> = new Set(['size', 'dyn', 'type'])
 
 /** Whether two numbers of different types may be compared here, as in cel-go 0.32. */
