@@ -8,6 +8,7 @@ import { attackers } from './attackers.ts'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
 import { memory } from './memory.ts'
+import { cpu } from './cpu.ts'
 import { rareCalls } from './rare.ts'
 import { mixedReviews } from './reviews.ts'
 import { saturation } from './saturation.ts'
@@ -17,7 +18,8 @@ import { stored } from './stored.ts'
 
 /**
  * Measures what users feel and prints it as Markdown: npm run bench -- [SECTION ...] [--requests COUNT]
- * [--node-options OPTIONS] [--write FILE], where --write puts each section between its marks in the file. Needs Linux.
+ * [--rules] [--node-options OPTIONS] [--write FILE], where --rules is the section of that name alone, --node-options in `cpu`
+ * are sets of options to compare, divided by semicolons, and --write puts each section between its marks. Needs Linux.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,10 +27,13 @@ const { values, positionals } = parseArgs({
     requests: { type: 'string', default: '100000' },
     'node-options': { type: 'string' },
     write: { type: 'string' },
+    rules: { type: 'boolean', default: false },
   },
 })
 
 const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
+  cpu: () => cpu(values['node-options']?.split(';')),
+  rules: () => Promise.resolve(printedBy('rules.ts', YOUNG)),
   rare: rareCalls,
   saturation,
   attackers,
@@ -37,10 +42,16 @@ const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   start: starts,
   cli: check,
   access: () => Promise.resolve(access()),
-  cache: async () => {
-    const script = fileURLToPath(new URL('cache.ts', import.meta.url))
-    return spawnSync(process.execPath, ['--expose-gc', script], { encoding: 'utf8' }).stdout.trim()
-  },
+  cache: () => Promise.resolve(printedBy('cache.ts', ['--expose-gc'])),
+}
+
+/** A young generation that holds all that is allocated while it is counted. */
+const YOUNG = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64']
+
+/** What a script prints in a process of its own. */
+function printedBy(file: string, options: readonly string[]): string {
+  const script = fileURLToPath(new URL(file, import.meta.url))
+  return spawnSync(process.execPath, [...options, script], { encoding: 'utf8' }).stdout.trim()
 }
 
 /** What the mixed reviews are, by the verdicts of the server. */
@@ -56,7 +67,7 @@ async function describeReviews(): Promise<string> {
   return `${new Set(reviews).size} different reviews of ${size.toFixed(1)} KB on average: ${count(reviews, '"operation":"UPDATE"')} updates, ${count(answers, '"allowed":false')} denied, ${count(answers, '"warnings"')} with warnings.`
 }
 
-const wanted = positionals.length > 0 ? positionals : Object.keys(SECTIONS)
+const wanted = values.rules ? ['rules'] : positionals.length > 0 ? positionals : Object.keys(SECTIONS)
 const unknown = wanted.filter((name) => !(name in SECTIONS))
 if (unknown.length > 0)
   throw new Error(`no section ${unknown.join()}; there are ${Object.keys(SECTIONS).join()}`)

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { json, kubeconfigOf, page, silence } from '../test/support/fake-api-server.ts'
+import { resourceOf } from '../test/support/review.ts'
+import { type Ask, openConnection } from './client.ts'
+import { crowd, NAMESPACES, objects, parsed } from './cluster.ts'
+import { median, table } from './figures.ts'
+import { freshRequests, manifests, mixedReviews, roleMappingReviews, smallReviews } from './reviews.ts'
+import { folder, ready, type Server, startServer } from './servers.ts'
+
+const CONNECTIONS = 16
+/** Of each server in turn, so that what else the machine does hits all of them. */
+const ROUNDS = 12
+/** Requests of a turn, by path and by bodies: a tenth of a second and more. */
+const TURN = { small: 2_000, mixed: 2_000, large: 400 } as const
+/** Requests until what is hot is compiled, in turns. */
+const WARM_UP = 6
+
+/** The most that a request may take of the CPU, in times of what it takes of the bare server. */
+const MOST = {
+  '/validate': { small: 2, mixed: 2.2, large: 5 },
+  '/mutate': { small: 1.5, mixed: 1.5, large: 3 },
+} as const
+const BODIES = { small: smallReviews, mixed: mixedReviews, large: roleMappingReviews } as const
+type Size = keyof typeof BODIES
+type Path = keyof typeof MOST
+
+/**
+ * CPU time of a request, of the whole process, of the bare server and of ours as the image runs it: with an API server, the
+ * CRDs of the newest release, and 12,000 objects in the cache. `settings` are options of Node in the place of the image's.
+ */
+export async function cpu(settings: readonly string[] = []): Promise<string> {
+  const api = await apiServer()
+  const bare = await ready(await startServer('bare node:https'))
+  const ours: Server[] = []
+  for (const options of settings.length === 0 ? [undefined] : settings)
+    ours.push(await ready(await startServer('vmcp-admission', ['--kubeconfig', api.kubeconfig], options)))
+  const rest = ours.map((server) => server.memory('VmRSS'))
+  const servers = [bare, ...ours]
+  const asks = await Promise.all(
+    servers.map(({ port }) => Promise.all(Array.from({ length: CONNECTIONS }, () => openConnection(port)))),
+  )
+  const rows: string[][] = []
+  for (const path of ['/validate', '/mutate'] as const) {
+    for (const size of ['small', 'mixed', 'large'] as const) {
+      const bodies = BODIES[size]()
+      const requests = servers.map(() => freshRequests(path, bodies))
+      const turns: number[][] = []
+      for (let round = -WARM_UP; round < ROUNDS; round++) {
+        const taken: number[] = []
+        for (const [i, server] of servers.entries())
+          taken.push(await turn(server, asks[i] ?? [], requests[i], TURN[size]))
+        if (round >= 0) turns.push(taken)
+      }
+      rows.push(rowOf(path, size, { bodies, turns }))
+    }
+  }
+  const memory = ours.map(
+    (server, i) =>
+      `${settings[i] ?? "the image's options"}: ${rest[i]?.toFixed(0)} MB at rest, ${server.memory('VmRSS').toFixed(0)} MB after`,
+  )
+  for (const { stop } of servers) await stop()
+  api.stop()
+  const head = [
+    'path',
+    'bodies',
+    'bare',
+    ...ours.flatMap((_, i) => [settings[i] ?? 'vmcp-admission', 'of bare']),
+    'goal',
+  ]
+  return `${table(head, rows)}\n\nMicroseconds of CPU a request, medians of ${ROUNDS} rounds; every body has hosts, claims and matchers that none before it had. ${api.count} objects in the cache. ${memory.join('; ')}.`
+}
+
+function rowOf(
+  path: Path,
+  size: Size,
+  { bodies, turns }: { readonly bodies: readonly string[]; readonly turns: readonly (readonly number[])[] },
+): string[] {
+  const bytes = bodies.reduce((sum, body) => sum + body.length, 0) / bodies.length
+  const of = (i: number) => median(turns.map((taken) => taken[i] ?? NaN))
+  const ofBare = (i: number) => median(turns.map((taken) => (taken[i] ?? NaN) / (taken[0] ?? NaN)))
+  const columns = Array.from({ length: (turns[0]?.length ?? 1) - 1 }, (_, i) => [
+    of(i + 1).toFixed(0),
+    ofBare(i + 1).toFixed(2),
+  ])
+  return [
+    path,
+    `${size}: ${(bytes / 1_024).toFixed(1)} KB, ${bodies.length} shapes`,
+    of(0).toFixed(0),
+    ...columns.flat(),
+    String(MOST[path][size]),
+  ]
+}
+
+/** Microseconds of CPU time of each of so many requests. */
+async function turn(
+  server: Server,
+  asks: readonly Ask[],
+  requests: Iterator<Buffer, never> | undefined,
+  count: number,
+): Promise<number> {
+  if (requests === undefined) throw new Error('no requests')
+  let left = count
+  const before = server.cpu()
+  await Promise.all(
+    asks.map(async (ask) => {
+      while (left-- > 0) await ask(requests.next().value)
+    }),
+  )
+  return ((server.cpu() - before) * 1e3) / count
+}
+
+interface ApiServer {
+  readonly kubeconfig: string
+  readonly count: number
+  readonly stop: () => void
+}
+
+/** An API server with the CRDs of a release, the objects of a large cluster, and in `default` those of the examples. */
+async function apiServer(): Promise<ApiServer> {
+  const lists = new Map<string, object[]>(KINDS.map(({ plural }) => [plural, []]))
+  let count = 0
+  const add = (kind: string, object: object) =>
+    lists.get(kindNamed.get(kind)?.plural ?? '')?.push(object) && count++
+  for (let i = 0; i < NAMESPACES; i++) {
+    const namespace = `namespace-${i}`
+    for (const other of [...objects(namespace), ...(i === 0 ? crowd() : [])])
+      add(other.kind, parsed(other, namespace, count + 1))
+  }
+  for (const { kind, metadata, spec } of manifests('.', 0))
+    add(
+      kind,
+      resourceOf(kind, spec, { ...metadata, resourceVersion: String(count + 1), uid: `uid-${count}` }),
+    )
+  const { schemas } = JSON.parse(readFileSync(new URL('../releases/0.63.json', import.meta.url), 'utf8')) as {
+    schemas: Readonly<Record<string, object>>
+  }
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://fake')
+    const last = pathname.slice(pathname.lastIndexOf('/') + 1)
+    const items = lists.get(last)
+    if (searchParams.has('watch')) silence(response)
+    else if (pathname.includes('/customresourcedefinitions/')) {
+      const kind = KINDS.find(({ plural }) => last === `${plural}.${DEFAULT_API_GROUP}`)?.kind ?? ''
+      json(200, definitionOf(kind, schemas[kind] ?? {}))(response)
+    } else if (items === undefined) {
+      const named = lists.get(pathname.split('/').at(-2) ?? '')?.find((each) => nameOf(each) === last)
+      if (named === undefined && pathname.split('/').length > 6) json(404, {})(response)
+      else if (named === undefined) page([])(response)
+      else json(200, named)(response)
+    } else {
+      const from = Number(searchParams.get('continue') ?? 0)
+      const to = from + Number(searchParams.get('limit') ?? items.length)
+      page(items.slice(from, to), { version: '100000', next: to < items.length ? String(to) : '' })(response)
+    }
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = join(folder, 'large-cluster')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(url, { token: 'hush' })))
+  return {
+    kubeconfig,
+    count,
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const nameOf = (object: object) => (object as { metadata: { name: string } }).metadata.name
+
+const definitionOf = (kind: string, openAPIV3Schema: object) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: kind, resourceVersion: '1' },
+  spec: {
+    group: DEFAULT_API_GROUP,
+    names: { kind },
+    versions: [{ name: API_VERSION, served: true, schema: { openAPIV3Schema } }],
+  },
+})
