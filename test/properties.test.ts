@@ -5,6 +5,11 @@ import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
+import { type Condition, eachIsReached } from '../src/kinds/mcp-external-auth-config/callers.ts'
+import { mayBeWithoutClaims } from '../src/kinds/mcp-external-auth-config/claim-shapes.ts'
+import { acceptsNoClaims, proveTaken } from '../src/kinds/mcp-external-auth-config/proofs.ts'
+import { programsOf } from '../src/cel/index.ts'
+import { Budget, withinBudget } from '../src/rule/budget.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { ALONE, runRules } from '../src/engine/rules.ts'
 import { deepEqual } from '../src/rule/deep-equal.ts'
@@ -274,3 +279,59 @@ function keeps(before: unknown, after: unknown): boolean {
     Object.entries(before).every(([key, field]) => field === null || keeps(field, after[key]))
   )
 }
+
+/** Matchers over a few claims and texts, so that they often contradict or contain each other. */
+const matchers = fc.letrec<{ matcher: string }>((tie) => {
+  const claim = fc
+    .constantFrom('email', 'azp', 'groups', 'roles', 'act', 'act.sub')
+    .map((name) => `claims.${name}`)
+  const text = fc.constantFrom('"a"', '"b"', '"a.b"', '1', '2.0', 'true', 'null')
+  const part = tie('matcher')
+  const test = fc.oneof(
+    fc.tuple(text, claim).map(([a, b]) => `${a} in ${b}`),
+    fc.tuple(claim, fc.constantFrom('==', '!='), text).map((words) => words.join(' ')),
+    fc.tuple(claim, fc.constantFrom('startsWith', 'endsWith', 'contains')).map(([a, f]) => `${a}.${f}("a")`),
+    fc.constantFrom('email', 'groups', 'act', 'act.sub').map((name) => `has(claims.${name})`),
+    claim.map((name) => `${name} in ["a", "b"]`),
+    fc.constantFrom('true', 'false', 'claims.act', '"x" in claims', 'claims.groups.exists(g, g == "a")'),
+  )
+  const logic = fc.oneof(
+    fc.tuple(part, fc.constantFrom('&&', '||'), part).map((words) => `(${words.join(' ')})`),
+    fc.tuple(part, part, part).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
+    part.map((each) => `!(${each})`),
+  )
+  return { matcher: fc.oneof({ maxDepth: 3, depthSize: 'small' }, test, logic) }
+}).matcher
+
+t.test('the cheap answers about matchers agree with the proofs', async () => {
+  let [reached, closed] = [0, 0]
+  const entry = fc.oneof(
+    fc.constantFrom('a', 'b', 'c').map((claim) => ({ claim, matcher: undefined })),
+    matchers.map((matcher) => ({ claim: undefined, matcher })),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(entry, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom('groups', 'x', 'email'),
+      (entries, roleClaim) => {
+        const conditions = entries.flatMap(({ claim, matcher }): Condition[] => {
+          if (claim !== undefined) return [{ claim }]
+          const program = programsOf(matcher)['0.33']
+          if (typeof program === 'string') return []
+          if (!mayBeWithoutClaims(program.expr, true)) {
+            closed++
+            assert.equal(acceptsNoClaims(matcher, new Budget(100_000)), false, matcher)
+          }
+          return [{ program }]
+        })
+        if (conditions.length < entries.length) return
+        if (withinBudget(() => eachIsReached(conditions, roleClaim, new Budget(500))) !== true) return
+        reached++
+        const mappings = entries.map((each, index) => ({ index, ...each }))
+        assert.equal(proveTaken(mappings, roleClaim, new Budget(100_000)).taken.size, 0)
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+  assert.ok(reached > 100 && closed > 100, `${reached} lists reached, ${closed} matchers closed`)
+})
