@@ -34,7 +34,13 @@ const MAY_IMPORT = {
   // It describes the flags of the commands and of the server, and the output of `check`.
   generate: [
     ...['rule', 'kinds', 'shape', 'release', 'engine', 'configuration', 'registration', 'arming'],
-    ...['pages/releases.ts', 'cli/commands.ts', 'cli/output/report-schema.ts', 'server/configuration.ts'],
+    ...[
+      'pages/releases.ts',
+      'cli/commands.ts',
+      'cli/output/help.ts',
+      'cli/output/report-schema.ts',
+      'server/configuration.ts',
+    ],
   ],
 }
 

@@ -95,6 +95,7 @@ t.test('installs for all folders', async (t) => {
     '/',
   )
   t.strictSame([status, stdout], [0, `${manifest.version}\n`])
+  t.match(readFileSync(join(folder, 'global/share/man/man1/vmcp-admission.1'), 'utf8'), /^\.SS check$/m)
 })
 
 for (const [title, node, rows] of nodes) {

@@ -7,6 +7,7 @@ import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
 import { reportSchema } from './report-schema.ts'
+import { manualPage } from './manual-page.ts'
 import { mutatingPolicies } from './mutating-policies.ts'
 import { policies } from './policies.ts'
 import { policiesPage } from './policies-page.ts'
@@ -30,6 +31,7 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield failuresPage()
   yield fieldsPage()
   yield flagsPage()
+  yield manualPage()
   yield coveragePage()
   yield policiesPage()
 }

@@ -23,6 +23,7 @@ const MANIFEST = {
     ...Object.fromEntries(Object.keys(manifest.bin).map((name) => [name, 'cli/main.js'])),
     [`${manifest.name}-server`]: 'server/main.js',
   },
+  man: [`./docs/${manifest.name}.1`],
   exports: {
     '.': { types: './library/index.d.ts', default: './library/index.js' },
     './releases/*.json': './releases/*.json',

@@ -37,13 +37,13 @@ export function helpOf(command: Command, call = `${PROGRAM} ${command.name}`): s
 }
 
 /** In order, with the one that all commands share. */
-const exitCodesOf = ({ exitCodes }: Command): (readonly [code: string, why: string])[] =>
+export const exitCodesOf = ({ exitCodes }: Command): (readonly [code: string, why: string])[] =>
   Object.entries({ ...exitCodes, 2: 'wrong usage' })
 
 type Row = readonly [left: string, right: string]
 
 /** Each form of a command, and what it does. */
-const formsOf = (call: string, { arguments: forms, summary }: Command): Row[] =>
+export const formsOf = (call: string, { arguments: forms, summary }: Command): Row[] =>
   forms.map(([form, does = summary]) => [`${call} ${form}`.trimEnd(), does])
 
 const widest = (rows: readonly Row[]): number => Math.max(...rows.map(([left]) => left.length))
