@@ -15,7 +15,7 @@ import { asksCluster, installedRelease, RELEASE_FLAGS } from '../input/release.t
 import { printUnread, READING_FLAGS } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
 import { AUDIT_REPORT_FLAGS, printReport } from '../output/formats.ts'
-import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
+import { addVerdict, exitCode, IN_CLUSTER, openReport, type Report } from '../output/report.ts'
 
 const FLAGS = {
   ...AUDIT_REPORT_FLAGS,
@@ -86,16 +86,10 @@ interface Judging {
 }
 
 function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: Judging): Report {
-  const report: Report = {
-    files: [],
-    judged: [],
-    others: 0,
-    findings: [],
-    ignored: [],
-    notJudged: [],
+  const report = openReport({
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     unread: unreadOf(live),
-  }
+  })
   const state = stateOfCluster(live, group)
   const judge = createJudge({
     group,

@@ -12,7 +12,7 @@ import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, unlessJudged } from '../input/reading.ts'
 import { RELEASE_FLAGS } from '../input/release.ts'
 import { openWorld, type OpenWorld } from '../input/world.ts'
-import { counted, EXIT } from '../output/report.ts'
+import { counted, EXIT, placeText } from '../output/report.ts'
 import { visible, visiblePatch } from '../output/visible.ts'
 
 const { namespace, exclude, 'fail-on-not-judged': failOnNotJudged } = READING_FLAGS
@@ -78,7 +78,7 @@ async function readTexts(
 }
 
 const lineOf = ({ file, edit, title, id }: FileChange): string =>
-  `${file}:${edit.line}:${edit.column}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
+  `${placeText({ ...edit, file })}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
 
 /** What a log would act upon is shown as an escape, and a password of a URL is not shown. */
 function printPatch(file: string, patch: string): void {

@@ -5,7 +5,7 @@ import type { FileDocument } from '../input/load.ts'
 import { kindOf, namespaceOf, stateOf } from '../../documents/index.ts'
 import { type Beside, judgeDocument, judgeIn, type Judging, targetIn } from './judge-document.ts'
 import { unevaluatedRules } from '../../release/index.ts'
-import { counted, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
+import { counted, IN_CLUSTER, type Located, openReport, type Report } from '../output/report.ts'
 
 export interface Checked {
   readonly report: Report
@@ -32,16 +32,7 @@ export function judgeDocuments(
   { state, stored }: { readonly state: ClusterState } & Pick<Beside, 'stored'>,
 ): Report {
   const { files, notJudged, unread } = documents
-  const report: Report = {
-    files,
-    judged: [],
-    others: 0,
-    findings: [],
-    ignored: [],
-    notes: [],
-    notJudged: [...notJudged],
-    unread,
-  }
+  const report = openReport({ files, notJudged: [...notJudged], unread })
   const judge = judgeIn(judging, state)
   const placed = { judge, ...(stored && { stored }), placeOf: placesIn(documents, judging) }
   const count = documents.documents.length

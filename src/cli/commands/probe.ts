@@ -28,7 +28,7 @@ import { openCluster, openReading } from '../input/world.ts'
 import { unreadOf } from '../input/given-state.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { progressOn } from '../output/progress.ts'
-import { addVerdict, counted, EXIT, exitCode, type Report } from '../output/report.ts'
+import { addVerdict, counted, EXIT, exitCode, openReport, type Report } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import {
   type ConfigMapTexts,
@@ -225,16 +225,7 @@ function reportOf(
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },
   settings: Settings,
 ): Report {
-  const report: Report = {
-    files,
-    judged: [],
-    others,
-    findings: [],
-    ignored: [],
-    notes: [],
-    notJudged,
-    unread,
-  }
+  const report = openReport({ files, others, notJudged, unread })
   for (const { subject, value, file, places, ignores } of sources) {
     const isHere = ({ subject: of }: Pick<Target, 'subject'>) => of === subject
     const findings = probed.findings.filter(({ target }) => isHere(target)).map(({ finding }) => finding)

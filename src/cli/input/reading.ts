@@ -3,7 +3,7 @@ import type { ReadOptions } from './documents.ts'
 import type { Documents } from './texts.ts'
 import { excluding } from './files.ts'
 import { newAllowance } from './regular-file.ts'
-import { counted, type Located, type Unread } from '../output/report.ts'
+import { counted, type Located, placeText, type Unread } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 
 const values: Flag<ReadonlyMap<string, string>> = {
@@ -123,8 +123,5 @@ function templateLine(first: Unread, templates: readonly Unread[]): Unread {
 
 /** Prints a line for each on standard error. */
 export function printLines(lines: readonly Located[]): void {
-  for (const { file, line, column, message } of lines) {
-    const place = `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
-    process.stderr.write(`${visible(`${place}: ${message}`)}\n`)
-  }
+  for (const each of lines) process.stderr.write(`${visible(`${placeText(each)}: ${each.message}`)}\n`)
 }

@@ -10,7 +10,14 @@ import { documentsIn } from '../input/texts.ts'
 import { withoutPatches } from '../input/kustomize.ts'
 import type { FileDocument } from '../input/load.ts'
 import { type Allowance, newAllowance, take } from '../input/regular-file.ts'
-import { IN_CLUSTER, type Located, type Report, type GivenSubject, type Unread } from '../output/report.ts'
+import {
+  IN_CLUSTER,
+  type Located,
+  openReport,
+  type Report,
+  type GivenSubject,
+  type Unread,
+} from '../output/report.ts'
 import { occurrencesIn, type Occurrence } from './symbols.ts'
 
 /** A file with what was read from it. */
@@ -132,16 +139,11 @@ export class Workspace {
       return { file: found.file.name, ...found.document.locate(at.map(jsonKey), 'key') }
     }
     const beside = { judge: judgeIn(this.judging, state), placeOf }
-    const report: Report = {
+    const report = openReport({
       files: [file.name],
-      judged: [],
-      others: 0,
-      findings: [],
-      ignored: [],
-      notJudged: [],
       notes: patches.filter((note) => note.file === file.name),
       unread: [...file.unread],
-    }
+    })
     const { judging } = this
     for (const { document } of documents) {
       yield* judgingDocument(file.name, document, judging, beside, report)

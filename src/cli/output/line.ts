@@ -2,6 +2,7 @@ import {
   counted,
   type Format,
   type Located,
+  placeText,
   type Printing,
   type Report,
   type ReportedFinding,
@@ -56,7 +57,7 @@ function findingLines(findings: readonly ReportedFinding[]): (Located & { readon
 
 const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
-const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
+const placeOf = (at: Located) => (at.file === null ? '' : `${placeText(at)}: `)
 
 /** The line of a finding; one in a cluster begins with the object in place of the file. */
 export function findingLine(finding: ReportedFinding, others = 0): string {

@@ -67,6 +67,10 @@ export interface ReportedEnd extends Located, GivenSubject {
   readonly path: string
 }
 
+/** A place in a file as editors and terminals open it; the file alone where it is meant as a whole. */
+export const placeText = ({ file, line, column }: FilePlace): string =>
+  `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
+
 /** The place of every object in a cluster. */
 export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 
@@ -85,6 +89,19 @@ export interface Report {
   readonly notJudged: Located[]
   readonly unread: Unread[]
 }
+
+/** A report of what was read, before anything is judged. */
+export const openReport = (read: Partial<Report>): Report => ({
+  files: [],
+  judged: [],
+  others: 0,
+  findings: [],
+  ignored: [],
+  notes: [],
+  notJudged: [],
+  unread: [],
+  ...read,
+})
 
 /** The settings of a format beside the report. */
 export interface Printing {
