@@ -5,7 +5,7 @@ import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
-import { type Condition, eachIsReached } from '../src/kinds/mcp-external-auth-config/callers.ts'
+import { type MappingCondition, eachIsReached } from '../src/kinds/mcp-external-auth-config/callers.ts'
 import { mayBeWithoutClaims } from '../src/kinds/mcp-external-auth-config/claim-shapes.ts'
 import { acceptsNoClaims, proveTaken } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { programsOf } from '../src/cel/index.ts'
@@ -314,7 +314,7 @@ t.test('the cheap answers about matchers agree with the proofs', async () => {
       fc.array(entry, { minLength: 1, maxLength: 4 }),
       fc.constantFrom('groups', 'x', 'email'),
       (entries, roleClaim) => {
-        const conditions = entries.flatMap(({ claim, matcher }): Condition[] => {
+        const conditions = entries.flatMap(({ claim, matcher }): MappingCondition[] => {
           if (claim !== undefined) return [{ claim }]
           const program = programsOf(matcher)['0.33']
           if (typeof program === 'string') return []

@@ -17,7 +17,12 @@ import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/registration/webhook-configurations.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
-import { parseSeveritySetting, type Settings, type SeveritySetting } from '../src/engine/settings.ts'
+import {
+  DEFAULT_SETTINGS,
+  parseSeveritySetting,
+  type Settings,
+  type SeveritySetting,
+} from '../src/engine/settings.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
@@ -25,6 +30,9 @@ import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { type ReviewStep, Turns } from '../src/server/turns.ts'
 import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
+import { ALL_DEFAULTS } from '../src/engine/index.ts'
+import { latestJudge } from '../src/server/latest-judge.ts'
+import type { Release as InstalledRelease } from '../src/release/index.ts'
 import { startServer } from './support/server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
@@ -777,6 +785,31 @@ const counts = async (from: FastifyInstance, name: string) =>
   (await from.inject('/metrics')).payload.split('\n').filter((line) => line.startsWith(name))
 
 const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
+
+t.test('another judge is made where the settings or the installed release are others', (t) => {
+  const now: { settings: Settings; release: InstalledRelease | undefined } = {
+    settings: DEFAULT_SETTINGS,
+    release: undefined,
+  }
+  const judge = latestJudge(
+    { group: DEFAULT_API_GROUP, state: 'no cluster', defaults: ALL_DEFAULTS },
+    {
+      settings: () => now.settings,
+      release: () => now.release,
+      counting: (all) => ({ ...all, mode: 'enforce' }),
+    },
+  )
+  const first = judge()
+  t.equal(judge(), first)
+  t.equal(first.world.release, 'specification')
+  now.settings = { ...DEFAULT_SETTINGS, mode: 'warn', leftOut: ['sandbox'] }
+  const second = judge()
+  t.not(second, first)
+  t.strictSame([second.world.settings.mode, second.leavesOut('sandbox')], ['enforce', true])
+  now.release = { name: 'the installed operator', schemas: new Map() }
+  t.equal(judge().world.release, now.release)
+  t.end()
+})
 
 t.test('mode and severities', async (t) => {
   const rows: [string, Partial<Settings>, boolean, number][] = [

@@ -168,7 +168,7 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
 const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
 /** As `takenByEarlier`, by proofs alone. */
-function proveTaken(
+export function proveTaken(
   mappings: readonly Conditional[],
   roleClaim: string,
   budget: Budget,
