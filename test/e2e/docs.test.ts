@@ -50,6 +50,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
     /^npm run (--silent )?(add-release|conformance)/,
     'test/generate.test.ts and test/e2e/conformance.test.ts',
   ],
+  [/^npm run (--silent )?mistakes/, 'test/mistakes.test.ts'],
   [/^npm run bench/, 'measures for minutes; by hand'],
   [/^npm start -- --local-cluster|^kubectl apply -f examples\//, 'test/e2e/local-cluster.test.ts'],
   [/^npm start/, 'the flags are read in test/docs.test.ts'],
