@@ -10,6 +10,9 @@ export interface Undecided {
   readonly isCompiled: boolean
 }
 
+/** Parts of a unit in which it is counted: sums of them are exact, in whatever order, so a kept answer costs what it took to find. */
+const PARTS = 1_024
+
 /**
  * The work that a judgement may spend beside what grows with the size of the object alone: proofs, evaluations, patterns,
  * comparisons, and the text of CEL expressions. A unit is about a microsecond of CPU time or 500 bytes of memory, counted and not timed, so that every
@@ -19,6 +22,7 @@ export class Budget {
   readonly #units: number
   readonly #whole: Budget | undefined
   #left: number
+  #isOver = false
   #undecided: Undecided | undefined
 
   /** `whole`: the budget of which this is a part, from which it spends too. */
@@ -30,18 +34,20 @@ export class Budget {
 
   /** Throws OutOfBudget, now and at every later call, when there are not so many units left. */
   spend(units: number): void {
-    this.#left -= units
-    if (this.#left < 0) throw new OutOfBudget('the budget of this question is spent')
-    this.#whole?.spend(units)
+    const counted = Math.ceil(units * PARTS) / PARTS
+    this.#isOver ||= counted > this.#left
+    if (this.#isOver) throw new OutOfBudget('the budget of this question is spent')
+    this.#whole?.spend(counted)
+    this.#left -= counted
   }
 
-  /** Units that were asked for. */
+  /** Units of the work that was done; a step that was refused is not. */
   get spent(): number {
     return this.#units - this.#left
   }
 
   get left(): number {
-    const left = Math.max(0, this.#left)
+    const left = this.#isOver ? 0 : this.#left
     return this.#whole === undefined ? left : Math.min(left, this.#whole.left)
   }
 

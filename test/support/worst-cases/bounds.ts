@@ -1,10 +1,8 @@
 import { JUDGEMENT } from '../../../src/engine/rules.ts'
 import type { Result } from './candidate.ts'
 
-/** Most units that one step asks for: to compile the longest matcher. What is refused is counted, and not done. */
-const MOST_ASKED = 2_500
-/** Most units that the submitted and the stored object ask for together. */
-const MOST_UNITS = 2 * (JUDGEMENT + MOST_ASKED)
+/** Most units that the submitted and the stored object spend together. */
+const MOST_UNITS = 2 * JUDGEMENT
 /** Most bytes of memory that a judgement takes beside what the process has. */
 const MOST_BYTES = 64e6
 /** Most blocks of code for each unit that is spent, and for each byte of the object and of the stored one: compiling takes 400. */
