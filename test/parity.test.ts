@@ -4,7 +4,7 @@ import t from 'tap'
 import { stringify } from 'yaml'
 import { judgeDocument } from '../src/cli/commands/judge-document.ts'
 import { loadDocuments } from '../src/cli/input/load.ts'
-import { IN_CLUSTER, type Report } from '../src/cli/output/report.ts'
+import { IN_CLUSTER, openReport, type Report } from '../src/cli/output/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/rule/finding.ts'
@@ -41,16 +41,7 @@ function byWebhook(object: unknown, state: ClusterState): Found[] {
 }
 
 function byCli(text: string, strict: boolean, state: ClusterState): { findings: Found[]; report: Report } {
-  const report: Report = {
-    files: [],
-    judged: [],
-    others: 0,
-    findings: [],
-    ignored: [],
-    notes: [],
-    notJudged: [],
-    unread: [],
-  }
+  const report = openReport({})
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, settings: DEFAULT_SETTINGS }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })

@@ -2,13 +2,14 @@
 
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
-import { isLeftOut } from './ignored.ts'
+import { isLeftOut, withoutIgnored } from './ignored.ts'
 import { judge as decide, type Verdict } from './decide.ts'
 import { type Admission, admitting } from './admit.ts'
 import { complete } from './complete.ts'
 import { type FileObject, type FileVerdict, judgingFile } from './file.ts'
 import type { ObjectJudgement } from './judgement.ts'
 import { judgingStored, type StoredObject } from './stored.ts'
+import type { Ignore } from './settings.ts'
 import type { Submission } from './submission.ts'
 import { beside, prepare, type Prepared, type World } from './world.ts'
 
@@ -23,8 +24,8 @@ export interface Judge {
   file(file: FileObject): FileVerdict
   /** An object as it stands in the cluster. */
   stored(object: StoredObject): ObjectJudgement
-  /** Findings that others made of an object, at the severities of the settings. */
-  weigh(findings: readonly Finding[], of: { readonly namespace: string; readonly object: unknown }): Verdict
+  /** Findings that others made of an object, at the severities of the settings, without those that it ignores. */
+  weigh(findings: readonly Finding[], of: FoundIn): Verdict
   /** Whether the settings leave the objects of a namespace out: each is admitted without a finding. */
   leavesOut(namespace: string): boolean
   /** The same judge beside other objects. */
@@ -36,6 +37,16 @@ export interface Judge {
   }
 }
 
+/** An object that others have looked at. */
+interface FoundIn {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly object: unknown
+  /** The ignores that count; none where an API server has refused the object, whatever its file ignores. */
+  readonly ignores: readonly Ignore[] | 'none count'
+}
+
 export const createJudge = (world: World): Judge => judgeIn(prepare(world))
 
 const judgeIn = (prepared: Prepared): Judge => ({
@@ -44,8 +55,12 @@ const judgeIn = (prepared: Prepared): Judge => ({
   complete: (submission) => complete(prepared, submission),
   file: (file) => atOnce(judgingFile(prepared, file)),
   stored: (object) => atOnce(judgingStored(prepared, object)),
-  weigh: (findings, { namespace, object }) =>
-    decide({ findings, value: () => object }, { namespace, settings: prepared.world.settings }),
+  weigh: (findings, { ignores, object, ...self }) => {
+    const { settings } = prepared.world
+    const { namespace } = self
+    const verdict = decide({ findings, value: () => object }, { namespace, settings })
+    return ignores === 'none count' ? verdict : withoutIgnored(verdict, self, settings, ignores)
+  },
   leavesOut: (namespace) => isLeftOut(prepared.world.settings, namespace),
   beside: (state) => judgeIn(beside(prepared, state)),
   inSteps: {
@@ -55,7 +70,7 @@ const judgeIn = (prepared: Prepared): Judge => ({
 })
 
 export type { Admission } from './admit.ts'
-export { type Confirmed, judge, type Verdict } from './decide.ts'
+export type { Confirmed, Verdict } from './decide.ts'
 export {
   completed,
   type SchemaDefaults,
@@ -81,11 +96,9 @@ export {
   isAlwaysFound,
   isFor,
   isForOne,
-  isLeftOut,
   problemWithIgnore,
   problemWithIgnoredId,
   refusal,
-  withoutIgnored,
 } from './ignored.ts'
 export type { ObjectJudgement } from './judgement.ts'
 export { jsonPatch, type PatchOperation } from './patch.ts'

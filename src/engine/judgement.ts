@@ -59,7 +59,7 @@ export function* judgement(prepared: Prepared, around: Surroundings, given: Case
   return { ...withAnnotationProblems(kept, problems, prepared.world), spent }
 }
 
-/** The other objects around an object, without those in `but`. */
+/** An object among the other objects, which are those of its namespace unless others are given. */
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,

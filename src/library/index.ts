@@ -191,7 +191,7 @@ function judgeOne(object: unknown, index: number, around: Around): Judgement {
     if (found?.finding === undefined) return NOTHING
     const { kind } = found.resource
     const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', found.resource, reading)
-    const verdict = judge.weigh([found.finding], { namespace: subject.namespace, object })
+    const verdict = judge.weigh([found.finding], { ...subject, object, ignores: [] })
     return { ...NOTHING, findings: findingsOf(verdict, { index, ...subject }) }
   }
   const resource = object as Resource

@@ -2,7 +2,8 @@ import { UsageError } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { plansOf } from '../../access/effective-authentication.ts'
 import { configMapReferencesOf, policiesOf, secretReferencesOf } from '../../relations/index.ts'
-import { ALL_DEFAULTS, createJudge, idleIgnores, type Settings } from '../../engine/index.ts'
+import { judgeIn } from '../judge-in.ts'
+import { idleIgnores, type Settings } from '../../engine/index.ts'
 import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { openCluster, openWorld } from '../input/world.ts'
@@ -91,13 +92,8 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
     unread: unreadOf(live),
   })
   const state = stateOfCluster(live, group)
-  const judge = createJudge({
-    group,
-    settings,
-    release: release ?? installedRelease(live.definitions, group) ?? 'specification',
-    state,
-    defaults: ALL_DEFAULTS,
-  })
+  const counting = release ?? installedRelease(live.definitions, group)
+  const judge = judgeIn({ group, settings, release: counting }, state)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
     if (judge.leavesOut(namespace)) {

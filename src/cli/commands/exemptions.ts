@@ -1,3 +1,4 @@
+import { judgeIn } from '../judge-in.ts'
 import { type Configuration, type FileExemption, holdsAt } from '../../configuration/file.ts'
 import {
   exemptionText,
@@ -5,7 +6,6 @@ import {
   isAlwaysFound,
   isFor,
   isForOne,
-  isLeftOut,
   type Settings,
 } from '../../engine/index.ts'
 import { kindOf, type DocumentReading, type GivenSubject, subjectOf } from '../../documents/index.ts'
@@ -91,12 +91,13 @@ export function leftOutIn(
   settings: Settings,
   configuration: Configuration,
 ): Located[] {
+  const judge = judgeIn({ group: reading.group, settings }, 'no cluster')
   const exemptions = new Exemptions(configuration, 0)
   for (const { file, document } of documents) {
     const kind = kindOf(document.value, reading)
     if (kind === undefined) continue
     const subject = subjectOf(kind.kind, document.value as Resource, reading)
-    if (isLeftOut(settings, subject.namespace)) exemptions.leftOut(subject, { file, line: document.line })
+    if (judge.leavesOut(subject.namespace)) exemptions.leftOut(subject, { file, line: document.line })
   }
   return exemptions.notJudged
 }

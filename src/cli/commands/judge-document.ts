@@ -1,6 +1,4 @@
 import {
-  ALL_DEFAULTS,
-  createJudge,
   type Ignore,
   type Ignored,
   isAlwaysFound,
@@ -10,7 +8,6 @@ import {
   refusal,
   type Settings,
   type Verdict,
-  withoutIgnored,
   type World,
 } from '../../engine/index.ts'
 import { kindOf, nameOf, notJudged, type DocumentReading, subjectOf } from '../../documents/index.ts'
@@ -54,13 +51,6 @@ export interface Beside {
   /** The place of a part of another object: its key, in its file if it is in one. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
-
-/** The judge of the settings and the release beside these objects. */
-export const judgeIn = (
-  { group, settings, release }: Pick<Judging, 'group' | 'settings' | 'release'>,
-  state: World['state'],
-): Judge =>
-  createJudge({ group, settings, release: release ?? 'specification', state, defaults: ALL_DEFAULTS })
 
 /**
  * Adds the findings of one document to the report; documents of other groups are only counted. An error that the stored
@@ -248,9 +238,8 @@ function reportNotJudged(
   }
   const { kind } = resource
   const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
-  const judged = judge.weigh([finding], { namespace: subject.namespace, object: document.value })
   const ignores = comments.flatMap(({ ignore }) => ignore ?? [])
-  const verdict = withoutIgnored(judged, subject, judging.settings, ignores)
+  const verdict = judge.weigh([finding], { ...subject, object: document.value, ignores })
   judging.exemptions?.judged(subject, verdict.ignored)
   const part = (where: readonly Segment[], target: 'key' | 'value') => ({
     file,

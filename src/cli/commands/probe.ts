@@ -16,7 +16,8 @@ import {
 import { configMapReferencesOf } from '../../relations/index.ts'
 import type { LeftOut, Probed, Target } from '../../probe/index.ts'
 import { type DocumentReading } from '../../documents/index.ts'
-import { isLeftOut, judge, type Settings, withoutIgnored } from '../../engine/index.ts'
+import type { Judge } from '../../engine/index.ts'
+import { judgeIn } from '../judge-in.ts'
 import { withoutUserInfo } from '../../rule/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
@@ -108,10 +109,10 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   const read = flags.cluster
     ? await readFromCluster(flags, reading, environment)
     : await readFromFiles(names, flags, reading, environment)
-  const sources = read.sources.filter(({ subject }) => !isLeftOut(settings, subject.namespace))
+  const judge = judgeIn({ group: reading.group, settings }, 'no cluster')
+  const sources = read.sources.filter(({ subject }) => !judge.leavesOut(subject.namespace))
   const exemptions = new Exemptions(configuration, 0)
-  for (const { subject } of read.sources)
-    if (isLeftOut(settings, subject.namespace)) exemptions.leftOut(subject)
+  for (const { subject } of read.sources) if (judge.leavesOut(subject.namespace)) exemptions.leftOut(subject)
   addNotJudged(read, exemptions.notJudged, flags['fail-on-not-judged'])
   printUnread(read.unread)
   const engine = await import('../../probe/index.ts')
@@ -150,7 +151,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
     mayAsk: (host) => consent.forHost(host),
   })
   progress.end()
-  const report = reportOf({ ...read, sources }, { probed, leftOut }, settings)
+  const report = reportOf({ ...read, sources }, { probed, leftOut }, judge)
   const scope = `${read.scope}, ${counted(probed.sent, 'request')} sent`
   await printReport(report, { ...flags, profile }, { scope, names, texts: read.texts }, environment)
   return exitCode(report)
@@ -223,15 +224,14 @@ async function readFromCluster(
 function reportOf(
   { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },
-  settings: Settings,
+  judge: Judge,
 ): Report {
   const report = openReport({ files, others, notJudged, unread })
   for (const { subject, value, file, places, ignores } of sources) {
     const isHere = ({ subject: of }: Pick<Target, 'subject'>) => of === subject
     const findings = probed.findings.filter(({ target }) => isHere(target)).map(({ finding }) => finding)
     report.judged.push({ file, ...subject })
-    const judged = judge({ findings, value: () => value }, { namespace: subject.namespace, settings })
-    addVerdict(report, withoutIgnored(judged, subject, settings, ignores), subject, places)
+    addVerdict(report, judge.weigh(findings, { ...subject, object: value, ignores }), subject, places)
     const notes = [
       ...probed.notes.filter(({ target }) => isHere(target)).map(({ target, text }) => ({ ...target, text })),
       ...leftOut

@@ -6,20 +6,14 @@ import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ClusterState } from '../../state/index.ts'
 import { causeText, type Finding, isObject, shownPath } from '../../rule/index.ts'
-import {
-  ALL_DEFAULTS,
-  createJudge,
-  type Judge,
-  type Settings,
-  type Submission,
-  type World,
-} from '../../engine/index.ts'
+import { type Judge, type Submission } from '../../engine/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
 import { whyUnread } from '../input/files.ts'
 import { printLines } from '../input/reading.ts'
 import { RELEASE_FLAGS } from '../input/release.ts'
-import { openWorld } from '../input/world.ts'
+import { type OpenWorld, openWorld } from '../input/world.ts'
+import { judgeIn } from '../judge-in.ts'
 import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
 import { progressOn } from '../output/progress.ts'
 import { EXIT, type Located } from '../output/report.ts'
@@ -46,8 +40,8 @@ export const replay = defineCommand({
 async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<number> {
   if (names.length === 0)
     throw new UsageError('name audit logs of the API server, oldest first, or - for standard input')
-  const { group, settings, release } = await openWorld(flags, [])
-  const judge = new Replay(group, settings, release ?? 'specification')
+  const world = await openWorld(flags, [])
+  const judge = new Replay(world)
   const progress = progressOn(process.stderr, flags.quiet)
   const unread: Located[] = []
   for (const name of names) {
@@ -100,12 +94,13 @@ class Replay {
   #warned = 0
   #unknownBefore = 0
 
-  constructor(group: string, settings: Settings, release: World['release']) {
+  constructor(world: OpenWorld) {
+    const { group } = world
     this.#group = group
     // An object that the log does not show may have been there before it.
     const state = new ClusterState({ group, knows: () => false })
     this.#state = state
-    this.#judge = createJudge({ group, settings, release, state, defaults: ALL_DEFAULTS })
+    this.#judge = judgeIn(world, state)
   }
 
   /** Takes a line; returns whether it is an event. */

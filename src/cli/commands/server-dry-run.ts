@@ -16,7 +16,8 @@ import { holdsPlaceholder, kindOf, namespaceOf, placeholdersIn } from '../../doc
 import type { Documents } from '../input/texts.ts'
 import type { Overlay } from '../input/overlay.ts'
 import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
-import { judgeIn, type Judging } from './judge-document.ts'
+import { type Judging } from './judge-document.ts'
+import { judgeIn } from '../judge-in.ts'
 
 /** What a dry run needs of a run of `check --cluster`. */
 interface Run {
@@ -95,7 +96,11 @@ function addAnswer(
     if (id !== undefined) return severity === 'error' && !known.some((each) => each.id === id)
     return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
   })
-  const verdict = judgeIn(judging, 'no cluster').weigh(findings, { namespace, object: document.value })
+  const verdict = judgeIn(judging, 'no cluster').weigh(findings, {
+    ...{ kind: kind.kind, namespace, name },
+    object: document.value,
+    ignores: 'none count',
+  })
   const of = ({ error }: Finding) => ({ file, ...document.locate(error.at.map(jsonKey), 'value') })
   addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })
 }

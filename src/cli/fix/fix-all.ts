@@ -1,6 +1,7 @@
 import { kindOf, namespaceOf, stateOf } from '../../documents/index.ts'
 import type { ClusterState } from '../../state/index.ts'
-import { ALL_DEFAULTS, createJudge, submissionOf } from '../../engine/index.ts'
+import { judgeIn } from '../judge-in.ts'
+import { submissionOf } from '../../engine/index.ts'
 import { jsonKey, metadataOf, pathText } from '../../rule/index.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { judgeAlone } from '../commands/judge-documents.ts'
@@ -120,14 +121,8 @@ function defaultsIn(
   judging: Judging,
   state?: ClusterState,
 ): FileChange[] {
-  const { group, settings, release } = judging
-  const judge = createJudge({
-    group,
-    settings,
-    release: release ?? 'specification',
-    state: state ?? 'no cluster',
-    defaults: ALL_DEFAULTS,
-  })
+  const { group } = judging
+  const judge = judgeIn(judging, state ?? 'no cluster')
   return documentsOf(texts).documents.flatMap(({ file, document }) => {
     const { value } = document
     const kind = kindOf(value, judging)
