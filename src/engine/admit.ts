@@ -35,18 +35,20 @@ function* judgedWith(
   submission: Submission,
   read: Confirmed | undefined,
 ): Steps<Admission> {
-  const { group, settings } = prepared.world
-  if (passesFreely(submission) || isLeftOut(settings, submission.namespace)) return CERTAIN
-  const kind = kindOfSubmission(submission, group)
+  const { world, state } = prepared
+  const { namespace } = submission
+  if (passesFreely(submission) || isLeftOut(world.settings, namespace)) return CERTAIN
+  const kind = kindOfSubmission(submission, world.group)
+  const isWhole = state === undefined || state.knowsWholeNamespace(namespace)
   const lacking = new Map<string, ObjectName>()
+  const cluster = isWhole ? state?.in(namespace) : state.in(namespace, noting(lacking, submission))
   const verdict =
     kind === undefined
       ? { ...ADMITTED, warnings: [registrationTooWide(submission)] }
-      : yield* judgedBeside(kind, othersOf(prepared, submission, lacking), { prepared, submission, read })
-  for (const to of leftOut(prepared, submission, kind)) lacking.set(nameKey(to), to)
-  const depends = new Map([...dependsOn(verdict), ...lacking.values()].map((name) => [nameKey(name), name]))
-  const unconfirmed = [...depends.values()].filter((name) => read?.has(name) !== true)
-  const missed = [...lacking.values()].find((name) => read?.has(name) !== true)
+      : yield* judgedBeside(kind, cluster, { prepared, submission, read })
+  if (!isWhole) for (const to of leftOut(prepared, submission, kind)) lacking.set(nameKey(to), to)
+  const unconfirmed = unconfirmedOf(verdict, lacking, read)
+  const missed = isWhole ? undefined : [...lacking.values()].find((name) => read?.has(name) !== true)
   const admission = {
     unconfirmed,
     *with(next: Confirmed): Steps<Admission> {
@@ -56,6 +58,13 @@ function* judgedWith(
   }
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
+
+/** Notes the objects of which a rule asks and only facts are kept, but for the submitted one. */
+const noting =
+  (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
+  (other: ObjectName): void => {
+    if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
+  }
 
 /** Of a write that needs no review. */
 const CERTAIN: Admission = {
@@ -81,18 +90,23 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
   }
   const release = prepared.installed
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
-  const verdict = yield* judgement(prepared, beside, {
+  const verdict = yield* judgement(prepared, {
     ...{ kind, namespace, name, ignores: [], dryRun, confirmed: read },
     object: operation === 'DELETE' ? oldObject : object,
-    *find(within) {
+    *find(budget) {
+      const within = { ...beside, budget, old: readable(kind, old) }
       if (operation === 'DELETE') return yield* findingsOnDelete(kind, oldObject, within)
-      const findings = yield* findingsIn(kind, object, { ...within, old: readable(kind, old) }, contents)
+      const findings = yield* findingsIn(kind, object, within, contents)
       return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
     },
     replaced: old && {
       object: old,
-      *find(within) {
-        return yielding(yield* findingsIn(kind, old, within), { kind: kind.kind, value: old, release })
+      *find(budget) {
+        return yielding(yield* findingsIn(kind, old, { ...beside, budget }), {
+          kind: kind.kind,
+          value: old,
+          release,
+        })
       },
     },
   })
@@ -104,18 +118,6 @@ const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   ...verdict,
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
-
-/** The other objects, noting those of which a rule asks and only facts are kept. */
-function othersOf(
-  { state }: Prepared,
-  { kind, namespace, name }: Submission,
-  lacking: Map<string, ObjectName>,
-): Cluster | undefined {
-  if (state === undefined || state.knowsWholeNamespace(namespace)) return state?.in(namespace)
-  return state.in(namespace, (other) => {
-    if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
-  })
-}
 
 /** Where objects of the namespace are left out: those that the submitted one refers to and that are not in the cache. */
 function leftOut(
@@ -134,9 +136,21 @@ function leftOut(
     )
 }
 
-/** The objects that a verdict depends on, those of errors first. */
-const dependsOn = ({ errors, warnings }: Verdict): readonly ObjectName[] =>
-  [...errors, ...warnings].flatMap(({ error }) => error.dependsOn ?? [])
+/** The objects that a verdict depends on, those of errors first, and those that are lacking: each once, without what was read. */
+function unconfirmedOf(
+  { errors, warnings }: Verdict,
+  lacking: ReadonlyMap<string, ObjectName>,
+  read: Confirmed | undefined,
+): readonly ObjectName[] {
+  const found = new Map<string, ObjectName>()
+  const add = (name: ObjectName) => {
+    if (read?.has(name) !== true) found.set(nameKey(name), name)
+  }
+  for (const { error } of errors) error.dependsOn?.forEach(add)
+  for (const { error } of warnings) error.dependsOn?.forEach(add)
+  for (const name of lacking.values()) add(name)
+  return [...found.values()]
+}
 
 const OTHERS_KNOWN = 'others-known'
 

@@ -1,7 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type FieldError, type Finding, type Fix, isObject, type Steps } from '../rule/index.ts'
-import type { Surroundings } from './rules.ts'
+import { type Budget, type FieldError, type Finding, type Fix, isObject, type Steps } from '../rule/index.ts'
 import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
@@ -47,12 +46,12 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   const old = stored !== 'nothing' && isObject(stored.object) ? stored.object : undefined
   const { findings: unknown, newer } = unknownIn(prepared, file, object)
   let placeholders: readonly Placeholder[] = []
-  const verdict = yield* judgement(prepared, around(prepared, file), {
+  const verdict = yield* judgement(prepared, {
     ...file,
     dryRun: false,
     confirmed: undefined,
-    *find(within) {
-      const asRead = { ...within, old: readable(kind, old) }
+    *find(budget) {
+      const asRead = { ...around(prepared, file), old: readable(kind, old), budget }
       const found = strict
         ? { findings: yield* findingsIn(kind, object, asRead), placeholders: [] }
         : yield* findingsBeforeDeployment(kind, object, asRead, own)
@@ -75,7 +74,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
     replaced:
       old === undefined || stored === 'nothing'
         ? undefined
-        : { object: old, find: (within) => foundBefore(beside(prepared, stored.state), file, old, within) },
+        : { object: old, find: (budget) => foundBefore(beside(prepared, stored.state), file, old, budget) },
   })
   return { ...verdict, placeholders, newerFields: newer }
 }
@@ -88,10 +87,10 @@ function* foundBefore(
   before: Prepared,
   file: FileObject,
   old: unknown,
-  { budget }: Surroundings,
+  budget: Budget,
 ): Steps<readonly Finding[]> {
   const { kind } = file
-  const within = { ...around(before, file), ...(budget && { budget }) }
+  const within = { ...around(before, file), budget }
   const known = yieldingIn(before, kind, old, yield* findingsIn(kind, old, within))
   const release = before.installed
   const refused = refusedBy(old, {

@@ -31,32 +31,33 @@ interface Case extends JudgedSubject {
   readonly ignores: readonly Ignore[]
   readonly dryRun: boolean
   readonly confirmed: Confirmed | undefined
-  /** Finds what is wrong with the object. */
-  find(around: Surroundings): Steps<readonly Finding[]>
+  /** Finds what is wrong with the object, within this budget. */
+  find(budget: Budget): Steps<readonly Finding[]>
   /** The stored object that it replaces, and what is wrong with it; asked for only where the object has an error. */
   readonly replaced?:
-    { readonly object: unknown; find(around: Surroundings): Steps<readonly Finding[]> } | undefined
+    { readonly object: unknown; find(budget: Budget): Steps<readonly Finding[]> } | undefined
 }
 
 /** Judges an object: finds, decides, ignores. What may be spent is one budget for it and one for the object it replaces. */
-export function* judgement(prepared: Prepared, around: Surroundings, given: Case): Steps<ObjectJudgement> {
-  const { settings } = prepared.world
+export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
+  const { settings, group } = world
   const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
-  const budgets = [new Budget(JUDGEMENT), new Budget(JUDGEMENT)] as const
-  const judged = function* (value: unknown, finding: Steps<readonly Finding[]>): Steps<JudgedObject> {
-    return { findings: yield* finding, value: () => completed(kind, value, namespace) }
-  }
-  const own = yield* judged(object, given.find({ ...around, budget: budgets[0] }))
+  const budget = new Budget(JUDGEMENT)
+  const ofReplaced = new Budget(JUDGEMENT)
+  const value = () => completed(kind, object, namespace)
   const verdict = yield* judgeBeside(
-    own,
+    { findings: yield* given.find(budget), value },
     { namespace, settings, dryRun, confirmed },
-    replaced && (() => judged(replaced.object, replaced.find({ ...around, budget: budgets[1] }))),
+    replaced &&
+      function* (): Steps<JudgedObject> {
+        const value = () => completed(kind, replaced.object, namespace)
+        return { findings: yield* replaced.find(ofReplaced), value }
+      },
   )
-  const { ignores, problems } = ignoresIn(object, prepared.world.group)
+  const { ignores, problems } = ignoresIn(object, group)
   const self = { kind: kind.kind, namespace, name }
   const kept = withoutIgnored(verdict, self, settings, [...given.ignores, ...ignores])
-  const spent = budgets[0].spent + budgets[1].spent
-  return { ...withAnnotationProblems(kept, problems, prepared.world), spent }
+  return { ...withAnnotationProblems(kept, problems, world), spent: budget.spent + ofReplaced.spent }
 }
 
 /** An object among the other objects, which are those of its namespace unless others are given. */

@@ -16,13 +16,14 @@ export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED
   const cluster = prepared.shared(namespace)
   const release = prepared.installed
-  return yield* judgement(prepared, around(prepared, stored, cluster), {
+  const old = () => cluster?.get(kind.kind, name)
+  return yield* judgement(prepared, {
     ...stored,
     ignores: [],
     dryRun: false,
     confirmed: undefined,
-    *find(within) {
-      const asStored = { ...within, isStored: true, old: () => cluster?.get(kind.kind, name) }
+    *find(budget) {
+      const asStored = { ...around(prepared, stored, cluster), isStored: true, old, budget }
       return yielding(yield* findingsIn(kind, object, asStored), { kind: kind.kind, value: object, release })
     },
   })
