@@ -22,20 +22,43 @@ type Steps<T> = T extends string | number | boolean
         ? { readonly [K in keyof T]-?: Path<T[K]> }
         : unknown
 
-/** The path of the given segments. Sound because the caller names the type that lies there. */
-export function pathTo<T>(segments: readonly Segment[]): Path<T> {
-  return new Proxy({ [SEGMENTS]: segments }, steps) as unknown as Path<T>
+/** What stands behind a path: the place above it and the step from there. Most paths are made for findings that never come. */
+interface Place {
+  readonly above: Place | readonly Segment[]
+  readonly step: Segment | undefined
+  /** The field that was asked for last, and its path: a rule asks for the same list at each of its items. */
+  field: string | undefined
+  path: unknown
 }
 
-const steps: ProxyHandler<{ [SEGMENTS]: readonly Segment[] }> = {
-  get(target, name) {
-    const segments = target[SEGMENTS]
-    if (typeof name === 'symbol') return name === SEGMENTS ? segments : undefined
-    if (name === 'at') {
-      return (item: string | number) => pathTo([...segments, typeof item === 'number' ? item : { key: item }])
+/** The path of the given segments. Sound because the caller names the type that lies there. */
+export const pathTo = <T>(segments: readonly Segment[]): Path<T> => pathOf(segments, undefined) as Path<T>
+
+const pathOf = (above: Place['above'], step: Segment | undefined): unknown =>
+  new Proxy<Place>({ above, step, field: undefined, path: undefined }, steps)
+
+const steps: ProxyHandler<Place> = {
+  get(place, name) {
+    if (typeof name === 'symbol') return name === SEGMENTS ? stepsTo(place) : undefined
+    if (place.field !== name) {
+      place.path = name === 'at' ? itemsOf(place) : pathOf(place, name)
+      place.field = name
     }
-    return pathTo([...segments, name])
+    return place.path
   },
+}
+
+const itemsOf = (place: Place) => (item: string | number) =>
+  pathOf(place, typeof item === 'number' ? item : { key: item })
+
+function stepsTo(place: Place): readonly Segment[] {
+  const below: Segment[] = []
+  let here: Place['above'] = place
+  while ('above' in here) {
+    if (here.step !== undefined) below.push(here.step)
+    here = here.above
+  }
+  return [...here, ...below.reverse()]
 }
 
 /** The steps from the root of the resource to the place. */
