@@ -94,7 +94,7 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
     ...{ kind, namespace, name, ignores: [], dryRun, confirmed: read },
     object: operation === 'DELETE' ? oldObject : object,
     *find(budget) {
-      const within = { ...beside, budget, old: readable(kind, old) }
+      const within = { ...beside, budget, old: readable(kind, old, contents) }
       if (operation === 'DELETE') return yield* findingsOnDelete(kind, oldObject, within)
       const findings = yield* findingsIn(kind, object, within, contents)
       return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]

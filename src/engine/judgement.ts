@@ -5,7 +5,7 @@ import { completed } from './defaults.ts'
 import { ignoresIn, withAnnotationProblems, withoutIgnored } from './ignored.ts'
 import { type Confirmed, type JudgedObject, judgeBeside, NO_FINDINGS, type Verdict } from './decide.ts'
 import type { Ignore } from './settings.ts'
-import { shape } from '../shape/index.ts'
+import { type Contents, shape } from '../shape/index.ts'
 import type { Prepared } from './world.ts'
 
 /** A verdict, and what it cost. */
@@ -72,6 +72,8 @@ export const around = (
   rulesOf: prepared.rulesOf,
 })
 
-/** The stored object as rules read it; shaped when a rule asks for it, which few do. */
-export const readable = (kind: Kind, old: unknown): (() => Resource | undefined) =>
-  old === undefined ? () => undefined : () => shape(kind, old).resource
+/** The stored object as rules read it; shaped once, when the first rule asks for it, which few do. */
+export function readable(kind: Kind, old: unknown, contents?: Contents): () => Resource | undefined {
+  let shaped: ReturnType<typeof shape> | undefined
+  return () => (old === undefined ? undefined : (shaped ??= shape(kind, old, contents)).resource)
+}
