@@ -7,23 +7,28 @@ const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access
 const meantBy = (scope: string): string | undefined =>
   KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
 
+type ScopeSlip = readonly [index: number, problem: string]
+
 /** The spelling mistakes of scopes, by index; `consequence` is a sentence about an unknown scope. */
-export function* scopeSlips(
+export function scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,
-): Generator<[index: number, problem: string]> {
+): readonly ScopeSlip[] {
+  if (scopes === undefined) return []
+  const slips: ScopeSlip[] = []
   const all = new Set(scopes)
-  for (const [i, scope] of (scopes ?? []).entries()) {
+  for (const [i, scope] of scopes.entries()) {
     if (scope === '')
-      yield [
+      slips.push([
         i,
         'an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
-      ]
+      ])
     const meant = scope === undefined ? undefined : meantBy(scope)
     if (scope === undefined || meant === undefined || all.has(meant)) continue
-    yield [
+    slips.push([
       i,
       `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? ${consequence}`,
-    ]
+    ])
   }
+  return slips
 }

@@ -25,6 +25,7 @@ export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[]
   const found: PlacedUrl[] = []
   for (let i = 0; i < upstreamProviders.length; i++) {
     const { oauth2Config, oidcConfig } = upstreamProviders[i] ?? {}
+    if (oauth2Config === undefined && oidcConfig?.userInfoOverride === undefined) continue
     const here = () => path.upstreamProviders.at(i)
     const { authorizationEndpoint, tokenEndpoint, userInfo } = oauth2Config ?? {}
     const http = [server, oauth2Config ?? {}].some((holder) => mayBeTrue(holder, 'insecureAllowHTTP'))
@@ -47,9 +48,12 @@ export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: Se
   for (let i = 0; i < upstreamProviders.length; i++) {
     const { oauth2Config, oidcConfig } = upstreamProviders[i] ?? {}
     const here = () => path.upstreamProviders.at(i)
-    add(found, HTTPS_URL, oidcConfig?.issuerUrl, () => here().oidcConfig.issuerUrl)
-    add(found, undefined, oidcConfig?.redirectUri, () => here().oidcConfig.redirectUri)
-    add(found, undefined, oauth2Config?.redirectUri, () => here().oauth2Config.redirectUri)
+    if (oidcConfig !== undefined) {
+      add(found, HTTPS_URL, oidcConfig.issuerUrl, () => here().oidcConfig.issuerUrl)
+      add(found, undefined, oidcConfig.redirectUri, () => here().oidcConfig.redirectUri)
+    }
+    if (oauth2Config !== undefined)
+      add(found, undefined, oauth2Config.redirectUri, () => here().oauth2Config.redirectUri)
   }
   return found
 }

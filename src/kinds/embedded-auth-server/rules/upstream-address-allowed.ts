@@ -23,7 +23,9 @@ export const upstreamAddressAllowed = defineRule({
   sources: ['decision 3', 'decision 21'],
   *check(server, { path }) {
     if (mayBeTrue(server, 'insecureAllowHTTP')) return
-    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+    const { upstreamProviders = [] } = server
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const { oidcConfig, oauth2Config } = provider ?? {}
       const here = path.upstreamProviders.at(i)
       if (oidcConfig && isRefused(oidcConfig, oidcConfig.issuerUrl))

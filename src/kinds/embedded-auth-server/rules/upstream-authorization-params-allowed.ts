@@ -28,8 +28,9 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
     },
     { section: '7', must: 'additionalAuthorizationParams contains a framework-managed name.' },
   ],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const params = provider?.[config]?.additionalAuthorizationParams
         if (params === undefined) continue

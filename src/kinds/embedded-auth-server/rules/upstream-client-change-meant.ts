@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, remembered } from '../../../rule/index.ts'
 import { okta, withOidcConfig, without } from '../examples.ts'
 import { byName, isUnreadable } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -24,9 +24,10 @@ export const upstreamClientChangeMeant = defineRule({
     threads: ['stacklok/toolhive#6508'],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ upstreamProviders }, { path, old }) {
-    const before = byName(old()?.upstreamProviders)
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path, old, memo }) {
+    const before = remembered(memo, byName, old()?.upstreamProviders)
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const earlier = before.get(provider?.name)
       for (const type of ['oidcConfig', 'oauth2Config'] as const) {
         const [was, is] = [earlier?.[type], provider?.[type]]

@@ -14,8 +14,9 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',
   sources: [{ section: '2.4.3', must: 'clientId is required.' }, 'decision 3'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oauth2Config
       if (!config || !isAbsent(config, 'clientId') || mayStandIn(config, 'dcrConfig')) continue
       yield required(

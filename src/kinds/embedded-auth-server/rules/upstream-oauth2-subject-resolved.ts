@@ -17,8 +17,9 @@ export const upstreamOauth2SubjectResolved = defineRule({
     { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
     'decision 3',
   ],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oauth2Config
       if (!config || !isAbsent(config, 'userInfo')) continue
       const place = path.upstreamProviders.at(i).oauth2Config.userInfo

@@ -18,8 +18,9 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
     { section: '7', must: 'oauth2Config without userInfo.' },
     'decision 3',
   ],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oauth2Config
       if (!config || !isAbsent(config, 'userInfo')) continue
       if (mayStandIn(config, 'identityFromToken') || mayStandIn(config, 'dcrConfig')) continue

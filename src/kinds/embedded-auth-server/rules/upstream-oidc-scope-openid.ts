@@ -15,8 +15,9 @@ export const upstreamOidcScopeOpenid = defineRule({
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const scopes = provider?.oidcConfig?.scopes ?? []
       if (scopes.length === 0 || scopes.includes('openid') || scopes.includes(undefined)) continue
       yield advice(

@@ -21,8 +21,9 @@ export const upstreamProviderConfigMatchesType = defineRule({
     { section: '7', must: 'Provider type oauth2 without oauth2Config, or with oidcConfig.' },
     { section: '7', must: 'Provider type oidc without oidcConfig, or with oauth2Config.' },
   ],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       if (provider?.type !== 'oidc' && provider?.type !== 'oauth2') continue
       for (const [type, config] of CONFIGS) {
         const absent = isAbsent(provider, config)

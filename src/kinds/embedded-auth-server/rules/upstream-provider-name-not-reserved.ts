@@ -12,8 +12,8 @@ export const upstreamProviderNameNotReserved = defineRule({
   sources: [{ section: '2.4.3', says: 'A provider name is used for routing and session binding.' }],
   *check({ upstreamProviders = [] }, { path }) {
     if (upstreamProviders.length < 2) return
-    for (const [i, provider] of upstreamProviders.entries()) {
-      if (provider?.name === 'default') {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      if (upstreamProviders[i]?.name === 'default') {
         yield advice(
           path.upstreamProviders.at(i).name,
           "'default' is reserved when there are several providers",

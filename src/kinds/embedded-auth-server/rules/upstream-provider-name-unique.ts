@@ -10,9 +10,10 @@ export const upstreamProviderNameUnique = defineRule({
   summary: 'Every upstream provider has a name of its own.',
   why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',
   sources: [{ section: '2.4.3', must: 'A provider name is unique.' }],
-  *check({ upstreamProviders }, { path }) {
+  *check({ upstreamProviders = [] }, { path }) {
     const seen = new Set<string>()
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const name = provider?.name
       // An empty name is none: the schema asks for one.
       if (name === undefined || name === '') continue

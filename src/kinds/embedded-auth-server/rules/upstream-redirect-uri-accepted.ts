@@ -20,8 +20,11 @@ export const upstreamRedirectUriAccepted = defineRule({
   sources: ['decision 3', 'decision 13'],
   *check(server, { path }) {
     const allowsHttp = mayBeTrue(server, 'insecureAllowHTTP')
-    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+    const { upstreamProviders = [] } = server
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const { oidcConfig, oauth2Config } = provider ?? {}
+      if (!oidcConfig?.redirectUri && !oauth2Config?.redirectUri) continue
       const here = path.upstreamProviders.at(i)
       for (const [config, place, allows] of [
         [oidcConfig, here.oidcConfig, allowsHttp],

@@ -22,7 +22,9 @@ export const upstreamRedirectUriHostAgreed = defineRule({
   *check(server, { path }) {
     const host = authorizationHost(server)
     if (host === '') return
-    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+    const { upstreamProviders = [] } = server
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const callback = hostOf(provider?.[config]?.redirectUri)
         if (callback !== '' && callback !== host)

@@ -18,8 +18,9 @@ export const upstreamRefreshMechanismSingle = defineRule({
     },
     'decision 21',
   ],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const params = provider?.[config]?.additionalAuthorizationParams
         if (!provider || !params || !Object.hasOwn(params, 'access_type')) continue

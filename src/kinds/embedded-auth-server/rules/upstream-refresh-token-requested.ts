@@ -22,7 +22,9 @@ export const upstreamRefreshTokenRequested = defineRule({
   sources: ['2.4.3', 'decision 21'],
   *check(server, { path }) {
     if (mayBeTrue(server, 'disableUpstreamTokenInjection')) return
-    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+    const { upstreamProviders = [] } = server
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oidcConfig
       const scopes = provider && requestedScopes(provider, 'oidcConfig')
       if (!config || scopes === undefined || scopes.includes(undefined)) continue

@@ -22,8 +22,9 @@ export const upstreamRegistrationSingle = defineRule({
     threads: ['stacklok/toolhive#6544'],
   },
   sources: ['decision 3'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       for (const type of ['oidcConfig', 'oauth2Config'] as const) {
         const config = provider?.[type]
         const dcr = config?.dcrConfig

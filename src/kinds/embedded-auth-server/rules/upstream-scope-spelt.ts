@@ -18,8 +18,9 @@ export const upstreamScopeSpelt = defineRule({
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const at = path.upstreamProviders.at(i)
       for (const [j, problem] of scopeSlips(provider?.oidcConfig?.scopes, REFUSED))
         yield advice(at.oidcConfig.scopes.at(j), problem)

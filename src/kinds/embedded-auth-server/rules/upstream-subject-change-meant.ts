@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, remembered, shortQuote } from '../../../rule/index.ts'
 import { withOidc } from '../examples.ts'
 import { byName, type Provider } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -17,9 +17,10 @@ export const upstreamSubjectChangeMeant = defineRule({
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ upstreamProviders }, { path, old }) {
-    const before = byName(old()?.upstreamProviders)
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path, old, memo }) {
+    const before = remembered(memo, byName, old()?.upstreamProviders)
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const earlier = before.get(provider?.name)
       if (!earlier?.oidcConfig || !provider?.oidcConfig) continue
       const [was, is] = [subjectOf(earlier.oidcConfig), subjectOf(provider.oidcConfig)]

@@ -25,8 +25,9 @@ export const upstreamSubjectClaimRequested = defineRule({
     threads: [],
   },
   sources: ['decision 3'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oidcConfig
       if (!provider || config?.subjectClaim !== 'oid') continue
       const scopes = requestedScopes(provider, 'oidcConfig')

@@ -19,8 +19,9 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
     threads: ['stacklok/toolhive#6543'],
   },
   sources: ['decision 3'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       const config = provider?.oauth2Config
       const method = config?.tokenEndpointAuthMethod
       if (!config || !method) continue

@@ -32,8 +32,9 @@ export const upstreamTokenParamsAllowed = defineRule({
     threads: ['stacklok/toolhive#6430'],
   },
   sources: ['decision 3'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const params = provider?.[config]?.additionalTokenParams
         if (params === undefined) continue

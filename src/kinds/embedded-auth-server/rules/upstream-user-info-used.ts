@@ -18,8 +18,9 @@ export const upstreamUserInfoUsed = defineRule({
     threads: [],
   },
   sources: ['decision 21'],
-  *check({ upstreamProviders }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+  *check({ upstreamProviders = [] }, { path }) {
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
       if (provider?.oidcConfig?.userInfoOverride !== undefined)
         yield advice(path.upstreamProviders.at(i).oidcConfig.userInfoOverride, UNUSED)
     }
