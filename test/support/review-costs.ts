@@ -1,5 +1,6 @@
 // Prints what reviews cost in figures that are the same on every machine: units of the budget, calls of rules, bytes allocated.
 // Run by node --no-opt --no-sparkplug --single-threaded --min-semi-space-size=512: nothing is compiled or collected meanwhile.
+import { ATTACKS } from '../../bench/attacks.ts'
 import { mixedReviews, roleMappingReviews } from '../../bench/reviews.ts'
 import { allRules } from '../../src/kinds/places.ts'
 import { decodeReview, type Review } from '../../src/server/admission-review.ts'
@@ -73,7 +74,11 @@ function costsOf(bodies: readonly string[]): Costs {
 }
 
 counted()
-const mixed = mixedReviews()
+const LARGE_UPDATE = 'an update of 15,000 providers'
 process.stdout.write(
-  JSON.stringify({ 'a mix': costsOf(mixed), '155 role mappings': costsOf(roleMappingReviews()) }),
+  JSON.stringify({
+    'a mix': costsOf(mixedReviews()),
+    '155 role mappings': costsOf(roleMappingReviews()),
+    [LARGE_UPDATE]: costsOf([ATTACKS[LARGE_UPDATE]?.(0) ?? '']),
+  }),
 )
