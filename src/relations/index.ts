@@ -97,7 +97,7 @@ export {
   sourceOf,
   withoutStrategy,
 } from './reach.ts'
-export { nameIn, REFERENCES, referencesOf } from './references.ts'
+export { nameIn, REFERENCES, referencesOf, visitTargets } from './references.ts'
 export {
   addsHeaderFromSecret,
   type AuthConfig,

@@ -59,9 +59,25 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
 export function referencesOf(kind: string, resource: { readonly spec?: unknown }, to?: string): Reference[] {
   const found: Reference[] = []
   for (const field of REFERENCES[kind] ?? []) {
-    if (to === undefined || field.to === to) collect(resource, field, 0, '', found)
+    if (to !== undefined && field.to !== to) continue
+    visit(resource, field, 0, '', (name, key, isNamed) =>
+      found.push({
+        to: { kind: field.to, name },
+        field: field.at[1] ?? '',
+        at: () => placeOf(field, key, isNamed),
+      }),
+    )
   }
   return found
+}
+
+/** The targets alone: of an object with thousands of references a reference takes more than its name. */
+export function visitTargets(
+  kind: string,
+  resource: { readonly spec?: unknown },
+  found: (kind: string, name: string) => void,
+): void {
+  for (const field of REFERENCES[kind] ?? []) visit(resource, field, 0, '', (name) => found(field.to, name))
 }
 
 /** The name in a reference to a kind: older releases wrote that of a group bare (decision 5). */
@@ -70,23 +86,24 @@ export function nameIn(reference: unknown, to: string): unknown {
   return to === 'MCPGroup' ? reference : undefined
 }
 
-/** `key` is the key of the map on the way to the reference. */
-function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
+/** `key` is the key of the map on the way to the reference, `isNamed` whether the name is a field of it. */
+function visit(
+  value: unknown,
+  field: Field,
+  depth: number,
+  key: string,
+  found: (name: string, key: string, isNamed: boolean) => void,
+): void {
   const step = field.at[depth]
   if (step === undefined) {
     const name = nameIn(value, field.to)
-    if (typeof name === 'string' && name !== '')
-      found.push({
-        to: { kind: field.to, name },
-        field: field.at[1] ?? '',
-        at: () => placeOf(field, key, isObject(value)),
-      })
+    if (typeof name === 'string' && name !== '') found(name, key, isObject(value))
   } else if (isObject(value)) {
     if (depth === field.at.length - 1 && field.isRead?.(value) === false) return
     if (step === '*') {
-      for (const each of Object.keys(value)) collect(value[each], field, depth + 1, each, found)
+      for (const each of Object.keys(value)) visit(value[each], field, depth + 1, each, found)
     } else if (Object.hasOwn(value, step)) {
-      collect(value[step], field, depth + 1, key, found)
+      visit(value[step], field, depth + 1, key, found)
     }
   }
 }

@@ -86,24 +86,25 @@ function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[
 
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
 function withoutNulls(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if (!isHolder(value)) return value
   let copy: JsonHolder | undefined
-  const keep = (key: string | number, field: unknown) => {
-    const kept = withoutNulls(field)
-    if (kept !== field) setOwn((copy ??= copyOf(value, isGiven)), key, kept)
-  }
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) keep(i, value[i])
+    for (let i = 0; i < value.length; i++) {
+      const kept = withoutNulls(value[i])
+      if (kept !== value[i]) setOwn((copy ??= copyOf(value)), i, kept)
+    }
     return copy ?? value
   }
   for (const key in value) {
-    const field = (value as JsonHolder)[key]
+    const field = value[key]
+    const kept = isHolder(field) ? withoutNulls(field) : field
     if (field === null) copy ??= copyOf(value, isGiven)
-    else keep(key, field)
+    else if (kept !== field) setOwn((copy ??= copyOf(value, isGiven)), key, kept)
   }
   return copy ?? value
 }
 
+const isHolder = (value: unknown): value is JsonHolder => typeof value === 'object' && value !== null
 const isGiven = (field: unknown): boolean => field !== null
 
 /** A copy with the given places set to undefined; undefined when the root itself is one of them. */

@@ -1,6 +1,6 @@
 /** Digests of objects too large to keep whole: their references, and, while there is room, the fields that rules read. */
 
-import { referencesOf } from '../relations/index.ts'
+import { visitTargets } from '../relations/index.ts'
 import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'
 
 /** Milliseconds for which a digest that was used gives no room to another: with too many, some are kept, and not none in turn. */
@@ -71,8 +71,11 @@ export class Digests<Of extends object> {
 }
 
 /** The objects that a resource refers to, in eight bytes each: hashes, in order. */
-export const referenceHashes = (kind: string, resource: Resource): Float64Array =>
-  new Float64Array(referencesOf(kind, resource).map(({ to }) => hashOf(to))).sort()
+export function referenceHashes(kind: string, resource: Resource): Float64Array {
+  const hashes: number[] = []
+  visitTargets(kind, resource, (kind, name) => hashes.push(hashOf({ kind, name })))
+  return new Float64Array(hashes).sort()
+}
 
 /** Whether an object is among those of `referenceHashes`. */
 export function isAmong(hashes: Float64Array, target: number): boolean {
