@@ -106,6 +106,11 @@ const FORMS: readonly Form[] = [
   { sort: 'dyn', text: '□.f', holes: ['dyn'] },
   { sort: 'dyn', text: `□.f${ROUND}`, holes: ['dyn'] },
 ]
+/** The sorts of which a long text is made. */
+const TEXTS: ReadonlySet<Sort> = new Set(['string', 'bytes', 'pattern', 'zone'])
+const TEXT_FORMS = overloads
+  .filter(({ name, args }) => !name.startsWith('@') && args.some(({ kind }) => TEXTS.has(kind)))
+  .flatMap(formsOf)
 const formsBySort = Map.groupBy(FORMS, ({ sort }) => sort)
 
 const LEAVES: Readonly<Partial<Record<Sort, readonly string[]>>> = {
@@ -218,13 +223,55 @@ const JOINED: readonly (readonly [Sort, string])[] = [
 const leafOf = (sort: Sort, random: Random): Expression => {
   if (sort === 'pattern' || sort === 'string' || sort === 'bytes') {
     if (sort !== 'pattern' && random.chance(0.3)) return leafOf('dyn', random)
-    const units = sort === 'pattern' ? PATTERN_UNITS : LITERAL_UNITS
-    let text: Text = [{ text: random.pick(units), times: random.size(10_000) }]
+    const units = unitsOf(sort)
+    let text: Text = [{ text: random.pick(units), times: random.size(LONG) }]
     while (random.chance(0.4)) text = mutateText(text, random, units)
     return { is: 'literal', sort, text, quote: sort === 'bytes' ? 'b"' : '"' }
   }
   const own = sort === 'dyn' || random.chance(0.5) ? LEAVES[sort] : undefined
   return { is: 'leaf', sort, text: random.pick(own ?? LEAVES.dyn ?? []) }
+}
+
+/** Longer than a matcher: it is cut where a matcher ends. */
+const LONG = 10_000
+/** Characters of a text that has room for another behind it. */
+const ENDED = 8_000
+/** Behind a text that would be right without it: what backtracks tries again from every character before. */
+const LAST = { text: '!', times: 1 }
+const CONSTANTS: Readonly<Partial<Record<Sort, string>>> = {
+  string: '"a"',
+  bytes: 'b"a"',
+  pattern: '"a"',
+  [TIME]: 'timestamp(0)',
+}
+const unitsOf = (sort: Sort) => (sort === 'pattern' ? PATTERN_UNITS : LITERAL_UNITS)
+
+/**
+ * Each function that takes a text, at each argument with a long one of each unit, and short constants beside it: calls that
+ * are evaluated, with nothing in them that spends the budget before the function does.
+ */
+export function* longCalls(): Iterable<Expression> {
+  const asBool = FORMS.find(({ text }) => text === '(□ == □)')
+  if (asBool === undefined) throw new Error('nothing compares')
+  const leaf = (sort: Sort): Expression => ({ is: 'leaf', sort, text: CONSTANTS[sort] ?? 'claims.a' })
+  for (const form of TEXT_FORMS) {
+    for (const [at, sort] of form.holes.entries()) {
+      if (!TEXTS.has(sort)) continue
+      for (const unit of unitsOf(sort)) {
+        // A pattern is compiled whatever ends it.
+        const text: Text =
+          sort === 'pattern'
+            ? [{ text: unit, times: LONG }]
+            : [{ text: unit, times: Math.floor(ENDED / unit.length) }, LAST]
+        const long: Expression = { is: 'literal', sort, text, quote: sort === 'bytes' ? 'b"' : '"' }
+        const args = form.holes.map((hole, i) => (i === at ? long : leaf(hole)))
+        const call: Call = { is: 'call', form, args }
+        yield form.sort === 'bool'
+          ? call
+          : { is: 'call', form: asBool, args: [{ is: 'leaf', sort: 'dyn', text: 'dyn(1)' }, call] }
+      }
+    }
+  }
 }
 
 function callOf(sort: Sort, random: Random, depth: number): Call | undefined {
@@ -283,7 +330,7 @@ function written(expression: Expression, at: Room): string {
       return renderText(textOf(text), at)
     }
     case 'literal':
-      return `${expression.quote}${renderText(expression.text, at, at.room).replace(/\\$/, '')}"`
+      return `${expression.quote}${renderText(expression.text, at, at.room - 3).replace(/\\$/, '')}"`
     case 'call':
       return filledIn(expression, at, (arg, inner) => written(arg, inner))
     case 'nest': {
@@ -321,11 +368,15 @@ function filledIn(
 ): string {
   const { binds } = form
   let i = 0
+  let room = Math.max(0, at.room - form.text.length)
   return form.text.replaceAll(ROUND, String(at.round)).replaceAll('□', () => {
     const last = i === args.length - 1
     const arg = args[i]
     const scope = binds !== undefined && last ? new Set([...at.scope, binds]) : at.scope
-    return arg === undefined ? '' : argument(arg, { ...at, scope, room: at.room / args.length }, i++)
+    // What one argument leaves is for those behind it.
+    const text = arg === undefined ? '' : argument(arg, { ...at, scope, room: room / (args.length - i) }, i++)
+    room = Math.max(0, room - text.length)
+    return text
   })
 }
 
@@ -385,6 +436,19 @@ function changedWithin(
   }
 }
 
+/** Characters from which on a text is long. */
+const LONG_TEXT = 1_000
+
+/** How the call is written that has a long text for an argument; empty where there is none. */
+export function callOfLongText(expression: Expression): string {
+  const call = within(expression).find((part) => part.is === 'call' && part.args.some(isLongText))
+  return call?.is === 'call' ? call.form.text : ''
+}
+
+const isLongText = (part: Expression): boolean =>
+  part.is === 'literal' &&
+  part.text.reduce((sum, { text, times }) => sum + text.length * times, 0) > LONG_TEXT
+
 /** Another expression, near to this one, perhaps with a part of another. */
 export function mutateExpression(expression: Expression, random: Random, other?: Expression): Expression {
   const all = within(expression)
@@ -408,8 +472,7 @@ export function mutateExpression(expression: Expression, random: Random, other?:
         return part.is === 'row' ? { ...part, times: part.times * 2 } : widened(sort, part, random)
       default:
         if (part.is === 'literal') {
-          const units = part.sort === 'pattern' ? PATTERN_UNITS : LITERAL_UNITS
-          return { ...part, text: mutateText(part.text, random, units) }
+          return { ...part, text: mutateText(part.text, random, unitsOf(part.sort)) }
         }
         return leafOf(sort, random)
     }

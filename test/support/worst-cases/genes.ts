@@ -3,7 +3,14 @@
 import { kindNamed } from '../../../src/kinds/index.ts'
 import type { SchemaTree } from '../../../src/kinds/schema-tree.ts'
 import { bytesOf, type Candidate, LARGEST_OBJECT, type Resource } from './candidate.ts'
-import { type Expression, expressionOf, mutateExpression, renderExpression, shapeOf } from './expressions.ts'
+import {
+  callOfLongText,
+  type Expression,
+  expressionOf,
+  mutateExpression,
+  renderExpression,
+  shapeOf,
+} from './expressions.ts'
 import type { Random } from './random.ts'
 import {
   halved,
@@ -388,9 +395,12 @@ export const textNames = (gene: Gene, deepest = Infinity): string[] =>
   )
 
 /** A plan with matchers of the grammar: so many of one expression. */
-export function matcherPlan(object: Resource, random: Random): Plan {
+export function matcherPlan(
+  object: Resource,
+  random: Random,
+  expression = expressionOf('bool', random, 1 + random.below(5)),
+): Plan {
   const plan = planOf(object)
-  const expression = expressionOf('bool', random, 1 + random.below(5))
   const count = random.size(random.pick([1, 20, 500]))
   const change = (gene: Gene): Gene => {
     if (gene.is === 'list')
@@ -471,14 +481,18 @@ export const withoutOld = ({ object, body, others }: Plan): Plan => ({ object, b
 const withField = (gene: Gene, name: string, field: Gene): Gene =>
   gene.is === 'object' ? { ...gene, fields: { ...gene.fields, [name]: field } } : gene
 
-/** The path of the part that takes most of an object: of the smallest part with more than half of its characters. */
+/**
+ * The path of the part that takes most of an object: of the smallest part with more than half of its characters; of a matcher
+ * with a long text also the call that reads it.
+ */
 export function largestPart(plan: Plan): string {
   let { path, gene }: Part = { path: '', gene: plan.body }
   for (;;) {
     const inner = partsDirectlyIn(gene, path)
     const [first] = inner.toSorted((a, b) => sizeOf(b.gene) - sizeOf(a.gene))
     const all = inner.reduce((sum, each) => sum + sizeOf(each.gene), 0)
-    if (first === undefined || sizeOf(first.gene) < all / 2) return path
+    if (first === undefined || sizeOf(first.gene) < all / 2)
+      return gene.is === 'matcher' ? `${path} ${callOfLongText(gene.expression)}` : path
     ;({ path, gene } = first)
   }
 }

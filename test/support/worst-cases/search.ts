@@ -4,6 +4,7 @@ import { examplesAt, rulePlaces } from '../../../src/kinds/places.ts'
 import { resources } from '../arbitrary.ts'
 import { Climb, type Judged as JudgedPlan } from './climb.ts'
 import { type Candidate, type Cost, type Resource, type Result } from './candidate.ts'
+import { type Expression, longCalls } from './expressions.ts'
 import {
   describePlan,
   fitting,
@@ -69,18 +70,22 @@ export class Search extends Climb<Plan, Result> {
     const random = new Random(seed)
     const donors = [...examplePlans(), ...schemaPlans(seed, 2)]
     const bases = covering(donors)
-    const first = random.shuffled([
+    const withMatcher = (expression?: Expression) => () => {
+      const { object } = random.pick([roleMappings('true'), actorMatchers('true')])
+      return matcherPlan(object, random, expression)
+    }
+    const others = random.shuffled([
       ...growing().map(
         ({ of }) =>
           () =>
             of(5_000),
       ),
       ...stuffedPlans(bases),
-      ...Array.from({ length: MATCHER_PLANS }, () => () => {
-        const { object } = random.pick([roleMappings('true'), actorMatchers('true')])
-        return matcherPlan(object, random)
-      }),
+      ...Array.from({ length: MATCHER_PLANS }, () => withMatcher()),
     ])
+    const long = random.shuffled([...longCalls()]).map(withMatcher)
+    // Every second one, so that a few minutes come to all of them.
+    const first = others.flatMap((other, i) => [long[i] ?? [], other].flat()).toReversed()
     const attempt = async (given: Plan) => {
       const { plan, candidate, bytes } = fitting(given)
       const result = await judge(candidate)
