@@ -51,10 +51,10 @@ function* judgedWith(
   const missed = isWhole ? undefined : [...lacking.values()].find((name) => read?.has(name) !== true)
   const admission = {
     unconfirmed,
-    *with(next: Confirmed): Steps<Admission> {
-      if (unconfirmed.length > 0) return yield* judgedWith(prepared, submission, next)
-      return { ...doubted(prepared, submission, verdict, undefined), ...admission }
-    },
+    with: (next: Confirmed): Steps<Admission> =>
+      unconfirmed.length > 0
+        ? judgedWith(prepared, submission, next)
+        : certainly({ ...doubted(prepared, submission, verdict, undefined), ...admission }),
   }
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
@@ -70,9 +70,12 @@ const noting =
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],
-  *with() {
-    return CERTAIN
-  },
+  with: () => certainly(CERTAIN),
+}
+
+/** An admission that takes no step. */
+function* certainly(admission: Admission): Steps<Admission> {
+  return admission
 }
 
 interface Asked {
@@ -88,29 +91,41 @@ function* judgedBeside(kind: Kind, cluster: Cluster | undefined, asked: Asked): 
     ...around(prepared, { kind, namespace, name }, cluster && read ? read.with(cluster) : cluster),
     isLarge: (contents?.text?.length ?? 0) >= LARGE,
   }
-  const release = prepared.installed
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const verdict = yield* judgement(prepared, {
     ...{ kind, namespace, name, ignores: [], dryRun, confirmed: read },
     object: operation === 'DELETE' ? oldObject : object,
-    *find(budget) {
-      const within = { ...beside, budget, old: readable(kind, old, contents) }
-      if (operation === 'DELETE') return yield* findingsOnDelete(kind, oldObject, within)
-      const findings = yield* findingsIn(kind, object, within, contents)
-      return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
-    },
+    find: (budget) =>
+      operation === 'DELETE'
+        ? findingsOnDelete(kind, oldObject, { ...beside, budget })
+        : findingsOnWrite(kind, asked, { ...beside, budget, old: readable(kind, old, contents) }),
     replaced: old && {
       object: old,
-      *find(budget) {
-        return yielding(yield* findingsIn(kind, old, { ...beside, budget }), {
-          kind: kind.kind,
-          value: old,
-          release,
-        })
-      },
+      find: (budget) => findingsBefore(kind, old, { ...beside, budget }, prepared),
     },
   })
   return operation === 'UPDATE' ? withoutAdvice(verdict) : verdict
+}
+
+function* findingsOnWrite(
+  kind: Kind,
+  { prepared, submission }: Asked,
+  within: Surroundings,
+): Steps<readonly Finding[]> {
+  const { object, contents } = submission
+  const findings = yield* findingsIn(kind, object, within, contents)
+  const release = prepared.installed
+  return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
+}
+
+/** The findings of the stored object that a write replaces. */
+function* findingsBefore(
+  kind: Kind,
+  old: unknown,
+  within: Surroundings,
+  { installed: release }: Prepared,
+): Steps<readonly Finding[]> {
+  return yielding(yield* findingsIn(kind, old, within), { kind: kind.kind, value: old, release })
 }
 
 /** Advice is given at the creation, and not again at every update. */

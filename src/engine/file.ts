@@ -16,6 +16,7 @@ import {
   readable,
   type JudgedSubject,
 } from './judgement.ts'
+import type { Surroundings } from './rules.ts'
 import { beside, type Prepared, type World } from './world.ts'
 
 /** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
@@ -40,43 +41,54 @@ export interface FileVerdict extends ObjectJudgement {
 
 /** Judges an object of a file. An error that the stored object already has is a warning (decision 8). */
 export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVerdict> {
-  const { kind, namespace, object, stored, placeholders: own, strict } = file
+  const { kind, namespace, object, stored } = file
   const { settings } = prepared.world
   if (isLeftOut(settings, namespace)) return { ...ADMITTED, placeholders: [], newerFields: [] }
   const old = stored !== 'nothing' && isObject(stored.object) ? stored.object : undefined
   const { findings: unknown, newer } = unknownIn(prepared, file, object)
-  let placeholders: readonly Placeholder[] = []
+  const placeholders: Placeholder[] = []
   const verdict = yield* judgement(prepared, {
     ...file,
     dryRun: false,
     confirmed: undefined,
-    *find(budget) {
-      const asRead = { ...around(prepared, file), old: readable(kind, old), budget }
-      const found = strict
-        ? { findings: yield* findingsIn(kind, object, asRead), placeholders: [] }
-        : yield* findingsBeforeDeployment(kind, object, asRead, own)
-      placeholders = found.placeholders
-      const known = yieldingIn(prepared, kind, object, found.findings)
-      const refused = refusedBy(object, {
-        kind: kind.kind,
-        release: prepared.installed,
-        stored: stored === 'nothing' ? undefined : stored.object,
+    find: (budget) =>
+      findingsInFile(file, { ...around(prepared, file), old: readable(kind, old), budget }, prepared, {
+        unknown,
         placeholders,
-        known,
-      })
-      return [
-        ...otherVersion(object, strict),
-        ...metadataFindings(object, { strict, placeholders: own }),
-        ...unknown,
-        ...folded(known, refused),
-      ]
-    },
+      }),
     replaced:
       old === undefined || stored === 'nothing'
         ? undefined
         : { object: old, find: (budget) => foundBefore(beside(prepared, stored.state), file, old, budget) },
   })
   return { ...verdict, placeholders, newerFields: newer }
+}
+
+/** The findings of an object in a file, with those of its unknown fields; adds the placeholders that are not judged. */
+function* findingsInFile(
+  { kind, object, stored, placeholders: own, strict }: FileObject,
+  within: Surroundings,
+  prepared: Prepared,
+  { unknown, placeholders }: { readonly unknown: readonly Finding[]; readonly placeholders: Placeholder[] },
+): Steps<readonly Finding[]> {
+  const found = strict
+    ? { findings: yield* findingsIn(kind, object, within), placeholders: [] }
+    : yield* findingsBeforeDeployment(kind, object, within, own)
+  placeholders.push(...found.placeholders)
+  const known = yieldingIn(prepared, kind, object, found.findings)
+  const refused = refusedBy(object, {
+    kind: kind.kind,
+    release: prepared.installed,
+    stored: stored === 'nothing' ? undefined : stored.object,
+    placeholders,
+    known,
+  })
+  return [
+    ...otherVersion(object, strict),
+    ...metadataFindings(object, { strict, placeholders: own }),
+    ...unknown,
+    ...folded(known, refused),
+  ]
 }
 
 const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>

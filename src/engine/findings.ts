@@ -50,22 +50,30 @@ export function* findingsBeforeDeployment(
   own?: FindPlaceholder,
 ): Steps<{ readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] }> {
   const placeholders = isObject(value) ? placeholdersIn(kind, value, own) : []
-  const found = function* (unknown: readonly (readonly Segment[])[]): Steps<readonly Finding[]> {
-    const { findings, resource } = shape(kind, value, ANYTHING, unknown)
-    return resource ? yield* check(kind, resource, including(resource, around), around, findings) : findings
-  }
-  const findings = yield* found(placeholders.map(({ at }) => at))
+  const places = placeholders.map(({ at }) => at)
+  const findings = yield* findingsWithout(kind, value, around, places)
   const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
   if (maps.length === 0) return { findings, placeholders }
   // A placeholder as a key of a map stands for unknown members; the named members are judged by themselves.
   const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
-  const named = outside(members, yield* found(members))
+  const named = outside(members, yield* findingsWithout(kind, value, around, members))
   const elsewhere = new Set(outside(maps, named))
   const whole = new Set(maps.map(pathText))
   const ofMembers = named.filter(
     (finding) => !elsewhere.has(finding) && !whole.has(pathText(finding.error.at)),
   )
   return { findings: [...findings, ...ofMembers], placeholders }
+}
+
+/** The findings of an object of which the values at these places are unknown. */
+function* findingsWithout(
+  kind: Kind,
+  value: unknown,
+  around: Surroundings,
+  unknown: readonly (readonly Segment[])[],
+): Steps<readonly Finding[]> {
+  const { findings, resource } = shape(kind, value, ANYTHING, unknown)
+  return resource ? yield* check(kind, resource, including(resource, around), around, findings) : findings
 }
 
 /** The findings of an object that is about to be deleted. */

@@ -1,8 +1,9 @@
-import type { Steps } from '../rule/index.ts'
+import type { Finding, Steps } from '../rule/index.ts'
 import { findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { yielding } from './yielding.ts'
 import { ADMITTED, around, type ObjectJudgement, judgement, type JudgedSubject } from './judgement.ts'
+import type { Surroundings } from './rules.ts'
 import type { Prepared } from './world.ts'
 
 /** An object that stands in the cluster. */
@@ -12,19 +13,24 @@ export interface StoredObject extends JudgedSubject {
 
 /** Judges an object as it stands in the cluster: nothing excuses its errors. */
 export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<ObjectJudgement> {
-  const { kind, namespace, name, object } = stored
+  const { kind, namespace, name } = stored
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED
   const cluster = prepared.shared(namespace)
-  const release = prepared.installed
   const old = () => cluster?.get(kind.kind, name)
   return yield* judgement(prepared, {
     ...stored,
     ignores: [],
     dryRun: false,
     confirmed: undefined,
-    *find(budget) {
-      const asStored = { ...around(prepared, stored, cluster), isStored: true, old, budget }
-      return yielding(yield* findingsIn(kind, object, asStored), { kind: kind.kind, value: object, release })
-    },
+    find: (budget) =>
+      findingsOf(stored, { ...around(prepared, stored, cluster), isStored: true, old, budget }, prepared),
   })
+}
+
+function* findingsOf(
+  { kind, object }: StoredObject,
+  within: Surroundings,
+  { installed: release }: Prepared,
+): Steps<readonly Finding[]> {
+  return yielding(yield* findingsIn(kind, object, within), { kind: kind.kind, value: object, release })
 }
