@@ -196,9 +196,9 @@ t.test('a configuration that no VirtualMCPServer uses for a backend', async (t) 
     ['the reference of the workload counts', [using(undefined)], false],
     ['another configuration for the backend', [using(inline({ jira: 'other' }))], true],
     ['this configuration for the backend', [using(inline({ jira: 'key' }))], false],
-    ['another configuration by default', [using(inline({}, 'other'))], true],
+    ['not listed, and another one by default: releases use its own', [using(inline({}, 'other'))], false],
     ['this configuration by default', [using(inline({}, 'key'))], false],
-    ['no credentials at all', [using(inline({ wiki: 'key' }))], true],
+    ['not listed: releases use its own', [using(inline({ wiki: 'key' }))], false],
     ['a value of releases', [using({ source: 'inline', backends: DISCOVERED })], false],
     ['backends of a wrong type', [using({ source: 'inline', backends: [] })], false],
     ['a source of a wrong type', [using({ source: 1 })], false],
@@ -208,7 +208,7 @@ t.test('a configuration that no VirtualMCPServer uses for a backend', async (t) 
       [using(inline({})), using({ source: 'inline', default: 1 }, 'more')],
       false,
     ],
-    ['two that use another one', [using(inline({})), using(inline({}, 'other'), 'more')], true],
+    ['two that list another one', [using(inline({ jira: 'a' })), using(inline({ jira: 'b' }), 'more')], true],
   ]
   for (const [title, gateways, expected] of rows)
     t.equal(

@@ -64,7 +64,7 @@ export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgem
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,
-  cluster: Cluster | undefined = prepared.state?.in(namespace),
+  cluster: Cluster | undefined = prepared.state?.in(namespace, prepared.version),
 ): Surroundings => ({
   cluster,
   self: { kind: kind.kind, name },

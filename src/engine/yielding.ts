@@ -158,7 +158,7 @@ const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 const newestFields = new WeakMap<Release, string>()
 
 /** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
-function newestIn(release: Release): string {
+export function newestIn(release: Release): string {
   const known = newestFields.get(release)
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {

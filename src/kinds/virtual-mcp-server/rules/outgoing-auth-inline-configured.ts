@@ -3,13 +3,16 @@ import { hasNoStrategy } from '../../../relations/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
+const NOTHING =
+  'nothing is listed: backends without a reference of their own get no credentials; set `backends` or `default`'
+
 export const outgoingAuthInlineConfigured = defineRule({
   id: 'outgoing-auth-inline-configured',
   on: VirtualMCPServer,
   reads: [],
   severity: 'advice',
   summary: 'With source inline there is a strategy for some backend, or a default.',
-  why: 'Every backend is contacted without credentials.',
+  why: 'Backends are contacted without credentials; releases use the reference of a backend itself, where it has one.',
   sources: [
     { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
     { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
@@ -17,7 +20,7 @@ export const outgoingAuthInlineConfigured = defineRule({
   ],
   *check({ spec }, { path }) {
     if (!hasNoStrategy({ spec })) return
-    yield advice(path.spec.outgoingAuth, 'every backend gets no credentials; set `backends` or `default`')
+    yield advice(path.spec.outgoingAuth, NOTHING)
   },
   examples: {
     valid: [
@@ -30,12 +33,12 @@ export const outgoingAuthInlineConfigured = defineRule({
       {
         title: 'nothing inline',
         value: outgoing({ source: 'inline' }),
-        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+        findings: [`spec.outgoingAuth: ${NOTHING}`],
       },
       {
         title: 'an empty map',
         value: outgoing({ source: 'inline', backends: {} }),
-        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+        findings: [`spec.outgoingAuth: ${NOTHING}`],
       },
     ],
   },
