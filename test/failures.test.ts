@@ -1172,8 +1172,71 @@ const spiffe =
   }
 const withoutRedirect: Change = (w) => delete oidcOf(w).redirectUri
 
+const KEY = {
+  type: 'headerInjection',
+  headerInjection: { headerName: 'X-Api-Key', valueSecretRef: secret('key') },
+}
+/** A second backend of the gateway, with a key of its own, that the gateway does not list. */
+const withOwnKey =
+  (kind: string, spec: object = KEY, outgoingAuth: object = {}): Change =>
+  (w) => {
+    w.key = object('MCPExternalAuthConfig', 'key', spec)
+    w.wiki = object(kind, 'wiki', {
+      groupRef: { name: 'tools' },
+      externalAuthConfigRef: { name: 'key' },
+      ...(kind === 'MCPServer' ? { image: 'example/wiki:1' } : { remoteUrl: 'https://wiki.example.com/mcp' }),
+      ...(kind === 'MCPServerEntry' && { transport: 'streamable-http' }),
+    })
+    Object.assign(w.gateway.spec.outgoingAuth, outgoingAuth)
+  }
+const listed: Change = (w) => {
+  w.gateway.spec.outgoingAuth.backends.wiki = {
+    type: 'externalAuthConfigRef',
+    externalAuthConfigRef: { name: 'key' },
+  }
+}
+const DEFAULT = (name: string) => ({
+  default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } },
+})
+const EXCHANGE_WITH_SECRET = {
+  type: 'tokenExchange',
+  tokenExchange: {
+    tokenUrl: 'https://example.okta.com/oauth2/v1/token',
+    audience: 'https://wiki.example.com',
+    clientId: 'wiki',
+    clientSecretRef: secret('okta'),
+    subjectProviderName: 'okta',
+  },
+}
+
 /** The rows of research/failures2.md that this file holds, by their number there. */
 const SECOND_LIST: readonly Row[] = [
+  ...['MCPServer', 'MCPServerEntry'].flatMap((kind): Row[] => [
+    {
+      story: '2.3',
+      title: `the key of an ${kind} that an inline gateway does not list`,
+      world: gatewayWorld,
+      wrong: withOwnKey(kind),
+      finds: ['own-reference-listed'],
+      right: [both(withOwnKey(kind), listed), withOwnKey(kind, KEY, DEFAULT('key'))],
+    },
+    {
+      story: '2.3',
+      title: `the key of an ${kind}, beside another default`,
+      world: gatewayWorld,
+      wrong: withOwnKey(kind, KEY, DEFAULT('exchange')),
+      finds: ['own-reference-listed'],
+      right: [],
+    },
+  ]),
+  {
+    story: '2.3',
+    title: 'an exchange with a Secret, of an entry that is not listed',
+    world: gatewayWorld,
+    wrong: withOwnKey('MCPServerEntry', EXCHANGE_WITH_SECRET),
+    finds: ['own-reference-listed'],
+    right: [both(withOwnKey('MCPServerEntry', EXCHANGE_WITH_SECRET), listed)],
+  },
   ...[gatewayWorld, proxyWorld].flatMap((world): Row[] => [
     {
       story: '2.1',
@@ -1497,3 +1560,29 @@ for (const { story, title, world, wrong, finds, right } of [...ROWS, ...SECOND_L
     }
   })
 }
+
+t.test('an own reference that is not listed, by release', async (t) => {
+  const rows: [spec: object, release: string, says: RegExp | undefined][] = [
+    [
+      KEY,
+      'none',
+      /the specification has no credentials for it, releases use its own .* up to 0\.56 end at start/,
+    ],
+    [KEY, '0.44', /this release uses its own .*, and ends at start: "environment variable … not set"/],
+    [KEY, '0.56', /this release uses its own .*, and ends at start/],
+    [KEY, '0.57', undefined],
+    [KEY, '0.63', undefined],
+    [EXCHANGE_WITH_SECRET, '0.50', /this release uses its own .*, and ends at start/],
+    [{ type: 'unauthenticated' }, 'none', undefined],
+    [{ type: 'unauthenticated' }, '0.44', undefined],
+  ]
+  for (const [spec, release, says] of rows) {
+    const world = gatewayWorld()
+    withOwnKey('MCPServer', spec)(world)
+    const found = (await findings(world, ['--release', release])).filter((line) =>
+      /VirtualMCPServer gateway: spec\.outgoingAuth/.test(line),
+    )
+    if (says === undefined) t.strictSame(found, [], release)
+    else t.match(found.join('\n'), says, release)
+  }
+})

@@ -73,8 +73,7 @@ export const beside = (prepared: Prepared, state: World['state']): Prepared => (
 })
 
 /** The release of the operator as rules read it. */
-const newest = (release: Release | undefined): string | undefined =>
-  release === undefined ? undefined : newestIn(release)
+const newest = (release: Release | undefined): string | undefined => release && newestIn(release)
 
 function known(
   given: World['state'],

@@ -72,6 +72,7 @@ export {
   type PolicyKind,
   policyReferencesOf,
 } from './policy-kinds.ts'
+export { type OwnReference, ownReferenceOf, ownReferences } from './own-reference.ts'
 export {
   configEnd,
   gatewayEnd,

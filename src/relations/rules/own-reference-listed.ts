@@ -24,12 +24,14 @@ import {
   groupOf,
   headerConfig,
   inline,
+  type OwnReference,
+  ownReferenceOf,
+  ownReferences,
   REACHED_KINDS,
   workload,
   type Workload,
 } from '../index.ts'
 import { WORKLOAD } from '../ends.ts'
-import { type OwnReference, ownReferenceOf, ownReferences } from '../own-reference.ts'
 
 const ID = 'own-reference-listed'
 
