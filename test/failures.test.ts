@@ -1355,8 +1355,10 @@ const SECOND_LIST: readonly Row[] = [
     title: 'the second provider of a gateway',
     world: gatewayWorld,
     wrong: (w) => {
-      const { redirectUri, ...oauth2Config } = GITHUB.oauth2Config
-      E(w).upstreamProviders.push({ ...GITHUB, oauth2Config })
+      E(w).upstreamProviders.push({
+        ...GITHUB,
+        oauth2Config: { ...GITHUB.oauth2Config, redirectUri: '' },
+      })
     },
     finds: ['login-callback-served'],
     right: [(w) => E(w).upstreamProviders.push(GITHUB)],
@@ -1540,6 +1542,10 @@ async function findings(world: World, flags: readonly string[] = []): Promise<st
   }
 }
 
+/** Whether a line is not the note about a field that works, and has another place in newer releases. */
+const isNoNote = (line: string): boolean =>
+  !/: advice: .*\((?:delegation-in-inbound-grants|primary-upstream-provider-in-auth-server)\)$/.test(line)
+
 for (const [name, world] of Object.entries({ gatewayWorld, proxyWorld, awsWorld })) {
   t.test(`${name} is right`, async (t) => t.strictSame(await findings(world()), []))
 }
@@ -1555,8 +1561,8 @@ for (const { story, title, world, wrong, finds, right } of [...ROWS, ...SECOND_L
     const ids = new Set(found.map((line) => /\(([^()]*)\)$/.exec(line)?.[1]))
     for (const id of finds) t.ok(ids.has(id), `${id} in\n${found.join('\n')}`)
     for (const change of right) {
-      t.strictSame(await changed(change), [])
-      t.strictSame(await changed(change, '--release', '0.63'), [], 'in the newest release')
+      t.strictSame((await changed(change)).filter(isNoNote), [])
+      t.strictSame((await changed(change, '--release', '0.63')).filter(isNoNote), [], 'in the newest release')
     }
   })
 }
@@ -1580,7 +1586,7 @@ t.test('an own reference that is not listed, by release', async (t) => {
     const world = gatewayWorld()
     withOwnKey('MCPServer', spec)(world)
     const found = (await findings(world, ['--release', release])).filter((line) =>
-      /VirtualMCPServer gateway: spec\.outgoingAuth/.test(line),
+      line.includes('VirtualMCPServer gateway: spec.outgoingAuth'),
     )
     if (says === undefined) t.strictSame(found, [], release)
     else t.match(found.join('\n'), says, release)

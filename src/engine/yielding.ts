@@ -105,6 +105,7 @@ const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'incoming-auth-inline-oidc-checked': /oidcConfigRef is required/,
   'oidc-config-ca-bundle-configured': /configMapRef/,
   'outgoing-auth-default-ref-configured': /^spec\.outgoingAuth\.default\.type: Required/,
+  'session-storage-tls-in-spec': /config\.sessionStorage\.tls is ignored/,
   'token-only-server-has-caller': /upstreamProviders: Required|upstream provider or inbound grant/,
   'trusted-issuer-policy-configured': /(?:expectedAudience|allowedDelegateClients): Required/,
   'trusted-issuer-unique': /trustedIssuers must not contain duplicate/,
@@ -147,8 +148,8 @@ const RANGES = new Map(
 export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true
-  const { from, to } = range
-  if (release === undefined) return from === undefined
+  const { from, to, orUnknown = false } = range
+  if (release === undefined) return orUnknown || from === undefined
   const newest = newestIn(release)
   return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
 }

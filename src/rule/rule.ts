@@ -63,9 +63,10 @@ export interface RuleFor<S extends TSchema> {
   readonly constraint?: 'required'
   /**
    * Set where other releases of the operator treat the same fields differently: the first and the last that it is about,
-   * such as `0.55`. It counts where the installed release is between them; without `from` also where none is known.
+   * such as `0.55`. It counts where the installed release is between them; without `from`, or with `orUnknown`, also where
+   * none is known.
    */
-  readonly appliesTo?: { readonly from?: string; readonly to?: string }
+  readonly appliesTo?: { readonly from?: string; readonly to?: string; readonly orUnknown?: true }
   /** Checked when an object is deleted, instead of when it is written. */
   readonly when?: 'delete'
   readonly severity: Exclude<Severity, 'off'>

@@ -59,9 +59,10 @@ export const ownReferenceListed = defineRule({
       for (const own of ownReferences(gateway, cluster)) yield ofGateway(own)
       return
     }
-    const { spec } = resource as Workload
+    const workload: Workload = resource
+    const { spec } = workload
     const config = spec?.externalAuthConfigRef?.name
-    const group = groupOf(resource as Workload)
+    const group = groupOf(workload)
     if (config === undefined || group === undefined) return
     for (const { name, gateway } of frontersOf(group, cluster))
       for (const own of ownReferenceOf(gateway, self, config, cluster)) yield ofWorkload(own, name)

@@ -63,7 +63,7 @@ export const passedHeaderSetOnce = defineRule({
   check(resource, { cluster, self }) {
     return self.kind === 'VirtualMCPServer'
       ? passedBy(resource as Gateway, cluster)
-      : setBy(resource as Workload, self, cluster)
+      : setBy(resource, self, cluster)
   },
   examples: {
     valid: [

@@ -19,10 +19,11 @@ export const refreshScopeNotAdvertised = defineRule({
   why: 'The list says which scopes a call needs, and none needs a refresh token. An authorization server that does not grant it to a client ends the login with `invalid_scope`.',
   sources: ['decision 21'],
   *check(resource, { cluster, self }) {
+    const { spec }: Workload = resource
     const isGateway = self.kind === 'VirtualMCPServer'
     const reference = isGateway
       ? (resource as Gateway).spec?.incomingAuth?.oidcConfigRef
-      : (resource as Workload).spec?.oidcConfigRef
+      : spec?.oidcConfigRef
     const index = reference?.scopes?.indexOf('offline_access') ?? -1
     if (index < 0 || issuingBeside(resource, self, cluster).length > 0) return
     const at = isGateway ? GATEWAY.spec.incomingAuth : WORKLOAD.spec

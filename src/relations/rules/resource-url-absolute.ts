@@ -93,6 +93,7 @@ function referenceOf(resource: Gateway | Workload, kind: string) {
   const incomingAuth = isGateway ? (resource as Gateway).spec?.incomingAuth : undefined
   const steps = isGateway ? ['spec', 'incomingAuth', 'oidcConfigRef'] : ['spec', 'oidcConfigRef']
   const at: Path<string> = pathTo([...steps, 'resourceUrl'])
-  if (!isGateway) return { reference: (resource as Workload).spec?.oidcConfigRef, at }
+  const { spec }: Workload = resource
+  if (!isGateway) return { reference: spec?.oidcConfigRef, at }
   return { reference: incomingAuth?.type === 'oidc' ? incomingAuth.oidcConfigRef : undefined, at }
 }

@@ -30,8 +30,8 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
     const client = clients.find((each) => each?.methods?.includes('spiffe_x509') === true)
-    if (client === undefined) return
-    const who = `client ${shortQuote(client.clientId ?? '')}`
+    if (client?.clientId === undefined) return
+    const who = `client ${shortQuote(client.clientId)}`
     if (isAbsent(server, 'tlsListener'))
       yield required(
         path.tlsListener,

@@ -21,7 +21,7 @@ export const upstreamRedirectUriServed = defineRule({
         if (!redirectUri || servesCallback(redirectUri) !== false) continue
         const works = shortQuote(workingCallback(server, redirectUri))
         const at = path.upstreamProviders.at(i)[config].redirectUri
-        const detail = `is not served; write ${works} and register it at ${providerText(provider?.name)}`
+        const detail = `is not served; write ${works} and register it at ${providerText(provider.name)}`
         yield invalid(at, redirectUri, detail)
       }
     }

@@ -1,5 +1,11 @@
 import { advice, defineRule } from '../../../rule/index.ts'
-import { hasNoStrategy } from '../../../relations/index.ts'
+import {
+  BACKEND_KINDS,
+  groupOf,
+  hasNoStrategy,
+  membersOf,
+  withoutStrategy,
+} from '../../../relations/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -9,7 +15,7 @@ const NOTHING =
 export const outgoingAuthInlineConfigured = defineRule({
   id: 'outgoing-auth-inline-configured',
   on: VirtualMCPServer,
-  reads: [],
+  reads: BACKEND_KINDS,
   severity: 'advice',
   summary: 'With source inline there is a strategy for some backend, or a default.',
   why: 'Backends are contacted without credentials; releases use the reference of a backend itself, where it has one.',
@@ -18,8 +24,11 @@ export const outgoingAuthInlineConfigured = defineRule({
     { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
     'decision 21',
   ],
-  *check({ spec }, { path }) {
-    if (!hasNoStrategy({ spec })) return
+  *check(gateway, { path, cluster }) {
+    if (!hasNoStrategy(gateway)) return
+    // A release that is known takes the references of the backends themselves: all of them have one.
+    const areReferring = cluster.release !== undefined && withoutStrategy(gateway, cluster).length === 0
+    if (areReferring && membersOf(cluster, groupOf(gateway) ?? '').length > 0) return
     yield advice(path.spec.outgoingAuth, NOTHING)
   },
   examples: {
