@@ -1,6 +1,6 @@
 import { type KnownFailure, parseUrl, shortQuote } from '../../rule/index.ts'
 import { authorizationField } from './authorization-host.ts'
-import type { Provider, Server } from './effective.ts'
+import { isUnreadable, type Provider, type Server } from './effective.ts'
 
 /** The path of the callback, which releases serve at the root of every host that is routed to the pod. */
 export const CALLBACK_PATH = '/oauth/callback'
@@ -20,10 +20,10 @@ export function servesCallback(url: string): boolean | undefined {
 /** Whether an absolute URL leads to another place than the root of its host. */
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
 
-/** The callback that works: at the host of the authorization endpoint, else at that of the URL. */
-export function workingCallback(server: Server, url: string): string {
-  const origin = originOf(server[authorizationField(server)] ?? '') ?? originOf(url) ?? ''
-  return origin + CALLBACK_PATH
+/** The callback that works: at the host of the authorization endpoint. Undefined where that cannot be read. */
+export function workingCallback(server: Server): string | undefined {
+  const origin = originOf(server[authorizationField(server)] ?? '')
+  return origin && origin + CALLBACK_PATH
 }
 
 /** The settings of a provider that lack `redirectUri`; undefined where it is given, or cannot be read. */
@@ -35,9 +35,11 @@ export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 
   return !Object.hasOwn(config, 'redirectUri') || config.redirectUri === '' ? field : undefined
 }
 
-/** A provider as a message names it. */
-export const providerText = (name: string | undefined): string =>
-  name === undefined ? 'a provider' : shortQuote(name)
+/** A provider as a message names it; undefined where its name cannot be read. */
+export const providerText = (provider: Provider): string | undefined => {
+  if (isUnreadable(provider, 'name')) return undefined
+  return provider.name === undefined ? 'the provider' : shortQuote(provider.name)
+}
 
 /** `https://host:port` of an http(s) URL, without user information. */
 export function originOf(url: string): string | undefined {

@@ -43,11 +43,13 @@ export const loginCallbackServed = defineRule({
       if (resourceUrl === undefined) continue
       const callback = defaultCallback(resourceUrl)
       if (servesCallback(callback) !== false) continue
-      const works = shortQuote(workingCallback(server, callback))
+      const working = workingCallback(server)
+      if (working === undefined) continue
+      const works = shortQuote(working)
       for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
         const settings = withoutCallback(provider)
-        if (settings === undefined) continue
-        const who = providerText(provider?.name)
+        const who = settings && provider && providerText(provider)
+        if (settings === undefined || who === undefined) continue
         const ends = `end at ${shortQuote(callback)}, which is not served`
         if (to === undefined) {
           const place = GATEWAY.spec.authServerConfig.upstreamProviders.at(i)[settings].redirectUri

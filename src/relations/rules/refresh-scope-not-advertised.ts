@@ -5,7 +5,7 @@ import { type Gateway, GATEWAY, issuingBeside, type Workload } from '../index.ts
 import { WORKLOAD } from '../ends.ts'
 
 const REMEDY =
-  "remove 'offline_access': clients ask the authorization server itself for it, and others ask for it without need (SEP-2207)"
+  "remove 'offline_access': no call needs it, and clients that want refresh tokens ask for it by themselves (SEP-2207)"
 const advertising = (...scopes: readonly string[]) => ({
   incomingAuth: { ...oidc, oidcConfigRef: { ...oidc.oidcConfigRef, scopes } },
 })

@@ -14,6 +14,8 @@ const POLICY = [
   'allowMayAct',
 ] as const
 const SINCE = 'deprecated since release 0.47'
+const POLICIES = (grant: string) =>
+  `\`inboundGrants.${grant}.issuerPolicies\`, with the name of the issuer as \`issuerRef\``
 
 export const delegationInInboundGrants = defineRule({
   id: 'delegation-in-inbound-grants',
@@ -43,17 +45,15 @@ export const delegationInInboundGrants = defineRule({
     for (const [i, issuer] of trustedIssuers.entries()) {
       if (issuer === undefined) continue
       const here = path.trustedIssuers.at(i)
-      const [first, ...others] = hasDelegationPolicy(issuer) ? policyFields(issuer) : []
-      if (first !== undefined) {
-        const names = others.length === 0 ? 'it' : `it, ${others.join(', ')}`
-        const at: Path<unknown> = here[first]
-        const text = `${SINCE}: move ${names} to \`inboundGrants.tokenExchange.issuerPolicies\`, with the name of the issuer as \`issuerRef\``
-        yield fixed(advice(at, text), fixes.exchange)
+      for (const field of hasDelegationPolicy(issuer) ? policyFields(issuer) : []) {
+        const at: Path<unknown> = here[field]
+        yield fixed(advice(at, `${SINCE}: move it to ${POLICIES('tokenExchange')}`), fixes.exchange)
       }
-      if (issuer.jwtBearerGrant !== undefined) {
-        const text = `${SINCE}: move it to \`inboundGrants.jwtBearer.issuerPolicies\`, with the name of the issuer as \`issuerRef\``
-        yield fixed(advice(here.jwtBearerGrant, text), fixes.assertions)
-      }
+      if (issuer.jwtBearerGrant !== undefined)
+        yield fixed(
+          advice(here.jwtBearerGrant, `${SINCE}: move it to ${POLICIES('jwtBearer')}`),
+          fixes.assertions,
+        )
     }
   },
   examples: {
@@ -94,8 +94,10 @@ export const delegationInInboundGrants = defineRule({
           },
         }),
         findings: [
-          'trustedIssuers[0].expectedAudience: deprecated since release 0.47: move it, allowedActors, allowedDelegateClients to `inboundGrants.tokenExchange.issuerPolicies`, with the name of the issuer as `issuerRef`',
-          'trustedIssuers[0].jwtBearerGrant: deprecated since release 0.47: move it to `inboundGrants.jwtBearer.issuerPolicies`, with the name of the issuer as `issuerRef`',
+          `trustedIssuers[0].expectedAudience: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].allowedActors: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].allowedDelegateClients: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].jwtBearerGrant: ${SINCE}: move it to ${POLICIES('jwtBearer')}`,
         ],
       },
     ],

@@ -29,8 +29,7 @@ export const spiffeClientTrustDomainConfigured = defineRule({
     for (let i = 0; i < clients.length; i++) {
       const ref = clients[i]?.trustDomainRef
       if (!ref || domains.has(ref)) continue
-      const isDomain = spiffeTrustDomains.find((domain) => domain?.trustDomain === ref)?.name
-      const near = isDomain ?? (hints-- > 0 ? nearest(ref, names) : undefined)
+      const near = hints-- > 0 ? nearest(ref, names) : undefined
       const hint =
         near !== undefined
           ? `; did you mean ${shortQuote(near)}`
@@ -61,7 +60,7 @@ export const spiffeClientTrustDomainConfigured = defineRule({
           inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
         },
         findings: [
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`; did you mean "prod"',
+          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`; there is "prod"',
         ],
       },
       {

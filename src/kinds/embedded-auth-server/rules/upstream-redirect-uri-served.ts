@@ -19,9 +19,11 @@ export const upstreamRedirectUriServed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const redirectUri = provider?.[config]?.redirectUri
         if (!redirectUri || servesCallback(redirectUri) !== false) continue
-        const works = shortQuote(workingCallback(server, redirectUri))
+        const works = workingCallback(server)
+        const who = providerText(provider)
+        if (works === undefined || who === undefined) continue
         const at = path.upstreamProviders.at(i)[config].redirectUri
-        const detail = `is not served; write ${works} and register it at ${providerText(provider.name)}`
+        const detail = `is not served; write ${shortQuote(works)} and register it at ${who}`
         yield invalid(at, redirectUri, detail)
       }
     }

@@ -6,7 +6,6 @@ import {
 } from '../../embedded-auth-server/authorization-host.ts'
 import {
   defaultCallback,
-  providerText,
   servesCallback,
   withoutCallback,
   workingCallback,
@@ -39,12 +38,12 @@ export const resourceUrlHostAgreed = defineRule({
     if (host === '' || callback === '' || host === callback) return
     // Below a path the callback is not served at all, of which another rule tells.
     if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) return
-    const provider = server.upstreamProviders?.find((each) => withoutCallback(each) !== undefined)
-    if (provider === undefined) return
-    const works = shortQuote(workingCallback(server, ''))
+    const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
+    const works = workingCallback(server)
+    if (usesDefault !== true || works === undefined) return
     yield advice(
       path.spec.incomingAuth.oidcConfigRef.resourceUrl,
-      `logins return to this host, not to ${shortQuote(host)}: from release 0.55 on every one is rejected; set \`redirectUri\` of ${providerText(provider.name)} to ${works}`,
+      `logins return to this host, not to ${shortQuote(host)}: from 0.55 on all are rejected; set \`redirectUri\` of the providers to ${shortQuote(works)}`,
     )
   },
   examples: {
@@ -73,7 +72,7 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'two hosts',
         value: at('https://mcp.example.com', embedded),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from release 0.55 on every one is rejected; set `redirectUri` of "okta" to "https://auth.example.com/oauth/callback"',
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from 0.55 on all are rejected; set `redirectUri` of the providers to "https://auth.example.com/oauth/callback"',
         ],
       },
     ],
