@@ -54,6 +54,11 @@ export interface RuleFor<S extends TSchema> {
    * of them lies, and nowhere else.
    */
   readonly on: S | readonly S[]
+  /**
+   * Fields that few objects have, of the spec or of the part: the rule is run where one of them is there, and cannot find
+   * anything elsewhere.
+   */
+  readonly needs?: readonly string[]
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
   /**

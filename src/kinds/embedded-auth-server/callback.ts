@@ -28,7 +28,8 @@ export function workingCallback(server: Server): string | undefined {
 
 /** The settings of a provider that lack `redirectUri`; undefined where it is given, or cannot be read. */
 export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
-  const { oidcConfig, oauth2Config } = provider ?? {}
+  const oidcConfig = provider?.oidcConfig
+  const oauth2Config = provider?.oauth2Config
   const field = oidcConfig === undefined ? 'oauth2Config' : 'oidcConfig'
   const config = oidcConfig ?? oauth2Config
   if (config === undefined) return undefined

@@ -37,6 +37,7 @@ const own = (audience: string) =>
 export const audienceUnique = defineRule({
   id: ID,
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
   reads: ['MCPOIDCConfig', ...KINDS],
   severity: 'warning',
   summary: 'No two servers accept tokens of one issuer for one audience.',

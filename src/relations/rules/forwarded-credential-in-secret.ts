@@ -35,6 +35,7 @@ const REMEDY =
 export const forwardedCredentialInSecret = defineRule({
   id: 'forwarded-credential-in-secret',
   on: [MCPRemoteProxy, MCPServerEntry],
+  needs: ['headerForward'],
   reads: [],
   severity: 'warning',
   summary: '`addPlaintextHeaders` has no credentials: `addHeadersFromSecret` takes them from a Secret.',

@@ -13,6 +13,7 @@ const REFUSED = {
 export const forwardedHeaderAllowed = defineRule({
   id: 'forwarded-header-allowed',
   on: [MCPRemoteProxy, MCPServerEntry],
+  needs: ['headerForward'],
   reads: [],
   severity: 'warning',
   summary: '`headerForward` adds headers of its own: none of the route, of the connection or of a proxy.',

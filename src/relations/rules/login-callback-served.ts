@@ -11,6 +11,8 @@ import { okta } from '../../kinds/embedded-auth-server/examples.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, authServer, GATEWAY, gatewayOf, issuingBeside, serving } from '../index.ts'
 
+/** Most providers of a server that are named: the cause is one. */
+const MOST_PROVIDERS = 20
 const ISSUER = 'https://auth.example.com'
 const defaulting = { ...authServer(), upstreamProviders: [okta] }
 const config = (server: object) => ({
@@ -30,6 +32,7 @@ const at = (
 export const loginCallbackServed = defineRule({
   id: 'login-callback-served',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['authServerConfig', 'oidcConfigRef'],
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
@@ -46,10 +49,14 @@ export const loginCallbackServed = defineRule({
       const working = workingCallback(server)
       if (working === undefined) continue
       const works = shortQuote(working)
-      for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+      const { upstreamProviders = [] } = server
+      let left = MOST_PROVIDERS
+      for (let i = 0; i < upstreamProviders.length && left > 0; i++) {
+        const provider = upstreamProviders[i]
         const settings = withoutCallback(provider)
         const who = settings && provider && providerText(provider)
         if (settings === undefined || who === undefined) continue
+        left -= 1
         const ends = `end at ${shortQuote(callback)}, which is not served`
         if (to === undefined) {
           const place = GATEWAY.spec.authServerConfig.upstreamProviders.at(i)[settings].redirectUri

@@ -38,6 +38,7 @@ const ID = 'own-reference-listed'
 export const ownReferenceListed = defineRule({
   id: ID,
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['outgoingAuth', 'externalAuthConfigRef'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:

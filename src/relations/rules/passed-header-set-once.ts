@@ -47,6 +47,7 @@ const entry = (name: string, headerForward: object) => ({
 export const passedHeaderSetOnce = defineRule({
   id: ID,
   on: [VirtualMCPServer, MCPServerEntry],
+  needs: ['passthroughHeaders', 'config', 'headerForward'],
   reads: ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'],
   severity: 'warning',
   summary:

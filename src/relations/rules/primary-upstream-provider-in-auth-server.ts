@@ -21,6 +21,7 @@ const unused = (kind: string) =>
 export const primaryUpstreamProviderInAuthServer = defineRule({
   id: 'primary-upstream-provider-in-auth-server',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['authzConfig', 'incomingAuth'],
   reads: [],
   appliesTo: { from: '0.29', orUnknown: true },
   severity: 'advice',

@@ -13,6 +13,7 @@ const advertising = (...scopes: readonly string[]) => ({
 export const refreshScopeNotAdvertised = defineRule({
   id: 'refresh-scope-not-advertised',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
   reads: ['MCPExternalAuthConfig'],
   severity: 'advice',
   summary: '`scopes` of a server has no `offline_access`, but beside an embedded authorization server.',

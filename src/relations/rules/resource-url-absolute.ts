@@ -23,6 +23,7 @@ const checking = (resourceUrl: string) =>
 export const resourceUrlAbsolute = defineRule({
   id: 'resource-url-absolute',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary: '`resourceUrl` is the absolute http(s) URL that clients call, without a fragment.',

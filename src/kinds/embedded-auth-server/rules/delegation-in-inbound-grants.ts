@@ -20,6 +20,7 @@ const POLICIES = (grant: string) =>
 export const delegationInInboundGrants = defineRule({
   id: 'delegation-in-inbound-grants',
   on: EmbeddedAuthServer,
+  needs: ['delegateClients', 'trustedIssuers'],
   reads: [],
   appliesTo: { from: '0.47', orUnknown: true },
   severity: 'advice',

@@ -15,6 +15,7 @@ const withClient = (methods: (typeof spiffeClient)['methods']) => ({
 export const spiffeClientTlsListenerConfigured = defineRule({
   id: 'spiffe-client-tls-listener-configured',
   on: EmbeddedAuthServer,
+  needs: ['inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'Where a SPIFFE client uses `spiffe_x509`, there is a `tlsListener`, and the issuer uses https.',

@@ -6,6 +6,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const spiffeClientTrustDomainConfigured = defineRule({
   id: 'spiffe-client-trust-domain-configured',
   on: EmbeddedAuthServer,
+  needs: ['inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: '`trustDomainRef` of a SPIFFE client is the name of one of `spiffeTrustDomains`.',

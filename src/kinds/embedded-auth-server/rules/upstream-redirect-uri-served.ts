@@ -16,8 +16,9 @@ export const upstreamRedirectUriServed = defineRule({
     const { upstreamProviders = [] } = server
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
+      if (!provider?.oidcConfig?.redirectUri && !provider?.oauth2Config?.redirectUri) continue
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
-        const redirectUri = provider?.[config]?.redirectUri
+        const redirectUri = provider[config]?.redirectUri
         if (!redirectUri || servesCallback(redirectUri) !== false) continue
         const works = workingCallback(server)
         const who = providerText(provider)

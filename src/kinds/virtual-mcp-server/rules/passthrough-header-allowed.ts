@@ -11,6 +11,7 @@ const NOT_SENT = 'may not be passed on: the server does not start with it; remov
 export const passthroughHeaderAllowed = defineRule({
   id: 'passthrough-header-allowed',
   on: VirtualMCPServer,
+  needs: ['passthroughHeaders', 'config'],
   reads: [],
   severity: 'warning',
   summary:

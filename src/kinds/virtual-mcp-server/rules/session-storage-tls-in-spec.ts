@@ -9,6 +9,7 @@ const TEXT =
 export const sessionStorageTlsInSpec = defineRule({
   id: 'session-storage-tls-in-spec',
   on: VirtualMCPServer,
+  needs: ['config'],
   reads: [],
   severity: 'warning',
   summary:
