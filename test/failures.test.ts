@@ -1,3 +1,4 @@
+// cspell:ignore glpat Apim Nlcjpw apikey
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -87,7 +87,6 @@ export {
   backendsOf,
   configsNamed,
   configsReached,
-  defaultOf,
   frontersOf,
   frontingsOf,
   gatewaysWithoutStrategy,
@@ -100,7 +99,6 @@ export {
   reachersOf,
   routeOf,
   sourceOf,
-  unlisted,
   usesOwnReference,
   withoutStrategy,
 } from './reach.ts'

@@ -3,7 +3,7 @@ import { authorizationField } from './authorization-host.ts'
 import { isUnreadable, type Provider, type Server } from './effective.ts'
 
 /** The path of the callback, which releases serve at the root of every host that is routed to the pod. */
-export const CALLBACK_PATH = '/oauth/callback'
+const CALLBACK_PATH = '/oauth/callback'
 
 /** The callback that releases take for a provider without `redirectUri`. */
 export function defaultCallback(resourceUrl: string): string {

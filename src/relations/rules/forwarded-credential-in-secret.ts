@@ -1,3 +1,4 @@
+// cspell:ignore apikey appkey applicationkey authkey secretkey subscriptionkey xatlassiantoken xcsrftoken xxsrftoken csrftoken opsu glpat AKIA ATATT
 import { advice, defineRule } from '../../rule/index.ts'
 import { RESTRICTED_HEADERS } from '../../kinds/headers.ts'
 import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
