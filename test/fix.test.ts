@@ -346,4 +346,34 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
     ),
     'TLS of the session storage, whose holder is empty then',
   )
+  const shown: [title: string, before: string, after: string][] = [
+    [
+      'into braces',
+      gateway(
+        '  sessionStorage: {provider: redis, address: "redis:6379"}\n  config:\n    sessionStorage:\n      provider: redis\n      tls:\n        insecureSkipVerify: false\n',
+      ),
+      gateway(
+        '  sessionStorage: {provider: redis, address: "redis:6379", tls: {insecureSkipVerify: false}}\n  config:\n    sessionStorage:\n      provider: redis\n',
+      ),
+    ],
+    [
+      'out of brackets',
+      server(
+        '    trustedIssuers: [{name: a, issuerUrl: "https://a.example", expectedAudience: b, allowedDelegateClients: [agent], allowedActors: [c]}]\n',
+      ),
+      server(
+        '    trustedIssuers: [{name: a, issuerUrl: "https://a.example"}]\n    inboundGrants:\n      tokenExchange:\n        issuerPolicies:\n          - issuerRef: a\n            expectedAudience: b\n            allowedActors: [c]\n            allowedDelegateClients: [agent]\n',
+      ),
+    ],
+    [
+      'out of braces in an item',
+      server(
+        '    trustedIssuers:\n      - {issuerUrl: "https://a.example", expectedAudience: b, allowedDelegateClients: ["*"], allowedActors: [c]}\n',
+      ),
+      server(
+        '    trustedIssuers:\n      - {issuerUrl: "https://a.example", name: a.example}\n    inboundGrants:\n      tokenExchange:\n        issuerPolicies:\n          - issuerRef: a.example\n            allowMayAct: false\n            expectedAudience: b\n            allowedActors: [c]\n            allowedDelegateClients: ["*"]\n',
+      ),
+    ],
+  ]
+  for (const [title, before, after] of shown) t.equal(fixed(before).text, after, title)
 })

@@ -54,24 +54,77 @@ function inLines(text: string, edit: Moving & TextPlace): string | undefined {
   const lines = text.split(/\r?\n/)
   const before = readAt(text, edit)
   if (before === undefined) return undefined
+  const after = edited(before.value as object, { ...edit, at: [] })
   const emptied = emptiedBy(
     before.value,
     edit.moves.map(({ from }) => from),
   )
-  const taken = [...edit.moves, ...emptied.map((from) => ({ from, to: undefined }))].map(({ from, to }) => ({
-    to,
-    extent: extentOf(before, lines, from),
+  // Within braces and brackets the member around them that has a line of its own is written anew.
+  const anew = new Map<string, Anew>()
+  const write = (steps: readonly string[]): boolean => {
+    const path = around(before, lines, steps)
+    const extent = path && extentOf(before, lines, path)
+    if (path === undefined || extent === undefined || extent.content.some((line) => line.includes('#')))
+      return false
+    anew.set(JSON.stringify(path), { extent, path, value: valueAt(after, numbered(path)) })
+    return true
+  }
+  const isAnew = (steps: readonly string[]) =>
+    steps.some((_, i) => anew.has(JSON.stringify(steps.slice(0, i + 1))))
+  const extents: Extent[] = []
+  const leaves: Leaf[] = edit.adds.map(({ at, value }) => ({
+    to: at,
+    lines: [`${at.at(-1) ?? ''}: ${flow(value)}`],
   }))
-  const extents = taken.map(({ extent }) => extent).filter((extent) => extent !== undefined)
-  const kept = extents.length === taken.length ? withoutLines(lines, extents) : undefined
-  if (kept === undefined) return undefined
-  const leaves = [
-    ...edit.adds.map(({ at, value }) => ({ to: at, lines: [`${at.at(-1) ?? ''}: ${scalar(value)}`] })),
-    ...taken.flatMap(({ to, extent }) =>
-      to === undefined || extent === undefined ? [] : [{ to, lines: extent.content }],
-    ),
-  ]
-  return withLeaves(kept, edit, leaves)?.join(text.includes('\r\n') ? '\r\n' : '\n')
+  for (const { from, to } of [...edit.moves, ...emptied.map((path) => ({ from: path, to: undefined }))]) {
+    const extent = extentOf(before, lines, from)
+    if (extent !== undefined) extents.push(extent)
+    else if (!write(from)) return undefined
+    const value = valueAt(before.value, numbered(from))
+    if (to !== undefined)
+      leaves.push({ to, lines: extent?.content ?? [`${to.at(-1) ?? ''}: ${flow(value)}`] })
+  }
+  for (const { to } of leaves) {
+    const holder = to.slice(0, depthIn(before.value, to))
+    const value = valueAt(before.value, numbered(holder))
+    const last = isObject(value) ? Object.keys(value).at(-1) : undefined
+    const isOpen =
+      holder.length === 0 || (last !== undefined && extentOf(before, lines, [...holder, last]) !== undefined)
+    if (!isOpen && !write(holder)) return undefined
+  }
+  const kept = withoutLines(lines, extents, [...anew.values()])
+  const rest = leaves.filter(({ to }) => !isAnew(to))
+  return kept && withLeaves(kept, edit, rest)?.join(text.includes('\r\n') ? '\r\n' : '\n')
+}
+
+/** A member that is written anew on one line; undefined where it goes. */
+interface Anew {
+  readonly extent: Extent
+  readonly path: readonly string[]
+  readonly value: unknown
+}
+
+/** The innermost member around a place that has a line of its own. */
+function around(
+  located: Located,
+  lines: readonly string[],
+  steps: readonly string[],
+): readonly string[] | undefined {
+  for (let length = steps.length; length > 0; length--) {
+    const path = steps.slice(0, length)
+    if (extentOf(located, lines, path) !== undefined) return path
+  }
+  return undefined
+}
+
+/** How many steps of a path lead to objects that are there. */
+function depthIn(value: unknown, to: readonly string[]): number {
+  let depth = 0
+  for (; depth < to.length - 1; depth++) {
+    const found = valueAt(value, numbered(to.slice(0, depth + 1)))
+    if (typeof found !== 'object' || found === null) break
+  }
+  return depth
 }
 
 /** The paths of the objects that have no member left once these members are away. */
@@ -88,9 +141,6 @@ function emptiedBy(value: unknown, taken: readonly (readonly string[])[]): (read
   })
   return found.length === 0 ? [] : [...found, ...emptiedBy(value, found)]
 }
-
-const scalar = (value: string | boolean): string =>
-  typeof value === 'string' && !/^[a-z][a-z0-9.-]*$/.test(value) ? JSON.stringify(value) : String(value)
 
 interface Extent {
   /** The first line of the member, with comments above it, and the one behind its last. */
@@ -157,10 +207,24 @@ function extentOf(located: Located, lines: readonly string[], from: readonly str
 
 const unindented = (line: string, indent: number): string => line.slice(Math.min(indent, indentOf(line)))
 
-/** Takes the lines away. Where they began with the dash of an item, the first member that is left gets the dash. */
-function withoutLines(lines: readonly string[], extents: readonly Extent[]): string[] | undefined {
+/**
+ * Takes the lines away, and writes others anew. Where lines began with the dash of an item, the first member that is left
+ * gets the dash.
+ */
+function withoutLines(
+  lines: readonly string[],
+  extents: readonly Extent[],
+  anew: readonly Anew[],
+): string[] | undefined {
   const kept: (string | undefined)[] = [...lines]
   for (const { start, end } of extents) kept.fill(undefined, start, end)
+  for (const { extent, path, value } of anew) {
+    const { key, end, indent } = extent
+    kept.fill(undefined, key, end)
+    const step = path.at(-1) ?? ''
+    const name = /^\d+$/.test(step) ? '' : `${step}: `
+    if (value !== undefined) kept[key] = `${lines[key]?.slice(0, indent) ?? ''}${name}${flow(value)}`
+  }
   for (const { key, end, indent, isFirst } of extents) {
     if (!isFirst) continue
     const next = kept.findIndex((line, i) => i >= end && line !== undefined && !isBlank(line))
@@ -184,15 +248,7 @@ function withLeaves(
 ): string[] | undefined {
   const located = readAt(lines.join('\n'), edit)
   if (located === undefined) return undefined
-  const isThere = (steps: readonly string[]) => {
-    const found = valueAt(located.value, numbered(steps))
-    return typeof found === 'object' && found !== null
-  }
-  const byHolder = Map.groupBy(leaves, ({ to }) => {
-    let depth = 0
-    while (depth < to.length - 1 && isThere(to.slice(0, depth + 1))) depth += 1
-    return JSON.stringify(to.slice(0, depth))
-  })
+  const byHolder = Map.groupBy(leaves, ({ to }) => JSON.stringify(to.slice(0, depthIn(located.value, to))))
   const insertions = Array.from(byHolder, ([holder, below]) => {
     const steps = JSON.parse(holder) as string[]
     const value = valueAt(located.value, numbered(steps))
