@@ -1593,3 +1593,62 @@ t.test('an own reference that is not listed, by release', async (t) => {
     else t.match(found.join('\n'), says, release)
   }
 })
+
+t.test('rows of the second list, by release', async (t) => {
+  const delegates: Change = (w) => {
+    E(w).delegateClients = [
+      {
+        clientId: 'agent',
+        clientSecretRef: secret('agent'),
+        scopes: ['openid'],
+        audiences: ['https://mcp.example.com/mcp'],
+      },
+    ]
+  }
+  const primary: Change = (w) => {
+    w.gateway.spec.incomingAuth.authzConfig = {
+      type: 'inline',
+      inline: { policies: [PERMIT], primaryUpstreamProvider: 'okta' },
+    }
+  }
+  const sessions: Change = (w) => {
+    w.gateway.spec.sessionStorage = { provider: 'redis', address: 'redis.tools.svc:6379' }
+    w.gateway.spec.config = {
+      sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379', tls: {} },
+    }
+  }
+  const all = ['none', '0.44', '0.55', '0.63']
+  const rows: [
+    title: string,
+    change: Change,
+    id: string,
+    said: readonly string[],
+    unsaid: readonly string[],
+  ][] = [
+    ['1', withoutRedirect, 'login-callback-served', all, []],
+    [
+      '1',
+      (w) => (oidcOf(w).redirectUri = 'https://mcp.example.com/'),
+      'upstream-redirect-uri-served',
+      all,
+      [],
+    ],
+    ['8', both(EXTERNAL, audience('tools', '/mcp')), 'resource-url-absolute', all, []],
+    ['13', (w) => (w.wiki = ENTRY(fromSecret('Host'))), 'forwarded-header-allowed', all, []],
+    ['SPIFFE', spiffe({ trustDomainRef: 'other' }), 'spiffe-client-trust-domain-configured', ['none'], []],
+    // The API server says the same, as an error.
+    ['SPIFFE', spiffe({ trustDomainRef: 'other' }), 'release-accepts', ['0.50', '0.63'], ['none']],
+    ['SPIFFE', spiffe({}), 'spiffe-client-tls-listener-configured', ['none', '0.62'], []],
+    ['deprecated', delegates, 'delegation-in-inbound-grants', ['none', '0.47', '0.63'], ['0.43', '0.46']],
+    ['deprecated', primary, 'primary-upstream-provider-in-auth-server', ['none', '0.29', '0.63'], ['0.28']],
+    ['deprecated', sessions, 'session-storage-tls-in-spec', ['none', '0.50'], ['0.55', '0.63']],
+    ['deprecated', sessions, 'release-accepts', ['0.55', '0.63'], ['none']],
+  ]
+  for (const [title, change, id, said, unsaid] of rows)
+    for (const release of [...said, ...unsaid]) {
+      const world = gatewayWorld()
+      change(world)
+      const found = (await findings(world, ['--release', release])).filter((line) => line.endsWith(`(${id})`))
+      t.equal(found.length > 0, said.includes(release), `${title}: ${id} in ${release}`)
+    }
+})

@@ -167,7 +167,8 @@ export function newestIn(release: Release): string {
     const newer = fieldsOf(kind).flatMap(({ path, node }) =>
       typeof node.since === 'string' ? [{ path, since: node.since }] : [],
     )
-    return newer.filter(({ path }) => schema !== undefined && schemaAt(schema, stepsOf(path)) !== undefined)
+    // What keeps unknown fields declares none of them.
+    return newer.filter(({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined)
   })
   const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
   newestFields.set(release, last)
