@@ -1210,6 +1210,15 @@ const EXCHANGE_WITH_SECRET = {
   },
 }
 
+const EXCHANGE = {
+  type: 'tokenExchange',
+  tokenExchange: {
+    tokenUrl: 'https://example.okta.com/oauth2/v1/token',
+    audience: 'https://wiki.example.com',
+    subjectProviderName: 'okta',
+  },
+}
+
 /** The rows of research/failures2.md that this file holds, by their number there. */
 const SECOND_LIST: readonly Row[] = [
   ...['MCPServer', 'MCPServerEntry'].flatMap((kind): Row[] => [
@@ -1582,10 +1591,17 @@ t.test('an own reference that is not listed, by release', async (t) => {
     [EXCHANGE_WITH_SECRET, '0.50', /this release uses its own .*, and ends at start/],
     [{ type: 'unauthenticated' }, 'none', undefined],
     [{ type: 'unauthenticated' }, '0.44', undefined],
+    [
+      EXCHANGE,
+      'none',
+      /advice: .*the specification has no credentials for it, releases use its own .*agreed/,
+    ],
+    [EXCHANGE, '0.44', undefined],
+    [EXCHANGE, '0.63', undefined],
   ]
   for (const [spec, release, says] of rows) {
     const world = gatewayWorld()
-    withOwnKey('MCPServer', spec)(world)
+    withOwnKey('MCPServerEntry', spec)(world)
     const found = (await findings(world, ['--release', release])).filter((line) =>
       line.includes('VirtualMCPServer gateway: spec.outgoingAuth'),
     )

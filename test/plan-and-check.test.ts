@@ -137,8 +137,13 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
     'backend-strategy-chosen',
     'outgoing-auth-inline-configured',
     'own-reference-listed',
+    'own-reference-agreed',
   ],
-  [/releases (?:use|leave the backend out for) the backend's own reference where/, 'own-reference-listed'],
+  [
+    /releases (?:use|leave the backend out for) the backend's own reference where/,
+    'own-reference-listed',
+    'own-reference-agreed',
+  ],
   [/releases use `(?:default|backends)`/, 'outgoing-auth-inline-used'],
   [
     /^backend: no embedded authorization server/,

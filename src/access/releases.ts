@@ -92,7 +92,7 @@ interface OwnReferenced {
   readonly own: string
 }
 
-/** The effect of an own reference that an inline VirtualMCPServer does not list; as the rule `own-reference-listed` says it. */
+/** The effect of an own reference that an inline VirtualMCPServer does not list; as the rules `own-reference-listed` and `own-reference-agreed` say it. */
 function* ownReferenceNotes(
   gateway: Gateway,
   { name, member, own }: OwnReferenced,

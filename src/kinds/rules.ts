@@ -15,6 +15,7 @@ export { forwardedCredentialInSecret } from '../relations/rules/forwarded-creden
 export { forwardedHeaderAllowed } from '../relations/rules/forwarded-header-allowed.ts'
 export { loginCallbackServed } from '../relations/rules/login-callback-served.ts'
 export { offlineAccessAdvertised } from '../relations/rules/offline-access-advertised.ts'
+export { ownReferenceAgreed } from '../relations/rules/own-reference-agreed.ts'
 export { ownReferenceListed } from '../relations/rules/own-reference-listed.ts'
 export { passedHeaderSetOnce } from '../relations/rules/passed-header-set-once.ts'
 export { policyReferenceFound } from '../relations/rules/policy-reference-found.ts'

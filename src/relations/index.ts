@@ -72,7 +72,7 @@ export {
   type PolicyKind,
   policyReferencesOf,
 } from './policy-kinds.ts'
-export { type OwnReference, ownReferenceOf, ownReferences } from './own-reference.ts'
+export { ownReferenceErrors, ownReferenceOf } from './own-reference.ts'
 export {
   configEnd,
   gatewayEnd,
