@@ -42,7 +42,7 @@ export {
 } from './examples.ts'
 export { exchangedAgain, repeated, type SecondExchange } from './exchange.ts'
 export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
-export { issuingBeside, serverEnd } from './issuing.ts'
+export { issuingBeside, mayIssue, serverEnd } from './issuing.ts'
 export {
   allUnsuited,
   hasIgnoredHeader,

@@ -40,7 +40,7 @@ export interface OwnReference {
 }
 
 /** The own references beside the source `inline` that do not do the same everywhere, or end the pod. Decision 10. */
-export function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
+function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   if (sourceOf(gateway) !== 'inline') return []
   const found = new Map<string, ObjectName[]>()
   for (const member of unlisted(gateway, cluster)) {

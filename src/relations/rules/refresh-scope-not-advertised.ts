@@ -1,7 +1,7 @@
 import { advice, defineRule } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server } from '../../kinds/virtual-mcp-server/examples.ts'
-import { type Gateway, GATEWAY, issuingBeside, type Workload } from '../index.ts'
+import { type Gateway, GATEWAY, mayIssue, type Workload } from '../index.ts'
 import { WORKLOAD } from '../ends.ts'
 
 const REMEDY =
@@ -25,10 +25,11 @@ export const refreshScopeNotAdvertised = defineRule({
     const reference = isGateway
       ? (resource as Gateway).spec?.incomingAuth?.oidcConfigRef
       : spec?.oidcConfigRef
-    const index = reference?.scopes?.indexOf('offline_access') ?? -1
-    if (index < 0 || issuingBeside(resource, self, cluster).length > 0) return
+    const scopes = reference?.scopes ?? []
+    if (!scopes.includes('offline_access') || mayIssue(resource, self, cluster)) return
     const at = isGateway ? GATEWAY.spec.incomingAuth : WORKLOAD.spec
-    yield advice(at.oidcConfigRef.scopes.at(index), REMEDY)
+    for (const [i, scope] of scopes.entries())
+      if (scope === 'offline_access') yield advice(at.oidcConfigRef.scopes.at(i), REMEDY)
   },
   examples: {
     valid: [

@@ -4,7 +4,7 @@ import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas
 import {
   type Gateway,
   gatewayOf,
-  issuingBeside,
+  mayIssue,
   oidcConfig,
   serving,
   serverConfig,
@@ -42,7 +42,7 @@ export const resourceUrlAbsolute = defineRule({
     const isAbsolute = originOf(resourceUrl) !== undefined
     if (isAbsolute && !resourceUrl.includes('#')) return
     // Beside an embedded server the audience must equal it, and other rules tell the same of both.
-    if (issuingBeside(resource, self, cluster).length > 0) return
+    if (mayIssue(resource, self, cluster)) return
     yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)
   },
   examples: {
