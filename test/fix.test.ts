@@ -267,3 +267,113 @@ function misspelt(resource: Readonly<Record<string, unknown>>): Record<string, u
     return { ...resource, spec: renamed(resource.spec, name, to) }
   })
 }
+
+t.test('what is deprecated is moved, with its comments', async (t) => {
+  const server = (lines: string) =>
+    `${HEAD}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n    issuer: https://auth.example.com\n${lines}`
+  const CLIENTS =
+    '# who may act\n- clientId: agent # the first\n  clientSecretRef: {name: agent, key: secret}\n  scopes: [openid]\n  audiences:\n    - https://mcp.example.com\n'
+  const indented = (text: string, by: number) => text.replaceAll(/^(?=.)/gm, ' '.repeat(by))
+  const rows: [title: string, before: string, after: string, left?: number][] = [
+    [
+      'delegate clients',
+      server(
+        `    # exchanges\n    delegateClients:\n${indented(CLIENTS, 6)}    upstreamProviders: [] # none\n`,
+      ),
+      server(
+        `    upstreamProviders: [] # none\n    inboundGrants:\n      tokenExchange:\n        # exchanges\n        delegateClients:\n${indented(CLIENTS, 10)}`,
+      ),
+    ],
+    [
+      'delegate clients at the indent of their key, beside another grant',
+      server(`    inboundGrants:\n      jwtBearer: {}\n\n    delegateClients:\n${indented(CLIENTS, 4)}`),
+      server(
+        `    inboundGrants:\n      jwtBearer: {}\n      tokenExchange:\n        delegateClients:\n${indented(CLIENTS, 8)}\n`,
+      ),
+    ],
+    [
+      'the policies of two issuers',
+      server(
+        `    trustedIssuers:\n      - issuerUrl: https://login.partner.example/a\n        # of ours\n        expectedAudience: https://mcp.example.com\n        allowedDelegateClients: ["*"]\n        allowedActors:\n          - orchestrator\n      - expectedAudience: https://mcp.example.com\n        allowedDelegateClients: [agent]\n        name: other\n        issuerUrl: https://other.example\n        allowMayAct: true # they know\n`,
+      ),
+      server(
+        `    trustedIssuers:\n      - issuerUrl: https://login.partner.example/a\n        name: login.partner.example\n      - name: other\n        issuerUrl: https://other.example\n    inboundGrants:\n      tokenExchange:\n        issuerPolicies:\n          - issuerRef: login.partner.example\n            allowMayAct: false\n            # of ours\n            expectedAudience: https://mcp.example.com\n            allowedActors:\n              - orchestrator\n            allowedDelegateClients: ["*"]\n          - issuerRef: other\n            expectedAudience: https://mcp.example.com\n            allowedDelegateClients: [agent]\n            allowMayAct: true # they know\n`,
+      ),
+    ],
+    [
+      'the policies of both grants, and clients',
+      server(
+        `    delegateClients:\n${indented(CLIENTS, 6)}    trustedIssuers:\n      - name: ci\n        issuerUrl: https://ci.example\n        jwtBearerGrant:\n          maxAssertionAge: 5m\n          subjectBindings:\n            - {subject: ci, allowedResources: [https://mcp.example.com]}\n`,
+      ),
+      server(
+        `    trustedIssuers:\n      - name: ci\n        issuerUrl: https://ci.example\n    inboundGrants:\n      tokenExchange:\n        delegateClients:\n${indented(CLIENTS, 10)}      jwtBearer:\n        issuerPolicies:\n          - issuerRef: ci\n            maxAssertionAge: 5m\n            subjectBindings:\n              - {subject: ci, allowedResources: [https://mcp.example.com]}\n`,
+      ),
+    ],
+  ]
+  for (const [title, before, after, left = 0] of rows) {
+    const result = fixed(before)
+    t.equal(result.text, after, title)
+    t.equal(result.left.length, left, `${title}: left`)
+    t.notOk(
+      findings(result.text).some(({ id }) => id === 'delegation-in-inbound-grants'),
+      title,
+    )
+    t.equal(fixed(before.replaceAll('\n', '\r\n')).text, after.replaceAll('\n', '\r\n'), `${title}: CRLF`)
+  }
+  const gateway = (spec: string) =>
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n${spec}`
+  const POLICIES =
+    '  incomingAuth:\n    type: oidc\n    authzConfig:\n      type: inline\n      inline:\n        policies: [a]\n'
+  t.equal(
+    fixed(
+      gateway(
+        `${POLICIES}        primaryUpstreamProvider: okta # claims\n  authServerConfig:\n    issuer: https://auth.example.com\n`,
+      ),
+    ).text,
+    gateway(
+      `${POLICIES}  authServerConfig:\n    issuer: https://auth.example.com\n    primaryUpstreamProvider: okta # claims\n`,
+    ),
+    'the primary provider',
+  )
+  t.equal(
+    fixed(
+      gateway(
+        '  config:\n    sessionStorage:\n      tls:\n        # ours\n        caCertSecretRef: {name: a, key: b}\n    audit: {}\n  sessionStorage:\n    provider: redis\n    address: redis:6379\n',
+      ),
+    ).text,
+    gateway(
+      '  config:\n    audit: {}\n  sessionStorage:\n    provider: redis\n    address: redis:6379\n    tls:\n      # ours\n      caCertSecretRef: {name: a, key: b}\n',
+    ),
+    'TLS of the session storage, whose holder is empty then',
+  )
+  const shown: [title: string, before: string, after: string][] = [
+    [
+      'into braces',
+      gateway(
+        '  sessionStorage: {provider: redis, address: "redis:6379"}\n  config:\n    sessionStorage:\n      provider: redis\n      tls:\n        insecureSkipVerify: false\n',
+      ),
+      gateway(
+        '  sessionStorage: {provider: redis, address: "redis:6379", tls: {insecureSkipVerify: false}}\n  config:\n    sessionStorage:\n      provider: redis\n',
+      ),
+    ],
+    [
+      'out of brackets',
+      server(
+        '    trustedIssuers: [{name: a, issuerUrl: "https://a.example", expectedAudience: b, allowedDelegateClients: [agent], allowedActors: [c]}]\n',
+      ),
+      server(
+        '    trustedIssuers: [{name: a, issuerUrl: "https://a.example"}]\n    inboundGrants:\n      tokenExchange:\n        issuerPolicies:\n          - issuerRef: a\n            expectedAudience: b\n            allowedActors: [c]\n            allowedDelegateClients: [agent]\n',
+      ),
+    ],
+    [
+      'out of braces in an item',
+      server(
+        '    trustedIssuers:\n      - {issuerUrl: "https://a.example", expectedAudience: b, allowedDelegateClients: ["*"], allowedActors: [c]}\n',
+      ),
+      server(
+        '    trustedIssuers:\n      - {issuerUrl: "https://a.example", name: a.example}\n    inboundGrants:\n      tokenExchange:\n        issuerPolicies:\n          - issuerRef: a.example\n            allowMayAct: false\n            expectedAudience: b\n            allowedActors: [c]\n            allowedDelegateClients: ["*"]\n',
+      ),
+    ],
+  ]
+  for (const [title, before, after] of shown) t.equal(fixed(before).text, after, title)
+})

@@ -136,6 +136,13 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
     'backend-credentials-configured',
     'backend-strategy-chosen',
     'outgoing-auth-inline-configured',
+    'own-reference-listed',
+    'own-reference-agreed',
+  ],
+  [
+    /releases (?:use|leave the backend out for) the backend's own reference where/,
+    'own-reference-listed',
+    'own-reference-agreed',
   ],
   [/releases use `(?:default|backends)`/, 'outgoing-auth-inline-used'],
   [
@@ -153,7 +160,7 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
 ]
 
 /** A difference between releases, or a change to come: nothing fails. */
-const NO_FAILURE = /^note: (?:\/mutate wrote the provider|releases use the backend's own reference)/
+const NO_FAILURE = /^note: (?:\/mutate wrote the provider|releases use the backend's own reference for type)/
 
 /** What the plan says to fail, without what it does not know. */
 function failuresOf({ group, incoming, backends, notes }: Plan): string[] {

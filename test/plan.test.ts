@@ -1209,3 +1209,66 @@ t.test('JSON', async (t) => {
     unread: [{ file: 'missing.json', line: 0, column: 0, message: 'no such file or folder' }],
   })
 })
+
+t.test('the own reference of a backend that an inline gateway does not list, by release', async (t) => {
+  const objects = (outgoingAuth: Spec, key: Spec = header('X-Api-Key')) => [
+    gateway(inline(outgoingAuth)),
+    member('jira', 'own'),
+    config('own', key),
+    config('open', exchange()),
+  ]
+  const ENDS = 'end at start, as they do not mount its Secret'
+  const USED = "releases use the backend's own reference where `backends` does not list it: "
+  const OWN = 'MCPExternalAuthConfig "own"'
+  const none = objects({ backends: {} })
+  const other = objects({ default: ref('open') })
+  const rows: [title: string, objects: readonly unknown[], release: string | undefined, expected: object][] =
+    [
+      [
+        'none',
+        none,
+        undefined,
+        { source: 'none', config: null, notes: [`${USED}${OWN}; up to 0.56 they ${ENDS}`] },
+      ],
+      [
+        'none, and no Secret',
+        objects({ backends: {} }, exchange()),
+        undefined,
+        { source: 'none', config: null, notes: [`${USED}${OWN}`] },
+      ],
+      [
+        'the default',
+        other,
+        undefined,
+        { source: 'default', config: 'open', notes: [`${USED}${OWN}; up to 0.56 they ${ENDS}`] },
+      ],
+      [
+        'of a release before 0.57',
+        other,
+        '0.55',
+        {
+          source: 'discovered',
+          config: 'own',
+          notes: [`releases up to 0.56 ${ENDS}: list the backend in \`backends\``],
+        },
+      ],
+      [
+        'whose Secret is mounted for another backend',
+        objects({ backends: { wiki: ref('own') } }),
+        '0.55',
+        { source: 'discovered', config: 'own', notes: [] },
+      ],
+      ['of release 0.57', other, '0.57', { source: 'discovered', config: 'own', notes: [] }],
+      ['of a newer one, without a default', none, '0.62', { source: 'discovered', config: 'own', notes: [] }],
+      [
+        'listed with another configuration',
+        objects({ backends: { jira: ref('open') } }),
+        '0.62',
+        { source: 'inline', config: 'open', notes: [] },
+      ],
+    ]
+  for (const [title, given, release, expected] of rows) {
+    const [found] = plansOf(stateOf(given, READING), true, release)[0]?.backends ?? []
+    t.match(found, expected, title)
+  }
+})

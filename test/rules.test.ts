@@ -109,8 +109,14 @@ t.test('every example of every rule, at every place where the rule applies', asy
   }
 })
 
-/** Between objects, and with one end: no object is wrong that is there. */
-const ONE_END = new Set(['oidc-config-address-allowed', 'policy-reference-found'])
+/** Between objects, and with one end: no other object is wrong that is there. */
+const ONE_END = new Set([
+  'oidc-config-address-allowed',
+  'outgoing-auth-inline-configured',
+  'policy-reference-found',
+  'refresh-scope-not-advertised',
+  'resource-url-absolute',
+])
 
 t.test('a finding between objects names its other ends', async (t) => {
   const between = rulePlaces().filter(({ rule }) => rule.reads.length > 0)
@@ -191,9 +197,9 @@ t.test('a configuration that no VirtualMCPServer uses for a backend', async (t) 
     ['the reference of the workload counts', [using(undefined)], false],
     ['another configuration for the backend', [using(inline({ jira: 'other' }))], true],
     ['this configuration for the backend', [using(inline({ jira: 'key' }))], false],
-    ['another configuration by default', [using(inline({}, 'other'))], true],
+    ['not listed, and another one by default: releases use its own', [using(inline({}, 'other'))], false],
     ['this configuration by default', [using(inline({}, 'key'))], false],
-    ['no credentials at all', [using(inline({ wiki: 'key' }))], true],
+    ['not listed: releases use its own', [using(inline({ wiki: 'key' }))], false],
     ['a value of releases', [using({ source: 'inline', backends: DISCOVERED })], false],
     ['backends of a wrong type', [using({ source: 'inline', backends: [] })], false],
     ['a source of a wrong type', [using({ source: 1 })], false],
@@ -203,7 +209,7 @@ t.test('a configuration that no VirtualMCPServer uses for a backend', async (t) 
       [using(inline({})), using({ source: 'inline', default: 1 }, 'more')],
       false,
     ],
-    ['two that use another one', [using(inline({})), using(inline({}, 'other'), 'more')], true],
+    ['two that list another one', [using(inline({ jira: 'a' })), using(inline({ jira: 'b' }), 'more')], true],
   ]
   for (const [title, gateways, expected] of rows)
     t.equal(

@@ -28,15 +28,16 @@ export interface Group {
 
 /**
  * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: /mutate
- * chooses providers.
+ * chooses providers. `release`: that of the operator, where it is known (decision 10).
  */
 export function planOf(
   state: ClusterState,
   namespace: string,
   name: string,
   writesDefaults = true,
+  release?: string,
 ): Plan | undefined {
-  const cluster = state.in(namespace)
+  const cluster = state.in(namespace, release)
   const gateway = getGateway(cluster, name)
   if (gateway === undefined) return undefined
   const incoming = incomingOf(gateway, cluster)
@@ -54,10 +55,10 @@ export function planOf(
 }
 
 /** The effective authentication of every VirtualMCPServer, sorted by namespace and name. */
-export function plansOf(state: ClusterState, writesDefaults = true): Plan[] {
+export function plansOf(state: ClusterState, writesDefaults = true, release?: string): Plan[] {
   return [...state.all('VirtualMCPServer')]
     .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
-    .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaults))
+    .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaults, release))
     .filter((plan) => plan !== undefined)
 }
 

@@ -6,13 +6,15 @@ import {
   type Gateway,
   getAuthConfig,
   getWorkload,
+  isListed,
   knowsReachers,
   leavesSubjectProvider,
   namedProvider,
+  ownConfigOf,
   providersOf,
   sourceOf,
 } from '../relations/index.ts'
-import { type Cluster, isAbsent, nameText } from '../rule/index.ts'
+import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
@@ -123,7 +125,13 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   const { spec = {} } = gateway
   const { outgoingAuth } = spec
   const source: string | undefined = sourceOf(gateway)
-  if (source === 'discovered') return unreadableRef((member && getWorkload(cluster, member)?.spec) ?? {})
+  const isOwn =
+    source === 'discovered' ||
+    (source === 'inline' &&
+      cluster.release !== undefined &&
+      member &&
+      hasUnreadableOwn(gateway, member, cluster))
+  if (isOwn) return unreadableRef((member && getWorkload(cluster, member)?.spec) ?? {})
   if (outgoingAuth === undefined) return unreadable(spec, 'outgoingAuth')
   if (source === undefined) return unreadable(outgoingAuth, 'source')
   if (source !== 'inline') return notSpecified('source', source)
@@ -134,6 +142,12 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   if (entry.type !== undefined && entry.type !== 'externalAuthConfigRef')
     return notSpecified('type', entry.type)
   return unreadableRef(entry)
+}
+
+/** Whether the own reference of a member counts, and cannot be read. */
+function hasUnreadableOwn(gateway: Gateway, member: ObjectName, cluster: Cluster): boolean {
+  const workload = getWorkload(cluster, member)
+  return workload !== undefined && !isListed(gateway, member.name) && ownConfigOf(workload).from === 'unknown'
 }
 
 function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly name?: unknown } | undefined }) {

@@ -7,7 +7,9 @@ import {
   gatewayChecker,
   getWorkload,
   isForNoBackend,
+  isListed,
   NOT_FOR_BACKENDS,
+  ownReferenceOf,
   sourceOf,
 } from '../relations/index.ts'
 import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
@@ -73,16 +75,40 @@ function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): 
   const entry = entryOf(gateway, name)
   if (source === 'inline' && entry?.type === 'discovered')
     yield `releases use the backend's own reference for type 'discovered': ${own === undefined ? 'none is known' : quoted(own)}`
-  else if (source === 'inline' && (from === 'none' || from === 'default')) {
-    if (own !== undefined && own !== config)
-      yield `releases use the backend's own reference where \`backends\` does not list it: ${quoted(own)}`
-  } else if (source === 'discovered' && from === 'none') {
+  else if (source === 'inline' && own !== undefined && (from !== 'backends' || config === own))
+    yield* ownReferenceNotes(gateway, { name, member, own }, cluster)
+  else if (source === 'discovered' && from === 'none') {
     const listed = entry?.externalAuthConfigRef?.name
     const other = listed ?? gateway.spec?.outgoingAuth?.default?.externalAuthConfigRef?.name
     const where = listed === undefined ? 'default' : 'backends'
     if (other !== undefined)
       yield `releases use \`${where}\` where the backend has no reference: ${quoted(other)}; some drop it soon after the start`
   }
+}
+
+interface OwnReferenced {
+  readonly name: string
+  readonly member: ObjectName | undefined
+  readonly own: string
+}
+
+/** The effect of an own reference that an inline VirtualMCPServer does not list; as the rules `own-reference-listed` and `own-reference-agreed` say it. */
+function* ownReferenceNotes(
+  gateway: Gateway,
+  { name, member, own }: OwnReferenced,
+  cluster: Cluster,
+): Iterable<string> {
+  if (isListed(gateway, name) || member === undefined) return
+  const [found] = ownReferenceOf(gateway, member, own, cluster)
+  const ends = `end at start, as they do not mount its Secret`
+  if (cluster.release !== undefined) {
+    if (found?.endsPod === true) yield `releases up to 0.56 ${ends}: list the backend in \`backends\``
+    return
+  }
+  if (found === undefined) return
+  const does = found.isLeftOut ? 'leave the backend out for' : 'use'
+  const more = found.endsPod ? `; up to 0.56 they ${ends}` : ''
+  yield `releases ${does} the backend's own reference where \`backends\` does not list it: ${quoted(own)}${more}`
 }
 
 const quoted = (config: string): string => nameText(authConfigNamed(config))

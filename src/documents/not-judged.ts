@@ -51,6 +51,14 @@ function ofList(values: readonly unknown[], reading: DocumentReading): NotJudged
   return meant('kind-known', [index], detail, values[index] as Resource, reading)
 }
 
+/** Kinds that the operator still has, and will remove. */
+const DEPRECATED_KINDS: ReadonlyMap<string, string> = new Map([
+  [
+    'MCPRegistry',
+    'a later release removes it; install the registry server by its Helm chart, toolhive-registry-server',
+  ],
+])
+
 /** A document of our API group whose kind is not one of the seven. */
 function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefined {
   const { kind } = value
@@ -59,6 +67,9 @@ function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefine
     return meant('kind-known', ['kind'], detail, value, reading)
   }
   if (kindNamed.has(kind)) return undefined
+  const replacement = DEPRECATED_KINDS.get(kind)
+  if (replacement !== undefined)
+    return { at: ['kind'], detail: `the kind '${kind}' is deprecated: ${replacement}`, resource: value }
   const near = nearest(kind, kindNamed.keys())
   const detail = `there are no rules for the kind '${kind}'`
   return near === undefined

@@ -35,13 +35,15 @@ function* judgedWith(
   submission: Submission,
   read: Confirmed | undefined,
 ): Steps<Admission> {
-  const { world, state } = prepared
+  const { world, state, version } = prepared
   const { namespace } = submission
   if (passesFreely(submission) || isLeftOut(world.settings, namespace)) return CERTAIN
   const kind = kindOfSubmission(submission, world.group)
   const isWhole = state === undefined || state.knowsWholeNamespace(namespace)
   const lacking = new Map<string, ObjectName>()
-  const cluster = isWhole ? state?.in(namespace) : state.in(namespace, noting(lacking, submission))
+  const cluster = isWhole
+    ? state?.in(namespace, version)
+    : state.in(namespace, version, noting(lacking, submission))
   const verdict =
     kind === undefined
       ? { ...ADMITTED, warnings: [registrationTooWide(submission)] }

@@ -15,7 +15,7 @@ export function complete(prepared: Prepared, submission: Submission): readonly F
   return written === 'all' ? changes : changes.filter((change) => !isInList(change))
 }
 
-function missing({ world, state }: Prepared, submission: Submission): readonly FieldChange[] {
+function missing({ world, state, version }: Prepared, submission: Submission): readonly FieldChange[] {
   const { group, settings, defaults } = world
   const { object, namespace, name, contents, operation } = submission
   if (passesFreely(submission) || operation === 'DELETE') return []
@@ -27,7 +27,7 @@ function missing({ world, state }: Prepared, submission: Submission): readonly F
   const own = defaultsFor(kind, object, namespace)
   // An object that is not kept may choose another subject provider.
   if (!state?.knowsWholeNamespace(namespace)) return own
-  const cluster = overlay(state.in(namespace), { kind: kind.kind, name }, resource)
+  const cluster = overlay(state.in(namespace, version), { kind: kind.kind, name }, resource)
   const { serviceAccountAudience } = defaults
   return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
 }

@@ -73,7 +73,7 @@ function* judgedBefore(
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,
-  cluster: Cluster | undefined = prepared.state?.in(namespace),
+  cluster: Cluster | undefined = prepared.state?.in(namespace, prepared.version),
 ): Surroundings => ({
   cluster,
   self: { kind: kind.kind, name },

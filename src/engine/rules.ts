@@ -116,7 +116,9 @@ export function* runRules(
       memo,
       budget,
     }
+    const holder = at.length === 0 ? (value as Resource).spec : value
     for (const rule of rules) {
+      if (rule.needs !== undefined && !hasOneOf(holder, rule.needs)) continue
       runRule(rule, value, context, findings, severityOf)
       if (!isLarge && budget.spent < next) continue
       next = budget.spent + STEP
@@ -125,6 +127,12 @@ export function* runRules(
   }
   if (budget.undecided !== undefined) findings.push(notDecided(budget.undecided))
   return findings
+}
+
+function hasOneOf(holder: unknown, fields: readonly string[]): boolean {
+  if (!isObject(holder)) return false
+  for (let i = 0; i < fields.length; i++) if (Object.hasOwn(holder, fields[i] ?? '')) return true
+  return false
 }
 
 function runRule(

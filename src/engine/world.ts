@@ -4,7 +4,7 @@ import type { Cluster, Finding, Severity } from '../rule/index.ts'
 import { type RulesAt, rulesOf, type Selection } from './rules.ts'
 import type { ClusterState } from '../state/index.ts'
 import type { WrittenDefaults } from './defaults.ts'
-import { isAbout } from './yielding.ts'
+import { isAbout, newestIn } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
 /** Everything that a judgement depends on beside the object. No field is optional: each has a value for "not known". */
@@ -32,6 +32,8 @@ export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
+  /** The newest release of which the installed one has a field. */
+  readonly version: string | undefined
   readonly state: ClusterState | undefined
   /** The other objects of a namespace, the same until it changes: judgements share what rules compute once for all of them. */
   shared(namespace: string): Cluster | undefined
@@ -48,7 +50,7 @@ export function prepare(world: World): Prepared {
   return {
     world,
     installed,
-    ...known(state),
+    ...known(state, newest(installed)),
     rulesOf: (kind, selection) => {
       const before = rules[selection].get(kind)
       if (before !== undefined) return before
@@ -67,17 +69,23 @@ export function prepare(world: World): Prepared {
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },
-  ...known(state),
+  ...known(state, prepared.version),
 })
 
-function known(given: World['state']): Pick<Prepared, 'state' | 'shared'> {
-  if (given === 'no cluster') return { state: undefined, shared: () => undefined }
+/** The release of the operator as rules read it. */
+const newest = (release: Release | undefined): string | undefined => release && newestIn(release)
+
+function known(
+  given: World['state'],
+  version: string | undefined,
+): Pick<Prepared, 'state' | 'shared' | 'version'> {
+  if (given === 'no cluster') return { state: undefined, shared: () => undefined, version }
   let last: { readonly namespace: string; readonly changes: number; readonly cluster: Cluster } | undefined
   const shared = (namespace: string): Cluster => {
     const changes = given.changes(namespace)
     if (last?.namespace !== namespace || last.changes !== changes)
-      last = { namespace, changes, cluster: given.in(namespace) }
+      last = { namespace, changes, cluster: given.in(namespace, version) }
     return last.cluster
   }
-  return { state: given, shared }
+  return { state: given, shared, version }
 }

@@ -105,6 +105,7 @@ const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'incoming-auth-inline-oidc-checked': /oidcConfigRef is required/,
   'oidc-config-ca-bundle-configured': /configMapRef/,
   'outgoing-auth-default-ref-configured': /^spec\.outgoingAuth\.default\.type: Required/,
+  'session-storage-tls-in-spec': /config\.sessionStorage\.tls is ignored/,
   'token-only-server-has-caller': /upstreamProviders: Required|upstream provider or inbound grant/,
   'trusted-issuer-policy-configured': /(?:expectedAudience|allowedDelegateClients): Required/,
   'trusted-issuer-unique': /trustedIssuers must not contain duplicate/,
@@ -147,8 +148,8 @@ const RANGES = new Map(
 export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true
-  const { from, to } = range
-  if (release === undefined) return from === undefined
+  const { from, to, orUnknown = false } = range
+  if (release === undefined) return orUnknown || from === undefined
   const newest = newestIn(release)
   return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
 }
@@ -158,7 +159,7 @@ const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 const newestFields = new WeakMap<Release, string>()
 
 /** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
-function newestIn(release: Release): string {
+export function newestIn(release: Release): string {
   const known = newestFields.get(release)
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
@@ -166,7 +167,8 @@ function newestIn(release: Release): string {
     const newer = fieldsOf(kind).flatMap(({ path, node }) =>
       typeof node.since === 'string' ? [{ path, since: node.since }] : [],
     )
-    return newer.filter(({ path }) => schema !== undefined && schemaAt(schema, stepsOf(path)) !== undefined)
+    // What keeps unknown fields declares none of them.
+    return newer.filter(({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined)
   })
   const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
   newestFields.set(release, last)

@@ -223,12 +223,12 @@ function failureFacts({ failure }: Rule): Fact[] {
 
 function releaseFacts({ appliesTo }: Rule): Fact[] {
   if (appliesTo === undefined) return []
-  const { from, to } = appliesTo
+  const { from, to, orUnknown = false } = appliesTo
   const text =
     from === undefined
       ? `up to ${to}`
       : to === undefined
-        ? `from ${from} on, where it is known`
+        ? `from ${from} on, ${orUnknown ? 'and where none' : 'where it'} is known`
         : `${from} to ${to}`
   return [['Counts with operator releases', text]]
 }

@@ -123,8 +123,8 @@ const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
       type: 'oidc',
       oidcConfigRef: {
         name: 'tools',
-        audience: 'https://auth.example.com/mcp',
-        resourceUrl: 'https://auth.example.com/mcp',
+        audience: 'https://auth.example.com',
+        resourceUrl: 'https://auth.example.com',
       },
     },
     authServerConfig,

@@ -42,7 +42,7 @@ export {
 } from './examples.ts'
 export { exchangedAgain, repeated, type SecondExchange } from './exchange.ts'
 export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
-export { issuingBeside, serverEnd } from './issuing.ts'
+export { issuingBeside, mayIssue, serverEnd } from './issuing.ts'
 export {
   allUnsuited,
   hasIgnoredHeader,
@@ -72,6 +72,7 @@ export {
   type PolicyKind,
   policyReferencesOf,
 } from './policy-kinds.ts'
+export { ownReferenceErrors, ownReferenceOf } from './own-reference.ts'
 export {
   configEnd,
   gatewayEnd,
@@ -89,12 +90,16 @@ export {
   frontersOf,
   frontingsOf,
   gatewaysWithoutStrategy,
+  isListed,
   isUnused,
   listedIn,
+  type NamedGateway,
+  ownConfigOf,
   REACHED_KINDS,
   reachersOf,
   routeOf,
   sourceOf,
+  usesOwnReference,
   withoutStrategy,
 } from './reach.ts'
 export { nameIn, REFERENCES, referencesOf, visitTargets } from './references.ts'

@@ -2,7 +2,7 @@ import { type Cluster, end, type ObjectName, type Path, pathTo, type Related } f
 import { advertisedScopes } from '../kinds/embedded-auth-server/advertised-scopes.ts'
 import { type Issuing, issuingOf } from '../kinds/virtual-mcp-server/issued-tokens.ts'
 import { AUTH_CONFIG, GATEWAY } from './ends.ts'
-import type { Gateway, Workload } from './related-resources.ts'
+import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
 import { authServersOf } from './workload-auth-server.ts'
 
 /** An embedded authorization server, and the place that says what its tokens are for. */
@@ -33,6 +33,18 @@ export function issuingBeside(
     resourceUrl: reference.resourceUrl === '' ? undefined : reference.resourceUrl,
     at: pathTo(['spec', 'oidcConfigRef']),
   }))
+}
+
+/** Whether a resource has an embedded authorization server, or may have one that cannot be read or is not known. */
+export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, cluster: Cluster): boolean {
+  if (resource.spec === undefined) return true
+  if (kind === 'VirtualMCPServer') return Object.hasOwn(resource.spec, 'authServerConfig')
+  const { spec = {} }: Workload = resource
+  if (Object.hasOwn(spec, 'authServerRef')) return true
+  if (!Object.hasOwn(spec, 'externalAuthConfigRef')) return false
+  const name = spec.externalAuthConfigRef?.name
+  const type = name === undefined ? undefined : getAuthConfig(cluster, name)?.spec?.type
+  return type === undefined || type === 'embeddedAuthServer'
 }
 
 /** The embedded authorization server as the other end of a finding. */

@@ -126,4 +126,4 @@ export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
 
 /** The message for a type of `needsGateway` that no VirtualMCPServer uses. */
 export const unusedText = ({ kind }: Use): string =>
-  `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`
+  `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`

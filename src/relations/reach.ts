@@ -57,7 +57,10 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend
   const listed = new Set(members.map(({ name }) => name))
   const strangers = (keysOf(gateway) ?? []).filter((key) => !listed.has(key))
   return [
-    ...members.map((member) => ({ ...inlineBackend(gateway, member.name), member })),
+    ...members.map((member) => ({
+      ...inlineBackend(gateway, member.name, counting(getWorkload(cluster, member), cluster)),
+      member,
+    })),
     ...strangers.map((key) => inlineBackend(gateway, key)),
   ]
 }
@@ -66,16 +69,22 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
   return { name: member.name, member, ...ownConfigOf(getWorkload(cluster, member) ?? {}) }
 }
 
+type Own = Pick<Backend, 'from' | 'config'>
+
+/** The own reference of a workload beside the source `inline`: it counts where a release is known (decision 10). */
+const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
+  release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
+
 /** How a workload is contacted where its own reference counts. Section 5.2. */
-function ownConfigOf({ spec }: Workload): Pick<Backend, 'from' | 'config'> {
+export function ownConfigOf({ spec }: Workload): Own {
   if (spec === undefined) return { from: 'unknown' }
   if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
   const config = spec.externalAuthConfigRef?.name
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name. */
-function inlineBackend({ spec }: Gateway, name: string): Backend {
+/** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name; `own`: see `counting`. */
+function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
   const { backends } = outgoingAuth
@@ -87,11 +96,11 @@ function inlineBackend({ spec }: Gateway, name: string): Backend {
     const at = () => ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
     return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
   }
-  return { name, ...defaultOf({ spec: { outgoingAuth } }) }
+  return { name, ...(own === undefined || own.from === 'none' ? defaultOf({ spec: { outgoingAuth } }) : own) }
 }
 
 /** The strategy of a backend that is not listed. */
-function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
+export function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
   const fallback = outgoingAuth.default
@@ -138,20 +147,39 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
   return frontersOf(group, cluster).map(({ name: gateway, gateway: found, source }) => {
     if (source === 'discovered') return { name, gateway, source, ...ownConfigOf(workload) }
     return source === 'inline'
-      ? { gateway, source, ...inlineBackend(found, name) }
+      ? { gateway, source, ...inlineBackend(found, name, counting(workload, cluster)) }
       : { name, gateway, source, from: 'unknown' }
   })
 }
 
-/** The VirtualMCPServers that contact a workload without credentials, by the source of their strategies. */
+/**
+ * The VirtualMCPServers that contact a workload without credentials, by the source of their strategies. Not those that do
+ * by the specification and use the own reference of the workload in releases (decision 10).
+ */
 export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
   const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
+  const hasOwn = ownConfigOf(workload).from !== 'none'
   const ofSource = (wanted: Fronting['source']) =>
     without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
-  return { discovering: ofSource('discovered'), listing: ofSource('inline') }
+  return { discovering: ofSource('discovered'), listing: hasOwn ? [] : ofSource('inline') }
 }
 
-/** Whether VirtualMCPServers front the group, and none of them uses the configuration for the workload of the name. */
+/** Whether `backends` lists the name; one that cannot be read may. */
+export const isListed = ({ spec }: Gateway, name: string): boolean => {
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  const { backends } = outgoingAuth
+  return backends === undefined ? !isAbsent(outgoingAuth, 'backends') : Object.hasOwn(backends, name)
+}
+
+/** Whether a VirtualMCPServer uses the own reference of the backend of this name. */
+export const usesOwnReference = (
+  { gateway, source }: Pick<NamedGateway, 'gateway' | 'source'>,
+  name: string,
+  { release }: Cluster,
+): boolean =>
+  source === 'discovered' || (source === 'inline' && release !== undefined && !isListed(gateway, name))
+
+/** Whether VirtualMCPServers front the group, and each of them lists another configuration for the workload of the name. */
 export function isUnused(
   name: string,
   { group, config }: { readonly group: string; readonly config: string },
@@ -161,7 +189,7 @@ export function isUnused(
   return (
     fronters.length > 0 &&
     fronters.every(({ gateway, source }) => {
-      if (source !== 'inline') return false
+      if (source !== 'inline' || !isListed(gateway, name)) return false
       const found = inlineBackend(gateway, name)
       return found.from !== 'unknown' && found.config !== config
     })
@@ -210,7 +238,9 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
     if (config !== undefined) found.push(reached(config, members, at))
   }
   const { config, at } = defaultOf(gateway)
-  if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
+  const byOwn = unlistedByOwn(gateway, cluster)
+  for (const [own, members] of byOwn) if (own !== undefined) found.push(reached(own, members))
+  if (config !== undefined) found.push(reached(config, byOwn.get(undefined) ?? [], at))
   return found
 })
 
@@ -248,16 +278,37 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   }))
 })
 
-/** The backends without a strategy, which are contacted without credentials. */
+/** The members that `backends` does not list, by the own reference that counts for each. */
+function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
+  const rest = unlisted(gateway, cluster)
+  if (cluster.release === undefined) return new Map([[undefined, [...rest]]])
+  const known = rest.map((member) => ({ member, ...ownConfigOf(getWorkload(cluster, member) ?? {}) }))
+  const found = new Map<string | undefined, ObjectName[]>()
+  for (const { member, from, config } of known) {
+    if (from === 'unknown') continue
+    const names = found.get(config)
+    if (names === undefined) found.set(config, [member])
+    else names.push(member)
+  }
+  return found
+}
+
+/**
+ * The backends without a strategy, which are contacted without credentials. Not those that are by the specification, and
+ * by their own reference in releases (decision 10).
+ */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
-  if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
+  if (source === 'inline' && defaultOf(gateway).from === 'none')
+    return unlisted(gateway, cluster).filter(
+      (member) => ownConfigOf(getWorkload(cluster, member) ?? {}).from === 'none',
+    )
   if (source !== 'discovered') return []
   return membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
 }
 
 /** The members of the group that `backends` does not list. */
-function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
+export function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const group = groupOf(gateway)
   const keys = keysOf(gateway)
   if (group === undefined || keys === undefined) return []
@@ -268,8 +319,10 @@ function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
 /** Every VirtualMCPServer that reaches the configuration, once, by name. */
 export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
-  for (const { through, gateways } of candidates(config, cluster)) {
-    for (const each of gateways) if (each.source === through) found.push(each)
+  for (const { through, gateways, users } of candidates(config, cluster)) {
+    for (const each of gateways)
+      if (each.source === through || users?.some((name) => usesOwnReference(each, name, cluster)))
+        found.push(each)
   }
   if (found.length < 2) return found
   found.sort((a, b) => compareNames(a.name, b.name))
@@ -285,25 +338,30 @@ export const mayBeReached = (config: string, cluster: Cluster): boolean =>
 interface Candidates {
   readonly through: 'inline' | 'discovered'
   readonly gateways: readonly NamedGateway[]
+  /** The workloads of one group that name the configuration as their own. */
+  readonly users?: readonly string[]
 }
 
 /** The VirtualMCPServers that would reach the configuration through the source. */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
-  for (const group of groupsUsing(config, cluster)) {
-    found.push({ through: 'discovered', gateways: frontersOf(group, cluster) })
+  for (const [group, users] of usersByGroup(config, cluster)) {
+    found.push({ through: 'discovered', gateways: frontersOf(group, cluster), users })
   }
   return found
 })
 
-/** The groups of the workloads that name the configuration as their own. */
-function groupsUsing(config: string, cluster: Cluster): ReadonlySet<string> {
-  const groups = new Set<string>()
+/** The workloads that name the configuration as their own, by their group. */
+function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>()
   for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
     const workload = getWorkload(cluster, name)
     const group = workload === undefined ? undefined : groupOf(workload)
-    if (group !== undefined && workload?.spec?.externalAuthConfigRef?.name === config) groups.add(group)
+    if (group === undefined || workload?.spec?.externalAuthConfigRef?.name !== config) continue
+    const users = groups.get(group)
+    if (users === undefined) groups.set(group, [name.name])
+    else users.push(name.name)
   }
   return groups
 }

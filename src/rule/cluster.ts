@@ -27,6 +27,8 @@ export interface Cluster {
   elsewhere(kind: string, name: string): readonly string[]
   /** Where the objects were searched, for messages: `in namespace 'tools'`, `in the given files`. */
   readonly where: string
+  /** The release of the operator, such as `0.55`: the newest of which it has a field. Undefined where none is known. */
+  readonly release: string | undefined
   /** The API group of the objects and of the annotations that /mutate writes. */
   readonly group: string
   /** Results of `oncePerCluster`. */
@@ -48,6 +50,7 @@ export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster 
     names: (kind) => cluster.names(kind),
     elsewhere: (kind, name) => cluster.elsewhere(kind, name),
     where: cluster.where,
+    release: cluster.release,
     group: cluster.group,
     memo: new Map(),
     ...answers,
@@ -66,6 +69,7 @@ export const emptyCluster = (): Cluster => ({
   names: () => [],
   elsewhere: () => [],
   where: 'anywhere',
+  release: undefined,
   group: '',
   memo: new Map(),
 })

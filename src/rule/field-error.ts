@@ -60,6 +60,17 @@ export interface Fix {
 export type Edit =
   | { readonly op: 'rename'; readonly at: readonly Segment[]; readonly to: string }
   | { readonly op: 'set' | 'add'; readonly at: readonly Segment[]; readonly value: unknown }
+  | Moving
+
+/** Moves members within the object at a place, all or none; an object that has no member left goes too. */
+export interface Moving {
+  readonly op: 'move'
+  readonly at: readonly Segment[]
+  /** Paths from the object. Without `to` the member is taken away. */
+  readonly moves: readonly { readonly from: readonly string[]; readonly to?: readonly string[] }[]
+  /** Members beside them, which are added first. */
+  readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
+}
 
 /** A place in another object, or elsewhere in the judged one, and a phrase about what stands there. */
 export interface Related {

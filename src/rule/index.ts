@@ -27,6 +27,7 @@ export {
   dependingOn,
   duplicate,
   type Edit,
+  type Moving,
   end,
   type ErrorType,
   type FieldError,

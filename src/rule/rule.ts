@@ -54,6 +54,11 @@ export interface RuleFor<S extends TSchema> {
    * of them lies, and nowhere else.
    */
   readonly on: S | readonly S[]
+  /**
+   * Fields that few objects have, of the spec or of the part: the rule is run where one of them is there, and cannot find
+   * anything elsewhere.
+   */
+  readonly needs?: readonly string[]
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
   /**
@@ -63,9 +68,10 @@ export interface RuleFor<S extends TSchema> {
   readonly constraint?: 'required'
   /**
    * Set where other releases of the operator treat the same fields differently: the first and the last that it is about,
-   * such as `0.55`. It counts where the installed release is between them; without `from` also where none is known.
+   * such as `0.55`. It counts where the installed release is between them; without `from`, or with `orUnknown`, also where
+   * none is known.
    */
-  readonly appliesTo?: { readonly from?: string; readonly to?: string }
+  readonly appliesTo?: { readonly from?: string; readonly to?: string; readonly orUnknown?: true }
   /** Checked when an object is deleted, instead of when it is written. */
   readonly when?: 'delete'
   readonly severity: Exclude<Severity, 'off'>

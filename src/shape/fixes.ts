@@ -1,7 +1,17 @@
 /** The fixes of schema errors and unknown fields: data, which a front end applies to the text that it has. */
 
 import { mismatchFix } from '../kinds/pattern-advice.ts'
-import { changedAt, type Edit, type Fix, jsonKey, nearest, type Segment, setOwn } from '../rule/index.ts'
+import {
+  changedAt,
+  type Edit,
+  type Fix,
+  jsonKey,
+  type Moving,
+  nearest,
+  type Segment,
+  setOwn,
+  valueAt,
+} from '../rule/index.ts'
 import type { SchemaNode } from './pointer.ts'
 
 const setting = (at: readonly Segment[], value: unknown, title: string): Fix => ({
@@ -59,6 +69,7 @@ const hasType = (value: unknown, type: unknown): boolean =>
 
 /** The object after an edit; shares what has not changed. */
 export function edited(object: object, edit: Edit): object {
+  if (edit.op === 'move') return moved(object, edit)
   return changedAt(object, [edit], (holder, key) => {
     if (edit.op !== 'rename') {
       setOwn(holder, key, edit.value)
@@ -68,4 +79,43 @@ export function edited(object: object, edit: Edit): object {
     for (const [name] of entries) Reflect.deleteProperty(holder, name)
     for (const [name, value] of entries) setOwn(holder, name === key ? edit.to : name, value)
   })
+}
+
+/** Numbers in the paths of a `Moving` are the indexes of lists. */
+const isIndex = (step: string): boolean => /^\d+$/.test(step)
+
+function moved(object: object, { at, moves, adds }: Moving): object {
+  const root = structuredClone(object)
+  const holder = valueAt(root, at)
+  if (!isHolder(holder)) return root
+  const taken = moves.map(({ from, to }) => ({ to, value: takenFrom(holder, from) }))
+  for (const { at: place, value } of adds) putInto(holder, place, value)
+  for (const { to, value } of taken) if (to !== undefined) putInto(holder, to, value)
+  return root
+}
+
+type Holder = Record<string, unknown>
+const isHolder = (value: unknown): value is Holder => typeof value === 'object' && value !== null
+
+function takenFrom(holder: Holder, [step = '', ...rest]: readonly string[]): unknown {
+  const member = holder[step]
+  if (rest.length === 0) {
+    Reflect.deleteProperty(holder, step)
+    return member
+  }
+  if (!isHolder(member)) return undefined
+  const taken = takenFrom(member, rest)
+  if (!Array.isArray(member) && Object.keys(member).length === 0) Reflect.deleteProperty(holder, step)
+  return taken
+}
+
+function putInto(holder: Holder, [step = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    setOwn(holder, step, value)
+    return
+  }
+  const there = holder[step]
+  const member = isHolder(there) ? there : ((isIndex(rest[0] ?? '') ? [] : {}) as Holder)
+  if (member !== there) setOwn(holder, step, member)
+  putInto(member, rest, value)
 }

@@ -261,10 +261,11 @@ export class ClusterState {
 
   /**
    * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` gets the objects
-   * that a rule asked for and of which only facts are known.
+   * that a rule asked for and of which only facts are known; `release` is that of the operator, where it is known.
    */
-  in(namespace: string, onPartial?: (name: ObjectName) => void): Cluster {
+  in(namespace: string, release?: string, onPartial?: (name: ObjectName) => void): Cluster {
     return new NamespaceObjects(namespace, {
+      release,
       all: this.#namespaces,
       extent: this.#extent,
       lacking: this.#lacking.get(namespace),
@@ -401,6 +402,7 @@ const EMPTY: Namespace = {
 }
 
 interface Around {
+  readonly release: string | undefined
   readonly all: ReadonlyMap<string, Namespace>
   readonly extent: Extent
   readonly lacking: ReadonlyMap<string, unknown> | undefined
@@ -419,6 +421,10 @@ class NamespaceObjects implements Cluster {
     this.#namespace = namespace
     this.#own = around.all.get(namespace) ?? EMPTY
     this.#around = around
+  }
+
+  get release(): string | undefined {
+    return this.#around.release
   }
 
   get group(): string {

@@ -6,7 +6,8 @@ import { checksTokens, getOidcConfig, getWorkload } from '../relations/index.ts'
 import type { ClusterState } from '../state/index.ts'
 import type { DocumentReading } from '../documents/index.ts'
 import { isObject, type Segment, valueAt } from '../rule/index.ts'
-import type { Item } from './states.ts'
+import { versionOf } from '../engine/index.ts'
+import type { Item, StateJudging } from './states.ts'
 import { without } from './versions.ts'
 
 /** The credentials that a VirtualMCPServer sends to a backend. */
@@ -54,9 +55,9 @@ const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],
-  reading: DocumentReading,
+  { reading, release }: Pick<StateJudging, 'reading' | 'release'>,
 ): Facts {
-  const facts = new Collected(state, reading)
+  const facts = new Collected(state, reading, release && versionOf(release))
   for (const { kind, namespace, name } of objects) {
     if (kind.kind === 'VirtualMCPServer') facts.addGateway(namespace, name)
     else if (WORKLOADS.has(kind.kind)) facts.addWorkload(kind.kind, namespace, name)
@@ -71,14 +72,17 @@ class Collected implements Facts {
   readonly parts = new Map<string, ChoicePart>()
   readonly #state: ClusterState
   readonly #reading: DocumentReading
+  /** That of the operator, where it is known. */
+  readonly #release: string | undefined
 
-  constructor(state: ClusterState, reading: DocumentReading) {
+  constructor(state: ClusterState, reading: DocumentReading, release: string | undefined) {
     this.#state = state
+    this.#release = release
     this.#reading = reading
   }
 
   addGateway(namespace: string, name: string): void {
-    const plan = planOf(this.#state, namespace, name, false)
+    const plan = planOf(this.#state, namespace, name, false, this.#release)
     if (plan === undefined) return
     const who = `VirtualMCPServer ${namespace}/${name}`
     const { type: incoming, reason, oidcConfig, audience } = plan.incoming

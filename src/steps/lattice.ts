@@ -89,7 +89,7 @@ export class Lattice {
     const known = this.#harms.get(node.key)
     if (known !== undefined) return known
     this.goTo(node)
-    const found = this.#comparison.harmsIn(factsOf(this.#state, this.#objects, this.#judging.reading))
+    const found = this.#comparison.harmsIn(factsOf(this.#state, this.#objects, this.#judging))
     this.#harms.set(node.key, found)
     return found
   }

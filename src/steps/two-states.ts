@@ -119,11 +119,11 @@ export class TwoStates {
 
   /** The states between both of some of the changes, of which the facts of these objects are compared; it starts at the old one. */
   lattice({ changes, objects }: Component): Lattice {
-    const { state, reading } = this.#given
+    const { state } = this.#given
     this.#toState(this.#new)
-    const after = factsOf(state, objects, reading)
+    const after = factsOf(state, objects, this.#given)
     this.#toState(this.#old)
-    const before = factsOf(state, objects, reading)
+    const before = factsOf(state, objects, this.#given)
     const comparison = new Comparison(before, after, this.#budget)
     return new Lattice(changes, state, this.#given, objects, comparison)
   }

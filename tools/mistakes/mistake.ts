@@ -1,8 +1,8 @@
-import { changedAt, type Edit, type Segment } from '../../src/rule/index.ts'
+import { changedAt, type Edit, type Moving, type Segment } from '../../src/rule/index.ts'
 import { edited } from '../../src/shape/index.ts'
 import type { Class, Undecidable } from './classes.ts'
 
-type Change = Edit | { readonly op: 'remove'; readonly at: readonly Segment[] }
+type Change = Exclude<Edit, Moving> | { readonly op: 'remove'; readonly at: readonly Segment[] }
 
 /** One change of one field of one object, as somebody could have made it by mistake. */
 export interface Mistake {

@@ -3,7 +3,7 @@ import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configura
 import { plansOf } from '../../access/effective-authentication.ts'
 import { configMapReferencesOf, policiesOf, secretReferencesOf } from '../../relations/index.ts'
 import { judgeIn } from '../judge-in.ts'
-import { idleIgnores, type Settings } from '../../engine/index.ts'
+import { idleIgnores, type Settings, versionOf } from '../../engine/index.ts'
 import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { openCluster, openWorld } from '../input/world.ts'
@@ -57,7 +57,8 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
     },
     environment,
   )
-  const report = judgeAll(live, { ...world, exemptions })
+  const counting = world.release ?? installedRelease(live.definitions, group)
+  const report = judgeAll(live, { ...world, exemptions, release: counting })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
@@ -66,7 +67,10 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
   await printReport(
     report,
     { ...flags, profile: world.profile },
-    { scope: scopeOf(live, namespaces), plans: () => plansOf(stateOfCluster(live, group)) },
+    {
+      scope: scopeOf(live, namespaces),
+      plans: () => plansOf(stateOfCluster(live, group), true, counting && versionOf(counting)),
+    },
     environment,
   )
   return exitCode(report)
@@ -82,7 +86,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The release that the flags name. */
+  /** The release that the flags name, or that of the cluster. */
   readonly release: Release | undefined
 }
 
@@ -92,8 +96,7 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
     unread: unreadOf(live),
   })
   const state = stateOfCluster(live, group)
-  const counting = release ?? installedRelease(live.definitions, group)
-  const judge = judgeIn({ group, settings, release: counting }, state)
+  const judge = judgeIn({ group, settings, release }, state)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
     if (judge.leavesOut(namespace)) {

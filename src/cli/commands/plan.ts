@@ -7,8 +7,10 @@ import {
   type Values,
 } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { versionOf as newestVersion } from '../../engine/index.ts'
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
+import type { Release } from '../../release/index.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
@@ -22,6 +24,7 @@ import type { LiveCluster } from '../input/live/index.ts'
 import { changesMarkdown } from '../output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
+import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printUnread, readOptions } from '../input/reading.ts'
 import { EXIT, type Unread } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
@@ -31,6 +34,7 @@ const FLAGS = {
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
+  ...RELEASE_FLAGS,
   ...CONFIGURATION_FLAG,
   defaults: choice(
     'as the server has it: with off, no note says what the next write changes, because /mutate writes no provider',
@@ -75,6 +79,8 @@ async function printPlan({
 
 type Flags = Values<typeof FLAGS>
 
+const versionOf = (release: Release | undefined): string | undefined => release && newestVersion(release)
+
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 
 async function planFiles(
@@ -85,6 +91,7 @@ async function planFiles(
 ): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
+  const release = versionOf(await readRelease(flags, reading.group))
   const plansIn = ({ documents }: Documents) =>
     plansOf(
       stateOf(
@@ -92,6 +99,7 @@ async function planFiles(
         reading,
       ),
       writesDefaults(flags),
+      release,
     )
   if (names.length === 2 && !flags.together) {
     const { before, after, unread } = await openTwoStates(names, readOptions(flags, environment))
@@ -109,11 +117,13 @@ async function planCluster(
 ): Promise<Printed> {
   const { namespaces, output } = flags
   const { group } = reading
+  const named = await readRelease(flags, group)
   if (names.length === 0) {
-    const live = await openCluster(flags, { group }, environment)
+    const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
+    const release = versionOf(named ?? installedRelease(live.definitions, group))
     printMissingKinds(live, group)
     return formatPlans(
-      { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags)), unread: unreadOf(live) },
+      { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags), release), unread: unreadOf(live) },
       output,
     )
   }
@@ -121,7 +131,7 @@ async function planCluster(
     throw new UsageError(
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
-  const { live, before, after, unread } = await openOverlay(
+  const { live, before, after, unread, installed } = await openOverlay(
     names,
     readOptions(flags, environment),
     flags,
@@ -129,11 +139,12 @@ async function planCluster(
     environment,
   )
   printMissingKinds(live, group)
-  const plans = plansOf(after, writesDefaults(flags))
+  const release = versionOf(named ?? installed)
+  const plans = plansOf(after, writesDefaults(flags), release)
   if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
-  return formatChanges(plansOf(before, writesDefaults(flags)), comparable, unread, output)
+  return formatChanges(plansOf(before, writesDefaults(flags), release), comparable, unread, output)
 }
 
 function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {

@@ -7,6 +7,8 @@
 import { deepEqual, type Edit, isObject, jsonKey, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
 import { quoteTemplates } from '../input/fill.ts'
+import { flow } from './flow.ts'
+import { withMoves } from './moves.ts'
 import { countBefore, lineStarts, loadDocuments, type TextPlace, surrogatePairs } from '../input/load.ts'
 
 export type PlacedEdit = Edit & TextPlace
@@ -48,6 +50,8 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     const [only, ...others] = some
     if (only === undefined || left < 0) return
     if (others.length === 0) {
+      // It reads the text itself, before and after members are taken away.
+      if (only.op === 'move') left -= 2 * text.length
       candidates(text, only, offsetOf).some((written) => accept(some, written))
       return
     }
@@ -110,6 +114,7 @@ type OffsetOf = (place: TextPlace) => number | undefined
 function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {
   const offset = offsetOf(edit)
   if (offset === undefined) return []
+  if (edit.op === 'move') return [withMoves(text, edit, offset) ?? []].flat()
   const rest = text.slice(offset, offset + LONGEST)
   return splices(text, offset, rest, edit).map(
     ({ from, length, written }) =>
@@ -149,6 +154,8 @@ const LONGEST = 4096
 
 /** The changes to try; `rest` is the text from the place on. */
 function splices(text: string, offset: number, rest: string, edit: PlacedEdit): Splice[] {
+  // Several places of the text change: it is tried alone.
+  if (edit.op === 'move') return []
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({
       from: 0,
@@ -237,21 +244,6 @@ function additions(
   const indent = ' '.repeat(offset - line)
   return written.map((member) => [0, `${member}${end}${indent}`] as const)
 }
-
-/** A value on one line, with quotes only where YAML needs them. */
-function flow(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
-  if (isObject(value))
-    return `{${Object.entries(value)
-      .map(([key, member]) => `${key}: ${flow(member)}`)
-      .join(', ')}}`
-  return typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)
-}
-
-/** Letters first, and no word that YAML 1.1 reads as something else. */
-const isPlain = (text: string): boolean =>
-  (/^\d+[hms]$/.test(text) || /^[A-Za-z][\w./-]*$/.test(text)) &&
-  !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text)
 
 /** Lines and columns count from 1, columns in characters; a byte order mark has no column. */
 function offsetsIn(text: string): OffsetOf {

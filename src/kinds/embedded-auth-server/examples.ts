@@ -104,3 +104,21 @@ export const agent: NonNullable<NonNullable<Server['delegateClients']>[number]> 
   scopes: ['openid'],
   audiences: ['https://mcp.example.com'],
 }
+
+/** A SPIFFE trust domain, and a client of it. */
+export const trustDomain: NonNullable<NonNullable<Server['spiffeTrustDomains']>[number]> = {
+  name: 'prod',
+  trustDomain: 'prod.example.com',
+  methods: ['spiffe_x509', 'spiffe_jwt'],
+  bundleSource: { type: 'file', file: { configMapName: 'bundle', configMapKey: 'bundle.json' } },
+}
+export const spiffeClient: NonNullable<
+  NonNullable<NonNullable<Server['inboundGrants']>['spiffeClientAuth']>[number]
+> = {
+  clientId: 'agent',
+  trustDomainRef: 'prod',
+  principalPattern: 'spiffe://prod.example.com/agent',
+  methods: ['spiffe_jwt'],
+  scopes: ['openid'],
+  audiences: ['https://mcp.example.com'],
+}

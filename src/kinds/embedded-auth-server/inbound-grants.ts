@@ -26,6 +26,8 @@ type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
 type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 
 type DelegateClient = NonNullable<NonNullable<Server['delegateClients']>[number]>
+type SpiffeClient = NonNullable<NonNullable<NonNullable<Server['inboundGrants']>['spiffeClientAuth']>[number]>
+type SpiffeFields = NonNullable<NonNullable<Fields['inboundGrants']>['spiffeClientAuth']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
 /** A part of the server, and a function for its path: only findings need the path. */
@@ -83,6 +85,15 @@ export function delegateClients(
     ),
   ]
 }
+
+/** The clients that authenticate by their SPIFFE ID. */
+export const spiffeClients = (
+  { inboundGrants }: Server,
+  path: ServerPath,
+): Placed<SpiffeClient, SpiffeFields>[] =>
+  placed<SpiffeClient, SpiffeFields>(inboundGrants?.spiffeClientAuth, (i) =>
+    path.inboundGrants.spiffeClientAuth.at(i),
+  )
 
 /** The policies of a grant of `inboundGrants`. */
 export const policiesOf = (

@@ -165,9 +165,9 @@ export const authConfigTypeSuited = defineRule({
         title: 'a header that no VirtualMCPServer sends',
         kind: 'MCPServer',
         value: workload('key', 'tools'),
-        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ jira: 'other' }) })],
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ example: 'other' }) })],
         findings: [
-          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it',
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer where each VirtualMCPServer is inline and lists another configuration for it',
         ],
       },
       {
@@ -323,9 +323,9 @@ export const authConfigTypeSuited = defineRule({
         title: 'a header that no VirtualMCPServer sends',
         kind: 'MCPExternalAuthConfig',
         value: injecting('X-Api-Key'),
-        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'key' }) })],
         findings: [
-          'spec.type: has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it: MCPServer "jira"',
+          'spec.type: has no effect on an MCPServer where each VirtualMCPServer is inline and lists another configuration for it: MCPServer "jira"',
         ],
       },
       {

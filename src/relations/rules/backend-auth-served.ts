@@ -14,6 +14,7 @@ import {
   unserved,
   unservedCause,
   unservedText,
+  usesOwnReference,
   workload,
 } from '../index.ts'
 
@@ -23,7 +24,7 @@ export const backendAuthServed = defineRule({
   reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
   severity: 'warning',
   summary:
-    'Each VirtualMCPServer that discovers the backend has the upstream provider that its configuration names.',
+    'Each VirtualMCPServer that uses the own reference of the backend has the upstream provider that its configuration names.',
   why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
   sources: [
     { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
@@ -33,15 +34,16 @@ export const backendAuthServed = defineRule({
     },
     'decision 9',
   ],
-  *check(resource, { path, cluster }) {
+  *check(resource, { path, cluster, self }) {
     const name = resource.spec?.externalAuthConfigRef?.name
     const group = groupOf(resource)
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
     const needed = config && neededProvider(config, cluster.group)
     if (needed === undefined || group === undefined) return
     let hints = MOST_HINTS
-    for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
-      const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
+    for (const fronting of frontersOf(group, cluster)) {
+      const { name: fronter, gateway } = fronting
+      const problem = usesOwnReference(fronting, self.name, cluster) ? unserved(gateway, needed) : undefined
       if (problem === undefined) continue
       const text = unservedText(fronter, problem, hints-- > 0)
       const warning = advice(path.spec.externalAuthConfigRef.name, text)
@@ -60,9 +62,12 @@ export const backendAuthServed = defineRule({
         others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
       },
       {
-        title: 'inline: the reference is not read',
+        title: 'inline: a VirtualMCPServer that lists it with another configuration',
         value: workload('jira', 'tools'),
-        others: [injectConfig('jira', 'okta'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+        others: [
+          injectConfig('jira', 'okta'),
+          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
+        ],
       },
     ],
     invalid: [

@@ -77,6 +77,12 @@ export const workloadCredentialsConfigured = defineRule({
         value: { spec: { groupRef: { name: 'tools' } } },
         others: [gateway('tools')],
       },
+      {
+        title: 'not listed, with a reference of its own, which releases use',
+        kind: 'MCPServer',
+        value: checking('key'),
+        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+      },
     ],
     invalid: [
       {
@@ -89,14 +95,10 @@ export const workloadCredentialsConfigured = defineRule({
         ],
       },
       {
-        title: 'not listed in one, and not discovered by it either',
+        title: 'not listed in one',
         kind: 'MCPServer',
-        value: checking('key'),
-        others: [
-          headerConfig('key'),
-          gateway('tools'),
-          gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
-        ],
+        value: checking(),
+        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
         findings: [
           'spec.groupRef: list it in `backends`, or set a `default`: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "other"',
         ],

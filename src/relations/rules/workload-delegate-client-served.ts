@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { advice, defineRule, end, nameText, pathTo, relatedTo, shortQuote } from '../../rule/index.ts'
 import { agent } from '../../kinds/embedded-auth-server/examples.ts'
-import { delegateClients } from '../../kinds/embedded-auth-server/inbound-grants.ts'
+import { delegateClients, spiffeClients } from '../../kinds/embedded-auth-server/inbound-grants.ts'
 import { type EmbeddedAuthServer, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { authServer, issuingBeside, serving } from '../index.ts'
 
@@ -36,6 +36,17 @@ export const workloadDelegateClientServed = defineRule({
     for (const { server, to, scopes, resourceUrl, at } of issuingBeside(workload, self, cluster)) {
       if (to === undefined) continue
       const advertised = scopes && new Set(scopes)
+      for (const { value, place } of spiffeClients(server, SERVER)) {
+        const scope = value.scopes?.find((scope) => scope && advertised?.has(scope) === false)
+        if (scope)
+          yield relatedTo(
+            advice(
+              at.scopes,
+              `add ${shortQuote(scope)} of a SPIFFE client of ${nameText(to)}, or remove it there: the operator refuses a scope that is not advertised`,
+            ),
+            [end(to, place().scopes, `has ${shortQuote(scope)}`)],
+          )
+      }
       for (const { value, place } of delegateClients(server, SERVER)) {
         const scope = value.scopes?.find((scope) => scope && advertised?.has(scope) === false)
         const who = `a delegate client of ${nameText(to)}`

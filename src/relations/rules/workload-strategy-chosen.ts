@@ -74,6 +74,11 @@ export const workloadStrategyChosen = defineRule({
         title: 'no VirtualMCPServer yet',
         value: { spec: { groupRef: { name: 'tools' } } },
       },
+      {
+        title: 'not listed, with a reference of its own, which releases use',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+      },
     ],
     invalid: [
       {
@@ -85,13 +90,9 @@ export const workloadStrategyChosen = defineRule({
         ],
       },
       {
-        title: 'not listed in one, and not discovered by it either',
-        value: workload('key', 'tools'),
-        others: [
-          headerConfig('key'),
-          gateway('tools'),
-          gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
-        ],
+        title: 'not listed in one',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
         findings: [
           'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
         ],

@@ -7,6 +7,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'An actor matcher is a CEL expression over `claims` that compiles and is a bool.',

@@ -13,6 +13,7 @@ const MOST_PROOFS = 10
 export const actorMatcherReadsClaims = defineRule({
   id: 'actor-matcher-reads-claims',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'An actor matcher decides by the claims of the token.',

@@ -14,6 +14,7 @@ const accepting = (settings: object) =>
 export const assertionPolicyAccepted = defineRule({
   id: 'assertion-policy-accepted',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary:

@@ -6,6 +6,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const delegateClientIdAccepted = defineRule({
   id: 'delegate-client-id-accepted',
   on: EmbeddedAuthServer,
+  needs: ['delegateClients', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'Delegate clients have identifiers of their own that are not URLs.',

@@ -11,6 +11,7 @@ const secretOf = (text: string) =>
 export const delegateClientSecretLongEnough = defineRule({
   id: 'delegate-client-secret-long-enough',
   on: EmbeddedAuthServer,
+  needs: ['delegateClients', 'inboundGrants'],
   reads: ['Secret'],
   severity: 'warning',
   summary: 'The secret of a delegate client has at least 32 bytes (only where Secrets may be looked at).',

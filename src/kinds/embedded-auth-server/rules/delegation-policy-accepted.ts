@@ -22,6 +22,7 @@ const TAKEN = new Set([
 export const delegationPolicyAccepted = defineRule({
   id: 'delegation-policy-accepted',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary:

@@ -5,6 +5,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const forceConfidentialRedirectUriAccepted = defineRule({
   id: 'force-confidential-redirect-uri-accepted',
   on: EmbeddedAuthServer,
+  needs: ['forceConfidentialRedirectUris'],
   reads: [],
   severity: 'warning',
   summary:

@@ -6,6 +6,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const inboundGrantConfiguredOnce = defineRule({
   id: 'inbound-grant-configured-once',
   on: EmbeddedAuthServer,
+  needs: ['inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'A grant of `inboundGrants` is not configured in the older fields as well.',

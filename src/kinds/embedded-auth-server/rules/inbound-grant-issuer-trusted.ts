@@ -22,6 +22,7 @@ const policy = {
 export const inboundGrantIssuerTrusted = defineRule({
   id: 'inbound-grant-issuer-trusted',
   on: EmbeddedAuthServer,
+  needs: ['inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'Each policy of `inboundGrants` refers to the name of a trusted issuer, at most one to each.',

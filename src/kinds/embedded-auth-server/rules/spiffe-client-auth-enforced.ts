@@ -7,6 +7,7 @@ const REFUSED = 'no release up to 0.63 verifies SPIFFE IDs: the operator refuses
 export const spiffeClientAuthEnforced = defineRule({
   id: 'spiffe-client-auth-enforced',
   on: EmbeddedAuthServer,
+  needs: ['spiffeTrustDomains', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'No SPIFFE trust domain is configured, since no release verifies the identities yet.',

@@ -9,6 +9,7 @@ const DENIED =
 export const trustedIssuerActorAuthorized = defineRule({
   id: 'trusted-issuer-actor-authorized',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers', 'inboundGrants'],
   reads: [],
   severity: 'warning',
   summary: 'A policy for exchanges of a trusted issuer authorizes an actor.',

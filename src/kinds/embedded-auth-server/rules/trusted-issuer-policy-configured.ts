@@ -7,6 +7,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const trustedIssuerPolicyConfigured = defineRule({
   id: 'trusted-issuer-policy-configured',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers'],
   reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer has a policy: in itself, or in `inboundGrants` under its name.',

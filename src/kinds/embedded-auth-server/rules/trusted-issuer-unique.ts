@@ -5,6 +5,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const trustedIssuerUnique = defineRule({
   id: 'trusted-issuer-unique',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers'],
   reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer is listed once, under a name of its own, and is not the server itself.',

@@ -7,6 +7,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const trustedIssuerUrlAccepted = defineRule({
   id: 'trusted-issuer-url-accepted',
   on: EmbeddedAuthServer,
+  needs: ['trustedIssuers'],
   reads: [],
   severity: 'warning',
   summary:

@@ -5,6 +5,7 @@ import {
   hostOf,
   LOGIN_RETURNS_ELSEWHERE,
 } from '../authorization-host.ts'
+import { servesCallback } from '../callback.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -26,7 +27,10 @@ export const upstreamRedirectUriHostAgreed = defineRule({
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
-        const callback = hostOf(provider?.[config]?.redirectUri)
+        const redirectUri = provider?.[config]?.redirectUri
+        const callback = hostOf(redirectUri)
+        // At another path nothing answers on any host, of which another rule tells.
+        if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
         if (callback !== '' && callback !== host)
           yield advice(
             path.upstreamProviders.at(i)[config].redirectUri,

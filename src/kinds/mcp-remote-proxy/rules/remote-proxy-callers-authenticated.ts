@@ -21,6 +21,10 @@ const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
     'awsSts',
     'gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
   ],
+  [
+    'tokenExchange',
+    'exchanges any token, unchecked, and passes callers without one on; set `oidcConfigRef`, so that they need a valid one',
+  ],
 ])
 
 export const remoteProxyCallersAuthenticated = defineRule({
@@ -29,8 +33,8 @@ export const remoteProxyCallersAuthenticated = defineRule({
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
-    'An MCPRemoteProxy that sends a fixed credential, or assumes an AWS role, checks the tokens of its callers.',
-  why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request.',
+    'An MCPRemoteProxy that sends a fixed credential, exchanges tokens, or assumes an AWS role, checks the tokens of its callers.',
+  why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request. A token exchange takes the token as the caller sends it, with the client credentials of the configuration.',
   failure: {
     symptom: 'none: a request without a token is answered, with the rights of your credential',
     toldBy: 'nobody',
@@ -73,8 +77,8 @@ export const remoteProxyCallersAuthenticated = defineRule({
         others: [bearerConfig('token')],
       },
       {
-        title: 'the exchanged token of the caller',
-        value: using('jira'),
+        title: 'the exchanged token of the caller, which is checked first',
+        value: { spec: { ...using('jira').spec, oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
         others: [exchangeConfig('jira')],
       },
     ],
@@ -93,6 +97,14 @@ export const remoteProxyCallersAuthenticated = defineRule({
         others: [stsConfig('aws')],
         findings: [
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
+        ],
+      },
+      {
+        title: 'an exchange of whatever token comes',
+        value: using('jira'),
+        others: [exchangeConfig('jira')],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges any token, unchecked, and passes callers without one on; set `oidcConfigRef`, so that they need a valid one',
         ],
       },
       {

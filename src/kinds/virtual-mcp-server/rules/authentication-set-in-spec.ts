@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const authenticationSetInSpec = defineRule({
   id: 'authentication-set-in-spec',
   on: VirtualMCPServer,
+  needs: ['config'],
   reads: [],
   severity: 'warning',
   summary: '`incomingAuth` and `outgoingAuth` are set in `spec`, not in `spec.config`.',

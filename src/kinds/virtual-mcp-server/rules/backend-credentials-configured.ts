@@ -81,6 +81,11 @@ export const backendCredentialsConfigured = defineRule({
         others: [checking('jira'), checking('wiki'), headerConfig('key')],
       },
       {
+        title: 'inline: a reference in a backend that is not listed, which releases use',
+        value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
+        others: [checking('wiki', 'key'), headerConfig('key')],
+      },
+      {
         title: 'a backend that checks no tokens',
         value: gatewayOf(),
         others: [backend('jira')],
@@ -99,14 +104,6 @@ export const backendCredentialsConfigured = defineRule({
         title: 'inline: a backend that checks tokens',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), checking('wiki'), headerConfig('key')],
-        findings: [
-          'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
-      },
-      {
-        title: 'inline: no strategy for anything; the reference of the workload is not read',
-        value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
-        others: [checking('wiki', 'key'), headerConfig('key')],
         findings: [
           'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
         ],

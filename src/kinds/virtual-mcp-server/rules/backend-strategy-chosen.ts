@@ -82,6 +82,11 @@ export const backendStrategyChosen = defineRule({
         ],
       },
       {
+        title: 'inline: a reference in a backend that is not listed, which releases use',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
+      },
+      {
         title: 'inline: nothing at all, which another rule tells without looking at the group',
         value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
         others: [backend('jira')],
@@ -102,9 +107,9 @@ export const backendStrategyChosen = defineRule({
         ],
       },
       {
-        title: 'inline: a backend that is not listed; its own reference is not read',
+        title: 'inline: a backend that is not listed, and has no reference',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
+        others: [backend('jira'), backend('wiki'), headerConfig('key')],
         findings: [
           'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "wiki"',
         ],

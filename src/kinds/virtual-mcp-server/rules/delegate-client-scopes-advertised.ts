@@ -1,6 +1,6 @@
 import { defineRule, invalid } from '../../../rule/index.ts'
 import { agent } from '../../embedded-auth-server/examples.ts'
-import { delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
+import { delegateClients, spiffeClients } from '../../embedded-auth-server/inbound-grants.ts'
 import { embedded, server } from '../examples.ts'
 import { issuingOf } from '../issued-tokens.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -10,7 +10,7 @@ export const delegateClientScopesAdvertised = defineRule({
   on: VirtualMCPServer,
   reads: [],
   severity: 'warning',
-  summary: 'The scopes of a delegate client are advertised in `oidcConfigRef.scopes`.',
+  summary: 'The scopes of a delegate client or SPIFFE client are advertised in `oidcConfigRef.scopes`.',
   why: 'The operator refuses the configuration: a token with such a scope could not be issued.',
   failure: {
     symptom:
@@ -24,7 +24,8 @@ export const delegateClientScopesAdvertised = defineRule({
     const { server, scopes: advertised } = issuingOf(spec) ?? {}
     if (server === undefined || advertised === undefined) return
     const all = new Set(advertised)
-    for (const { value, place } of delegateClients(server, path.spec.authServerConfig)) {
+    const at = path.spec.authServerConfig
+    for (const { value, place } of [...delegateClients(server, at), ...spiffeClients(server, at)]) {
       for (const [i, scope] of (value.scopes ?? []).entries()) {
         if (scope && !all.has(scope))
           yield invalid(

@@ -1,23 +1,35 @@
 import { advice, defineRule } from '../../../rule/index.ts'
-import { hasNoStrategy } from '../../../relations/index.ts'
+import {
+  BACKEND_KINDS,
+  groupOf,
+  hasNoStrategy,
+  membersOf,
+  withoutStrategy,
+} from '../../../relations/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
+
+const NOTHING =
+  'nothing is listed: backends without a reference of their own get no credentials; set `backends` or `default`'
 
 export const outgoingAuthInlineConfigured = defineRule({
   id: 'outgoing-auth-inline-configured',
   on: VirtualMCPServer,
-  reads: [],
+  reads: BACKEND_KINDS,
   severity: 'advice',
   summary: 'With source inline there is a strategy for some backend, or a default.',
-  why: 'Every backend is contacted without credentials.',
+  why: 'Backends are contacted without credentials; releases use the reference of a backend itself, where it has one.',
   sources: [
     { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
     { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
     'decision 21',
   ],
-  *check({ spec }, { path }) {
-    if (!hasNoStrategy({ spec })) return
-    yield advice(path.spec.outgoingAuth, 'every backend gets no credentials; set `backends` or `default`')
+  *check(gateway, { path, cluster }) {
+    if (!hasNoStrategy(gateway)) return
+    // A release that is known takes the references of the backends themselves: all of them have one.
+    const areReferring = cluster.release !== undefined && withoutStrategy(gateway, cluster).length === 0
+    if (areReferring && membersOf(cluster, groupOf(gateway) ?? '').length > 0) return
+    yield advice(path.spec.outgoingAuth, NOTHING)
   },
   examples: {
     valid: [
@@ -30,12 +42,12 @@ export const outgoingAuthInlineConfigured = defineRule({
       {
         title: 'nothing inline',
         value: outgoing({ source: 'inline' }),
-        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+        findings: [`spec.outgoingAuth: ${NOTHING}`],
       },
       {
         title: 'an empty map',
         value: outgoing({ source: 'inline', backends: {} }),
-        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+        findings: [`spec.outgoingAuth: ${NOTHING}`],
       },
     ],
   },

@@ -1,36 +1,17 @@
 import { defineRule, invalid } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
+import { isHeaderName, RESTRICTED_HEADERS } from '../../headers.ts'
+import { passedHeaders } from '../passed-headers.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 /** Headers that would carry credentials of the client, change the route or fake the origin of a request. */
-const REFUSED = new Set([
-  'authorization',
-  'cookie',
-  'host',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'http2-settings',
-  'close',
-  'proxy-authorization',
-  'proxy-authenticate',
-  'proxy-connection',
-  'transfer-encoding',
-  'content-length',
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-])
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const REFUSED = new Set([...RESTRICTED_HEADERS, 'authorization', 'cookie'])
 const NOT_SENT = 'may not be passed on: the server does not start with it; remove it'
 
 export const passthroughHeaderAllowed = defineRule({
   id: 'passthrough-header-allowed',
   on: VirtualMCPServer,
+  needs: ['passthroughHeaders', 'config'],
   reads: [],
   severity: 'warning',
   summary:
@@ -44,16 +25,12 @@ export const passthroughHeaderAllowed = defineRule({
     threads: ['stacklok/toolhive#6394', 'stacklok/toolhive#6235'],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ spec }, { path }) {
-    const ofSpec = spec?.passthroughHeaders ?? []
-    const [headers, place] =
-      ofSpec.length > 0
-        ? [ofSpec, path.spec.passthroughHeaders]
-        : [spec?.config?.passthroughHeaders ?? [], path.spec.config.passthroughHeaders]
+  *check({ spec }) {
+    const [headers, place] = passedHeaders(spec)
     for (const [i, name] of headers.entries()) {
       if (name === undefined) continue
       if (REFUSED.has(name.toLowerCase())) yield invalid(place.at(i), name, NOT_SENT)
-      else if (!TOKEN.test(name))
+      else if (!isHeaderName(name))
         yield invalid(place.at(i), name, "must be the name of a header, such as 'X-Request-Id'")
     }
   },

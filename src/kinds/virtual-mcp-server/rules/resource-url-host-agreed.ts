@@ -4,6 +4,12 @@ import {
   hostOf,
   LOGIN_RETURNS_ELSEWHERE,
 } from '../../embedded-auth-server/authorization-host.ts'
+import {
+  defaultCallback,
+  servesCallback,
+  withoutCallback,
+  workingCallback,
+} from '../../embedded-auth-server/callback.ts'
 import { embedded, oidc, server, type Spec } from '../examples.ts'
 import { issuingOf } from '../issued-tokens.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -30,19 +36,19 @@ export const resourceUrlHostAgreed = defineRule({
     if (server === undefined) return
     const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
     if (host === '' || callback === '' || host === callback) return
-    const usesDefault = (server.upstreamProviders ?? []).some((provider) => {
-      const config = provider?.oidcConfig ?? provider?.oauth2Config
-      return config !== undefined && (!Object.hasOwn(config, 'redirectUri') || config.redirectUri === '')
-    })
-    if (usesDefault)
-      yield advice(
-        path.spec.incomingAuth.oidcConfigRef.resourceUrl,
-        `logins return to this host, not to ${shortQuote(host)}: from release 0.55 on every one is rejected; set \`redirectUri\` there`,
-      )
+    // Below a path the callback is not served at all, of which another rule tells.
+    if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) return
+    const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
+    const works = workingCallback(server)
+    if (usesDefault !== true || works === undefined) return
+    yield advice(
+      path.spec.incomingAuth.oidcConfigRef.resourceUrl,
+      `logins return to this host, not to ${shortQuote(host)}: from 0.55 on all are rejected; set \`redirectUri\` of the providers to ${shortQuote(works)}`,
+    )
   },
   examples: {
     valid: [
-      { title: 'one host', value: at('https://auth.example.com/mcp', embedded) },
+      { title: 'one host', value: at('https://auth.example.com', embedded) },
       {
         title: 'a redirect URI',
         value: at('https://mcp.example.com', {
@@ -66,7 +72,7 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'two hosts',
         value: at('https://mcp.example.com', embedded),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from release 0.55 on every one is rejected; set `redirectUri` there',
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from 0.55 on all are rejected; set `redirectUri` of the providers to "https://auth.example.com/oauth/callback"',
         ],
       },
     ],

@@ -7,6 +7,7 @@ const STAFF = { groups: ['staff'], upstreamProviders: ['github'] }
 export const upstreamFilterProviderExists = defineRule({
   id: 'upstream-filter-provider-exists',
   on: VirtualMCPServer,
+  needs: ['authServerUpstreamFilter'],
   reads: [],
   severity: 'warning',
   summary: '`authServerUpstreamFilter` names providers of `authServerConfig`, and never the first.',

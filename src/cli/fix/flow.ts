@@ -1,0 +1,16 @@
+import { isObject } from '../../rule/index.ts'
+
+/** A value on one line, with quotes only where YAML needs them. */
+export function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (isObject(value))
+    return `{${Object.entries(value)
+      .map(([key, member]) => `${key}: ${flow(member)}`)
+      .join(', ')}}`
+  return typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)
+}
+
+/** Letters first, and no word that YAML 1.1 reads as something else. */
+const isPlain = (text: string): boolean =>
+  (/^\d+[hms]$/.test(text) || /^[A-Za-z][\w./-]*$/.test(text)) &&
+  !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text)

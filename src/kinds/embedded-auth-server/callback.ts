@@ -1,0 +1,68 @@
+import { type KnownFailure, parseUrl, shortQuote } from '../../rule/index.ts'
+import { authorizationField } from './authorization-host.ts'
+import { isUnreadable, type Provider, type Server } from './effective.ts'
+
+/** The path of the callback, which releases serve at the root of every host that is routed to the pod. */
+const CALLBACK_PATH = '/oauth/callback'
+
+/** The callback that releases take for a provider without `redirectUri`. */
+export function defaultCallback(resourceUrl: string): string {
+  let end = resourceUrl.length
+  while (resourceUrl[end - 1] === '/') end--
+  return resourceUrl.slice(0, end) + CALLBACK_PATH
+}
+
+/** Whether a release answers at the URL; undefined where it is not an http(s) URL with a host. */
+export function servesCallback(url: string): boolean | undefined {
+  return originOf(url) === undefined ? undefined : pathOf(url) === CALLBACK_PATH
+}
+
+/** Whether an absolute URL leads to another place than the root of its host. */
+export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
+
+/** The callback that works: at the host of the authorization endpoint. Undefined where that cannot be read. */
+export function workingCallback(server: Server): string | undefined {
+  const origin = originOf(server[authorizationField(server)] ?? '')
+  return origin && origin + CALLBACK_PATH
+}
+
+/** The settings of a provider that lack `redirectUri`; undefined where it is given, or cannot be read. */
+export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
+  const oidcConfig = provider?.oidcConfig
+  const oauth2Config = provider?.oauth2Config
+  const field = oidcConfig === undefined ? 'oauth2Config' : 'oidcConfig'
+  const config = oidcConfig ?? oauth2Config
+  if (config === undefined) return undefined
+  return !Object.hasOwn(config, 'redirectUri') || config.redirectUri === '' ? field : undefined
+}
+
+/** A provider as a message names it; undefined where its name cannot be read. */
+export const providerText = (provider: Provider): string | undefined => {
+  if (isUnreadable(provider, 'name')) return undefined
+  return provider.name === undefined ? 'the provider' : shortQuote(provider.name)
+}
+
+/** `https://host:port` of an http(s) URL, without user information. */
+export function originOf(url: string): string | undefined {
+  const parsed = parseUrl(url)
+  if (parsed === undefined || parsed.host === '') return undefined
+  const { scheme, host, port } = parsed
+  if (scheme !== 'http' && scheme !== 'https') return undefined
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}${port === '' ? '' : `:${port}`}`
+}
+
+/** All behind the host, as written, up to a fragment: with the query, which changes where a request leads. */
+function pathOf(url: string): string {
+  const [plain = ''] = url.split('#', 1)
+  const authority = plain.indexOf('//') + 2
+  const end = /[/?]/.exec(plain.slice(authority))?.index
+  return end === undefined ? '' : plain.slice(authority + end)
+}
+
+/** The failure that users see when the callback of a login has a path that is not served. */
+export const CALLBACK_NOT_SERVED: KnownFailure = {
+  symptom:
+    'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',
+  toldBy: 'nobody',
+  threads: [],
+}

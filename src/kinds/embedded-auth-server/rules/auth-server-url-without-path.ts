@@ -1,0 +1,54 @@
+import { defineRule, invalid, shortQuote } from '../../../rule/index.ts'
+import { hasPath, originOf } from '../callback.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const authServerUrlWithoutPath = defineRule({
+  id: 'auth-server-url-without-path',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The issuer and the authorization base URL have no path.',
+  why: 'Discovery tells clients that the endpoints are below the issuer, such as `/auth/oauth/token`. The server answers at the root of the host only, at `/oauth/token`. Only an Ingress that takes the path away helps.',
+  failure: {
+    symptom:
+      'clients find the authorization server, and then get 404 or 401 from its endpoints /oauth/register, /oauth/authorize and /oauth/token, or from jwks.json',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check(server, { path }) {
+    for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
+      const url = server[field]
+      if (url === undefined || !hasPath(url)) continue
+      const endpoints = field === 'issuer' ? 'the endpoints that it names are' : 'the login is'
+      const detail = `${endpoints} not served below a path; write ${shortQuote(originOf(url) ?? '')}, or have the Ingress remove the path`
+      yield invalid(path[field], url, detail)
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a host', value: server },
+      {
+        title: 'a host with a port',
+        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com:8443' },
+      },
+    ],
+    invalid: [
+      {
+        title: 'a path in the issuer',
+        value: { ...server, issuer: 'https://mcp.example.com/auth' },
+        findings: [
+          'issuer: Invalid value: "https://mcp.example.com/auth": the endpoints that it names are not served below a path; write "https://mcp.example.com", or have the Ingress remove the path',
+        ],
+      },
+      {
+        title: 'a path in the base of the authorization endpoint',
+        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
+        findings: [
+          'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": the login is not served below a path; write "https://login.example.com", or have the Ingress remove the path',
+        ],
+      },
+    ],
+  },
+})

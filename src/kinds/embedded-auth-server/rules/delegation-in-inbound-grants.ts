@@ -1,0 +1,159 @@
+import { advice, defineRule, type FieldError, type Fix, segmentsOf, type Path } from '../../../rule/index.ts'
+import { agent, granting, partner, server, trusting } from '../examples.ts'
+import { isUnreadable, type Server } from '../effective.ts'
+import { hasDelegationPolicy, type TrustedIssuer } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+/** The deprecated fields of a trusted issuer (RFC 8693), in the order of the CRD. */
+const POLICY = [
+  'expectedAudience',
+  'actorClaim',
+  'allowedActors',
+  'actorMatcher',
+  'allowedDelegateClients',
+  'allowMayAct',
+] as const
+const SINCE = 'deprecated since release 0.47'
+const POLICIES = (grant: string) =>
+  `\`inboundGrants.${grant}.issuerPolicies\`, with the name of the issuer as \`issuerRef\``
+
+export const delegationInInboundGrants = defineRule({
+  id: 'delegation-in-inbound-grants',
+  on: EmbeddedAuthServer,
+  needs: ['delegateClients', 'trustedIssuers'],
+  reads: [],
+  appliesTo: { from: '0.47', orUnknown: true },
+  severity: 'advice',
+  summary:
+    'Delegate clients and the policies of trusted issuers are in `inboundGrants`, not in the older fields.',
+  why: 'Releases from 0.47 on read both and set the condition DeprecatedInboundGrantConfiguration; a later one may stop. A grant cannot be configured in both places.',
+  sources: ['decision 3', 'decision 21'],
+  *check(server, { path }) {
+    const { delegateClients, trustedIssuers = [] } = server
+    const hasClients = delegateClients !== undefined && delegateClients.length > 0
+    const withPolicy = trustedIssuers.filter((issuer) => issuer !== undefined && hasDelegationPolicy(issuer))
+    const withGrant = trustedIssuers.filter((issuer) => issuer?.jwtBearerGrant !== undefined)
+    if (!hasClients && withPolicy.length === 0 && withGrant.length === 0) return
+    const fixes = {
+      exchange: fixOf(server, segmentsOf(path), 'tokenExchange'),
+      assertions: fixOf(server, segmentsOf(path), 'jwtBearer'),
+    }
+    if (hasClients)
+      yield fixed(
+        advice(path.delegateClients, `${SINCE}: move it to \`inboundGrants.tokenExchange.delegateClients\``),
+        fixes.exchange,
+      )
+    for (const [i, issuer] of trustedIssuers.entries()) {
+      if (issuer === undefined) continue
+      const here = path.trustedIssuers.at(i)
+      for (const field of hasDelegationPolicy(issuer) ? policyFields(issuer) : []) {
+        const at: Path<unknown> = here[field]
+        yield fixed(advice(at, `${SINCE}: move it to ${POLICIES('tokenExchange')}`), fixes.exchange)
+      }
+      if (issuer.jwtBearerGrant !== undefined)
+        yield fixed(
+          advice(here.jwtBearerGrant, `${SINCE}: move it to ${POLICIES('jwtBearer')}`),
+          fixes.assertions,
+        )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the fields of newer releases',
+        value: granting({
+          tokenExchange: {
+            delegateClients: [agent],
+            issuerPolicies: [
+              {
+                issuerRef: 'partner',
+                expectedAudience: 'https://mcp.example.com',
+                allowedDelegateClients: ['agent'],
+                allowedActors: ['orchestrator'],
+              },
+            ],
+          },
+        }),
+      },
+      { title: 'no grants without a login', value: server },
+    ],
+    invalid: [
+      {
+        title: 'clients that are registered in advance',
+        value: { ...server, delegateClients: [agent] },
+        findings: [
+          'delegateClients: deprecated since release 0.47: move it to `inboundGrants.tokenExchange.delegateClients`',
+        ],
+      },
+      {
+        title: 'the policies of an issuer for both grants',
+        value: trusting({
+          ...partner,
+          jwtBearerGrant: {
+            maxAssertionAge: '5m',
+            subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+          },
+        }),
+        findings: [
+          `trustedIssuers[0].expectedAudience: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].allowedActors: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].allowedDelegateClients: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+          `trustedIssuers[0].jwtBearerGrant: ${SINCE}: move it to ${POLICIES('jwtBearer')}`,
+        ],
+      },
+    ],
+  },
+})
+
+const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
+
+const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
+  fix === undefined ? error : { ...error, fix }
+
+type Moves = Fix['edits'][number] & { readonly op: 'move' }
+
+/** Moves everything of one grant; undefined where it is partly moved already, or a part cannot be read. */
+function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
+  const { delegateClients, trustedIssuers = [], inboundGrants } = server
+  const isRead = !isUnreadable(server, 'inboundGrants') && !isUnreadable(server, 'trustedIssuers')
+  if (!isRead || inboundGrants?.[grant] !== undefined) return undefined
+  const moves: { from: string[]; to: string[] }[] = []
+  const adds: { at: string[]; value: string | boolean }[] = []
+  if (grant === 'tokenExchange' && delegateClients !== undefined)
+    moves.push({ from: ['delegateClients'], to: ['inboundGrants', grant, 'delegateClients'] })
+  const names = new Set(trustedIssuers.map((issuer) => issuer?.name))
+  let policies = 0
+  for (const [i, issuer] of trustedIssuers.entries()) {
+    if (issuer === undefined) return undefined
+    const own = ['trustedIssuers', String(i)]
+    const from =
+      grant === 'jwtBearer'
+        ? Object.keys(issuer.jwtBearerGrant ?? {}).map((field) => [...own, 'jwtBearerGrant', field])
+        : hasDelegationPolicy(issuer)
+          ? policyFields(issuer).map((field) => [...own, field])
+          : []
+    if (from.length === 0) continue
+    const name = issuer.name ?? freeName(issuer.issuerUrl, names)
+    if (name === undefined) return undefined
+    if (issuer.name === undefined) adds.push({ at: [...own, 'name'], value: name })
+    names.add(name)
+    const to = ['inboundGrants', grant, 'issuerPolicies', String(policies++)]
+    adds.push({ at: [...to, 'issuerRef'], value: name })
+    for (const place of from) moves.push({ from: place, to: [...to, place.at(-1) ?? ''] })
+    // The CRD of some releases reads it beside `*`, and has no default here.
+    if (
+      grant === 'tokenExchange' &&
+      issuer.allowedDelegateClients?.includes('*') &&
+      issuer.allowMayAct === undefined
+    )
+      adds.push({ at: [...to, 'allowMayAct'], value: false })
+  }
+  if (moves.length === 0) return undefined
+  return { title: `move it to \`inboundGrants.${grant}\``, edits: [{ op: 'move', at, moves, adds }] }
+}
+
+/** A name for an issuer that has none: its host. */
+function freeName(issuerUrl: string | undefined, names: ReadonlySet<string | undefined>): string | undefined {
+  const host = /^https?:\/\/([a-z0-9.-]+)/.exec(issuerUrl ?? '')?.[1]
+  return host === undefined || names.has(host) ? undefined : host
+}

@@ -1,0 +1,61 @@
+import { defineRule, invalid, shortQuote } from '../../../rule/index.ts'
+import { CALLBACK_NOT_SERVED, providerText, servesCallback, workingCallback } from '../callback.ts'
+import { githubConfig, server, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamRedirectUriServed = defineRule({
+  id: 'upstream-redirect-uri-served',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A redirect URI has the path `/oauth/callback`, which the authorization server serves.',
+  why: 'The server answers at the root of each host that leads to its pod, with and without a path in `resourceUrl`. At another path the request reaches the MCP server, which asks for a token. Only an Ingress that rewrites the path helps.',
+  failure: CALLBACK_NOT_SERVED,
+  sources: ['decision 3', 'decision 21'],
+  *check(server, { path }) {
+    const { upstreamProviders = [] } = server
+    for (let i = 0; i < upstreamProviders.length; i++) {
+      const provider = upstreamProviders[i]
+      if (!provider?.oidcConfig?.redirectUri && !provider?.oauth2Config?.redirectUri) continue
+      for (const config of ['oidcConfig', 'oauth2Config'] as const) {
+        const redirectUri = provider[config]?.redirectUri
+        if (!redirectUri || servesCallback(redirectUri) !== false) continue
+        const works = workingCallback(server)
+        const who = providerText(provider)
+        if (works === undefined || who === undefined) continue
+        const at = path.upstreamProviders.at(i)[config].redirectUri
+        const detail = `is not served; write ${shortQuote(works)} and register it at ${who}`
+        yield invalid(at, redirectUri, detail)
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the path of the callback',
+        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
+      },
+      {
+        title: 'on a port of this machine',
+        value: withOAuth2({ ...githubConfig, redirectUri: 'http://localhost:8080/oauth/callback' }),
+      },
+      { title: 'none, so that it follows from `resourceUrl`', value: server },
+    ],
+    invalid: [
+      {
+        title: 'a path in front',
+        value: withOidc({ redirectUri: 'https://auth.example.com/mcp/oauth/callback' }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": is not served; write "https://auth.example.com/oauth/callback" and register it at "okta"',
+        ],
+      },
+      {
+        title: 'the path of another product',
+        value: withOAuth2({ ...githubConfig, redirectUri: 'https://auth.example.com/callback' }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": is not served; write "https://auth.example.com/oauth/callback" and register it at "github"',
+        ],
+      },
+    ],
+  },
+})

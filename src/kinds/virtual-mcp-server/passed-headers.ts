@@ -1,0 +1,12 @@
+import { type Path, pathTo } from '../../rule/index.ts'
+import type { Spec } from './examples.ts'
+
+/** The headers of clients that are passed on, and the field that has them: the older one counts where the other is empty. */
+export function passedHeaders(
+  spec: Pick<Spec, 'passthroughHeaders' | 'config'> | undefined,
+): readonly [readonly (string | undefined)[], Path<string[]>] {
+  const ofSpec = spec?.passthroughHeaders ?? []
+  return ofSpec.length > 0
+    ? [ofSpec, pathTo(['spec', 'passthroughHeaders'])]
+    : [spec?.config?.passthroughHeaders ?? [], pathTo(['spec', 'config', 'passthroughHeaders'])]
+}

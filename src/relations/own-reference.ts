@@ -1,0 +1,163 @@
+import {
+  aboutEach,
+  advice,
+  type Cluster,
+  end,
+  type FieldError,
+  isAbsent,
+  namesText,
+  nameText,
+  type ObjectName,
+  relatedTo,
+  type Thing,
+} from '../rule/index.ts'
+import { GATEWAY, WORKLOAD } from './ends.ts'
+import { isForNoBackend } from './matrix.ts'
+import { defaultOf, frontersOf, isListed, ownConfigOf, sourceOf, unlisted } from './reach.ts'
+import {
+  type AuthConfig,
+  authConfigNamed,
+  type Gateway,
+  getAuthConfig,
+  getWorkload,
+  groupOf,
+  type Workload,
+} from './related-resources.ts'
+
+/** The first release that mounts the Secret of an own reference beside the source `inline`. */
+const MOUNTED_FROM = '0.57'
+
+/** Members that an inline VirtualMCPServer does not list, and the configuration that they name themselves. */
+export interface OwnReference {
+  readonly config: string
+  readonly members: readonly ObjectName[]
+  /** What the specification has for them; undefined where a release is known, which uses the own reference. */
+  readonly specified: 'default' | 'none' | undefined
+  /** Whether releases have no strategy for its type, and leave the members out. */
+  readonly isLeftOut: boolean
+  /** Whether releases before 0.57 do not start: the configuration has a Secret, which nothing mounts. */
+  readonly endsPod: boolean
+}
+
+/** The own references beside the source `inline` that do not do the same everywhere, or end the pod. Decision 10. */
+function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
+  if (sourceOf(gateway) !== 'inline') return []
+  const found = new Map<string, ObjectName[]>()
+  for (const member of unlisted(gateway, cluster)) {
+    const { config } = ownConfigOf(getWorkload(cluster, member) ?? {})
+    if (config === undefined) continue
+    const members = found.get(config)
+    if (members === undefined) found.set(config, [member])
+    else members.push(member)
+  }
+  return Array.from(found).flatMap(([config, members]) =>
+    problemOf(gateway, config, cluster).map((problem) => ({ config, members, ...problem })),
+  )
+}
+
+/** The same of one member. */
+export const ownReferenceOf = (
+  gateway: Gateway,
+  { kind, name }: ObjectName,
+  config: string,
+  cluster: Cluster,
+): OwnReference[] =>
+  sourceOf(gateway) !== 'inline' || isListed(gateway, name)
+    ? []
+    : problemOf(gateway, config, cluster).map((problem) => ({
+        config,
+        members: [{ kind, name }],
+        ...problem,
+      }))
+
+function problemOf(
+  gateway: Gateway,
+  config: string,
+  cluster: Cluster,
+): Pick<OwnReference, 'specified' | 'isLeftOut' | 'endsPod'>[] {
+  const { release } = cluster
+  const fallback = defaultOf(gateway)
+  const auth = getAuthConfig(cluster, config)
+  const isLeftOut = isForNoBackend(auth)
+  const endsPod =
+    (release === undefined || isBefore(release, MOUNTED_FROM)) &&
+    fallback.config !== config &&
+    holdsSecret(auth) &&
+    !names(gateway, config)
+  if (release !== undefined) return endsPod ? [{ specified: undefined, isLeftOut, endsPod }] : []
+  if (fallback.config === config || fallback.from === 'unknown') return []
+  if (fallback.from === 'none' && auth?.spec?.type === 'unauthenticated') return []
+  return [{ specified: fallback.from === 'none' ? 'none' : 'default', isLeftOut, endsPod }]
+}
+
+/** Whether `backends` names the configuration for another backend, so that its Secret is mounted. */
+const names = ({ spec }: Gateway, config: string): boolean =>
+  Object.values(spec?.outgoingAuth?.backends ?? {}).some(
+    (entry) => entry?.externalAuthConfigRef?.name === config,
+  )
+
+/** Whether the process reads a value of the configuration from its environment. */
+function holdsSecret(config: AuthConfig | undefined): boolean {
+  const { type, headerInjection, tokenExchange } = config?.spec ?? {}
+  if (type === 'headerInjection') return headerInjection?.valueSecretRef !== undefined
+  return (
+    type === 'tokenExchange' && tokenExchange !== undefined && !isAbsent(tokenExchange, 'clientSecretRef')
+  )
+}
+
+const isBefore = (release: string, other: string): boolean =>
+  release.localeCompare(other, 'en', { numeric: true }) < 0
+
+/** The findings of both rules about it, at a VirtualMCPServer or at a workload. */
+export function* ownReferenceErrors(
+  id: string,
+  resource: Gateway | Workload,
+  self: ObjectName,
+  cluster: Cluster,
+  isWanted: (own: OwnReference) => boolean,
+): Iterable<FieldError> {
+  if (self.kind === 'VirtualMCPServer') {
+    for (const own of ownReferences(resource as Gateway, cluster)) if (isWanted(own)) yield ofGateway(id, own)
+    return
+  }
+  const workload: Workload = resource
+  const { spec } = workload
+  const config = spec?.externalAuthConfigRef?.name
+  const group = groupOf(workload)
+  if (config === undefined || group === undefined) return
+  for (const { name, gateway } of frontersOf(group, cluster))
+    for (const own of ownReferenceOf(gateway, self, config, cluster))
+      if (isWanted(own)) yield ofWorkload(id, own, name)
+}
+
+const IS_NOT_MOUNTED = 'as that Secret is not mounted'
+
+/** The effect, where the releases say one thing and the specification another. */
+function effect({ specified, isLeftOut, endsPod }: OwnReference, used: string): string {
+  if (specified === undefined)
+    return `this release uses ${used}, and ends at start: "environment variable … not set", ${IS_NOT_MOUNTED}`
+  const has = specified === 'none' ? 'no credentials' : 'the default'
+  const ends = endsPod ? `, and up to 0.56 end at start, ${IS_NOT_MOUNTED}` : ''
+  const does = isLeftOut ? `leave it out: they cannot use ${used}` : `use ${used}`
+  return `the specification has ${has} for it, releases ${does}${ends}`
+}
+
+function ofGateway(id: string, own: OwnReference): FieldError {
+  const { config, members } = own
+  const used = `its own ${nameText(authConfigNamed(config))}`
+  const text = `list ${namesText(members, 2)}: ${effect(own, used)}`
+  const error = aboutEach(advice(GATEWAY.spec.outgoingAuth.backends, text), () =>
+    members.map(({ kind, name }) => [id, kind, name] as const),
+  )
+  const ends = members.slice(0, 4).map((each) => end(each, WORKLOAD.spec.externalAuthConfigRef, 'names it'))
+  return relatedTo(error, ends, () => members.map(cause))
+}
+
+function ofWorkload(id: string, own: OwnReference, gateway: ObjectName): FieldError {
+  const text = `list it in ${nameText(gateway)}: ${effect(own, 'this reference')}`
+  const error = aboutEach(advice(WORKLOAD.spec.externalAuthConfigRef, text), () => [[id, gateway.name]])
+  const ends = [end(gateway, GATEWAY.spec.outgoingAuth, 'does not list it')]
+  return relatedTo(error, ends, () => own.members.map(cause))
+}
+
+const cause = ({ kind, name }: ObjectName): Thing => ['own reference not listed', kind, name]

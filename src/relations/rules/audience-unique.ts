@@ -1,0 +1,174 @@
+import {
+  aboutEach,
+  advice,
+  type Cluster,
+  defineRule,
+  end,
+  namesText,
+  type Path,
+  pathTo,
+  relatedTo,
+  shortQuote,
+} from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  type Gateway,
+  gateway,
+  gatewayOf,
+  getOidcConfig,
+  oidcConfig,
+  type OidcConfig,
+  type Workload,
+} from '../index.ts'
+
+const ID = 'audience-unique'
+const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
+/** Most other configurations that are compared by their issuer. */
+const MOST_CONFIGS = 50
+
+const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
+  kind,
+  metadata: { name },
+  spec: { oidcConfigRef: { name: config, audience } },
+})
+const own = (audience: string) =>
+  gatewayOf({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
+
+export const audienceUnique = defineRule({
+  id: ID,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
+  reads: ['MCPOIDCConfig', ...KINDS],
+  severity: 'warning',
+  summary: 'No two servers accept tokens of one issuer for one audience.',
+  why: 'A token that a user gets for one of the servers opens the other one too, also when it was sent to a server that somebody else runs.',
+  failure: {
+    symptom: 'none: a token for one server is accepted by another one',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check(resource, { cluster, self }) {
+    const found = acceptedBy(resource, self.kind)
+    if (found === undefined) return
+    const config = getOidcConfig(cluster, found.config)
+    const configs = [found.config, ...(config === undefined ? [] : sameIssuer(found.config, config, cluster))]
+    const others = configs.flatMap((name) =>
+      cluster.referrers('MCPOIDCConfig', name, KINDS).filter((other) => {
+        if (other.kind === self.kind && other.name === self.name) return false
+        const server = cluster.get(other.kind, other.name) as Gateway | Workload | undefined
+        const accepted = server && acceptedBy(server, other.kind)
+        return accepted?.config === name && accepted.audience === found.audience
+      }),
+    )
+    if (others.length === 0) return
+    const detail = `${shortQuote(found.audience)} is the audience of ${namesText(others)} too, for tokens of one issuer: a token for one opens the other; give each its own`
+    yield relatedTo(
+      aboutEach(advice(found.at, detail), () => others.map(({ kind, name }) => [ID, kind, name] as const)),
+      others.slice(0, 4).map((other) => end(other, placeIn(other.kind), 'has the same audience')),
+      () => [[ID, found.config, found.audience]],
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'an audience for each',
+        kind: 'VirtualMCPServer',
+        value: own('tools'),
+        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'jira')],
+      },
+      {
+        title: 'one audience, and two issuers',
+        kind: 'VirtualMCPServer',
+        value: own('tools'),
+        others: [
+          oidcConfig('corporate'),
+          oidcConfig('partner', 'https://login.partner.example'),
+          checking('MCPServer', 'jira', 'tools', 'partner'),
+        ],
+      },
+    ],
+    invalid: [
+      {
+        title: 'one audience of one issuer',
+        kind: 'VirtualMCPServer',
+        value: own('tools'),
+        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
+        findings: [
+          'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+        ],
+      },
+      {
+        title: 'the same by two configurations with one issuer',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+        others: [
+          oidcConfig('corporate'),
+          oidcConfig('again'),
+          checking('MCPServer', 'jira', 'tools', 'again'),
+        ],
+        findings: [
+          'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+        ],
+      },
+      {
+        title: 'the audience of the gateway in front',
+        kind: 'MCPServer',
+        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+        others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
+        findings: [
+          'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
+        ],
+      },
+    ],
+  },
+})
+
+interface Accepted {
+  readonly config: string
+  readonly audience: string
+  readonly at: Path<string>
+}
+
+/** The tokens that a server accepts; undefined where it checks none, or where that cannot be read. */
+function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | undefined {
+  const { spec } = resource
+  const incoming = kind === 'VirtualMCPServer' ? (spec as Gateway['spec'])?.incomingAuth : undefined
+  if (kind === 'VirtualMCPServer' && incoming?.type !== 'oidc') return undefined
+  const reference =
+    incoming === undefined ? (spec as Workload['spec'])?.oidcConfigRef : incoming.oidcConfigRef
+  const config = reference?.name
+  const inside = reference?.audience
+  const audience = inside === undefined || inside === '' ? incoming?.audience : inside
+  if (!config || !audience) return undefined
+  const isInside = audience === inside
+  return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
+}
+
+const placeIn = (kind: string): Path<string> =>
+  pathTo(
+    kind === 'VirtualMCPServer'
+      ? ['spec', 'incomingAuth', 'oidcConfigRef', 'audience']
+      : ['spec', 'oidcConfigRef', 'audience'],
+  )
+
+/** The other configurations that accept tokens of the same issuer. */
+function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {
+  const issuer = issuerOf(config)
+  if (issuer === undefined) return []
+  const found: string[] = []
+  let left = MOST_CONFIGS
+  for (const other of cluster.names('MCPOIDCConfig')) {
+    if (left-- === 0) break
+    const known = other === name ? undefined : getOidcConfig(cluster, other)
+    if (known !== undefined && issuerOf(known) === issuer) found.push(other)
+  }
+  return found
+}
+
+/** The issuer whose tokens are accepted; that of the cluster is empty. */
+function issuerOf({ spec }: OidcConfig): string | undefined {
+  return spec?.type === 'kubernetesServiceAccount'
+    ? (spec.kubernetesServiceAccount?.issuer ?? '')
+    : spec?.inline?.issuer
+}

@@ -1,0 +1,99 @@
+import { defineRule } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  backend,
+  bearerConfig,
+  exchangeConfig,
+  gateway,
+  gatewayOf,
+  headerConfig,
+  inline,
+  ownReferenceErrors,
+  REACHED_KINDS,
+  workload,
+} from '../index.ts'
+
+const ID = 'own-reference-listed'
+
+export const ownReferenceListed = defineRule({
+  id: ID,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['outgoingAuth', 'externalAuthConfigRef'],
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
+  severity: 'warning',
+  summary:
+    'A VirtualMCPServer with the source `inline` lists each backend whose own `externalAuthConfigRef` has a Secret, or a type that vMCP cannot use.',
+  why: 'Releases use the reference of a backend that is not listed, before the default; the specification does not. Up to release 0.56 they do not give the process the Secret of such a configuration, which then ends at its start.',
+  failure: {
+    symptom: 'CrashLoopBackOff of vMCP; the log says `backend …: environment variable … not set`',
+    toldBy: 'start-up',
+    releases: 'up to 0.56',
+    threads: ['stacklok/toolhive#6837'],
+  },
+  sources: [
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    'decision 10',
+  ],
+  check: (resource, { cluster, self }) =>
+    ownReferenceErrors(ID, resource, self, cluster, ({ endsPod, isLeftOut }) => endsPod || isLeftOut),
+  examples: {
+    valid: [
+      {
+        title: 'each backend is listed',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
+      },
+      {
+        title: 'the default is the same configuration',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ outgoingAuth: inline({}, 'key') }),
+        others: [backend('jira', 'key'), headerConfig('key')],
+      },
+      {
+        title: 'each backend chooses',
+        kind: 'MCPRemoteProxy',
+        value: workload('key', 'tools'),
+        others: [gateway('tools'), headerConfig('key')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a key in a Secret, of a backend that is not listed',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+        others: [backend('jira'), backend('wiki', 'key'), exchangeConfig('jira'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 end at start, as that Secret is not mounted',
+        ],
+      },
+      {
+        title: 'the same, of the backend',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [gateway('tools', { outgoingAuth: inline({ jira: 'other' }) }), headerConfig('key')],
+        findings: [
+          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 end at start, as that Secret is not mounted',
+        ],
+      },
+      {
+        title: 'a bearer token of a proxy, for which releases have no strategy',
+        kind: 'MCPRemoteProxy',
+        value: workload('token', 'tools'),
+        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), bearerConfig('token')],
+        findings: [
+          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
+        ],
+      },
+      {
+        title: 'the same, of an entry',
+        kind: 'MCPServerEntry',
+        value: workload('key', 'tools'),
+        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
+        findings: [
+          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 end at start, as that Secret is not mounted',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,100 @@
+import { defineRule, invalid, type Path, pathTo } from '../../rule/index.ts'
+import { originOf } from '../../kinds/embedded-auth-server/callback.ts'
+import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  type Gateway,
+  gatewayOf,
+  mayIssue,
+  oidcConfig,
+  serving,
+  serverConfig,
+  type Workload,
+} from '../index.ts'
+
+const NOT_ABSOLUTE =
+  "clients compare it with the URL that they call; write that, such as 'https://mcp.example.com'"
+const FRAGMENT = 'must have no fragment: clients refuse such an identifier of a resource'
+
+const checking = (resourceUrl: string) =>
+  gatewayOf({
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'tools', resourceUrl } },
+  })
+
+export const resourceUrlAbsolute = defineRule({
+  id: 'resource-url-absolute',
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary: '`resourceUrl` is the absolute http(s) URL that clients call, without a fragment.',
+  why: 'It is sent as it is in the metadata by which clients find the authorization server (RFC 9728). They compare it with the URL that they call, and ask for a token for it.',
+  failure: {
+    symptom:
+      'clients get 401 and cannot log in: "Protected resource … does not match expected …", or the authorization server answers `invalid_target`',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check(resource, { cluster, self }) {
+    const { reference, at } = referenceOf(resource, self.kind)
+    const resourceUrl = reference?.resourceUrl
+    if (!resourceUrl) return
+    const isAbsolute = originOf(resourceUrl) !== undefined
+    if (isAbsolute && !resourceUrl.includes('#')) return
+    // Beside an embedded server the audience must equal it, and other rules tell the same of both.
+    if (mayIssue(resource, self, cluster)) return
+    yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the URL of clients',
+        kind: 'VirtualMCPServer',
+        value: checking('https://mcp.example.com/mcp'),
+      },
+      {
+        title: 'beside an embedded server, where the audience is told',
+        kind: 'MCPServer',
+        value: serving({ audience: 'jira', resourceUrl: 'jira' }),
+        others: [serverConfig('auth', 'okta'), oidcConfig('corporate')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a host without a scheme',
+        kind: 'VirtualMCPServer',
+        value: checking('mcp.example.com/mcp'),
+        findings: [
+          `spec.incomingAuth.oidcConfigRef.resourceUrl: Invalid value: "mcp.example.com/mcp": is not an absolute http(s) URL: ${NOT_ABSOLUTE}`,
+        ],
+      },
+      {
+        title: 'a fragment',
+        kind: 'MCPRemoteProxy',
+        value: {
+          spec: {
+            oidcConfigRef: {
+              name: 'corporate',
+              audience: 'jira',
+              resourceUrl: 'https://jira.example.com/mcp#tools',
+            },
+          },
+        },
+        findings: [
+          `spec.oidcConfigRef.resourceUrl: Invalid value: "https://jira.example.com/mcp#tools": ${FRAGMENT}`,
+        ],
+      },
+    ],
+  },
+})
+
+/** How a process checks tokens, and the place of its `resourceUrl`. */
+function referenceOf(resource: Gateway | Workload, kind: string) {
+  const isGateway = kind === 'VirtualMCPServer'
+  const incomingAuth = isGateway ? (resource as Gateway).spec?.incomingAuth : undefined
+  const steps = isGateway ? ['spec', 'incomingAuth', 'oidcConfigRef'] : ['spec', 'oidcConfigRef']
+  const at: Path<string> = pathTo([...steps, 'resourceUrl'])
+  const { spec }: Workload = resource
+  if (!isGateway) return { reference: spec?.oidcConfigRef, at }
+  return { reference: incomingAuth?.type === 'oidc' ? incomingAuth.oidcConfigRef : undefined, at }
+}
