@@ -12,16 +12,48 @@ const below = (limit: number) => Math.floor(random() * limit)
 const pick = <T>(choices: readonly [T, ...T[]]): T => choices[below(choices.length)] ?? choices[0]
 const times = (most: number, make: () => string): string[] => Array.from({ length: below(most + 1) }, make)
 
-const NAMES = ['a', '_b', 'claim_x', 'if', 'in', 'permit', 'when', 'principal', 'has', '__cedar', 'é'] as const
-const STRINGS = [
-  ...['""', '"a"', '"*"', '"\\*"', '"\\u{41}"', '"\\u{110000}"', '"\\u{d800}"', '"\\x41"', '"\\xff"', '"\\q"'],
-  ...['"\\n"', '"a\nb"', '"\\\\"', '"\\""', "'a'", '"é"', '"//"', '"a', '"\\u{}"', '"\\0"', '"\\\'"'],
+const NAMES = [
+  'a',
+  '_b',
+  'claim_x',
+  'if',
+  'in',
+  'permit',
+  'when',
+  'principal',
+  'has',
+  '__cedar',
+  'é',
 ] as const
-const NUMBERS = ['0', '1', '007', '9223372036854775807', '9223372036854775808', '-9223372036854775808', '1.5'] as const
+const STRINGS: readonly [string, ...string[]] = [
+  '""',
+  ...[
+    '"."',
+    '"a"',
+    '"*"',
+    '"\\*"',
+    '"\\u{41}"',
+    '"\\u{110000}"',
+    '"\\u{d800}"',
+    '"\\x41"',
+    '"\\xff"',
+    '"\\q"',
+  ],
+  ...['"\\n"', '"a\nb"', '"\\\\"', '"\\""', "'a'", '"é"', '"//"', '"a', '"\\u{}"', '"\\0"', '"\\\'"'],
+]
+const NUMBERS = [
+  '0',
+  '1',
+  '007',
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775808',
+  '1.5',
+] as const
 const TYPES = ['User', 'A::B', 'THVGroup', 'Action'] as const
 
 const name = () => (random() < 0.8 ? pick(['a', 'b', 'claim_x', 'permit', 'principal']) : pick(NAMES))
-const string = () => (random() < 0.8 ? pick(['"a"', '""', '"b c"', '"*x"']) : pick(STRINGS as never))
+const string = () => (random() < 0.8 ? pick(['"a"', '""', '"b c"', '"*x"']) : pick(STRINGS))
 const entity = () => `${pick(TYPES)}${random() < 0.05 ? ':' : '::'}${random() < 0.05 ? name() : string()}`
 const list = (item: () => string) => `${times(3, item).join(', ')}${random() < 0.1 ? ',' : ''}`
 

@@ -1,2 +1,12 @@
-export type { EntityName, Expr, Policy } from './ast.ts'
+export type { EntityName, Expr, Policy, Variable } from './ast.ts'
+export {
+  type Attribute,
+  type Fault,
+  JSON_TYPES,
+  type Origin,
+  type Outcome,
+  outcomeOf,
+  type Requests,
+  TYPE,
+} from './outcomes.ts'
 export { type Parsed, parsePolicy } from './parser.ts'

@@ -17,7 +17,7 @@ export type Parsed =
       readonly kind: 'policy'
       readonly policy: Policy
       /** Whether something stands behind its end; cedar-go reads tokens of it, and nothing more. */
-      readonly rest: 'nothing' | 'policy' | 'other'
+      readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
     }
   | { readonly kind: 'empty' }
   /** Nested too deep to be read, or not decided. */
@@ -87,12 +87,15 @@ class Parser {
     this.#next = tokenAt(text, 0)
   }
 
-  /** What stands behind the policy; its tokens are read to the end, as in cedar-go. */
-  rest(): 'nothing' | 'policy' | 'other' {
-    const { kind, text } = this.#next
-    while (this.#next.kind !== 'end') this.#advance()
-    if (kind === 'end') return 'nothing'
-    return ['@', 'permit', 'forbid'].includes(text) ? 'policy' : 'other'
+  /** What stands behind the policy, a `forbid` where there is one; its tokens are read to the end, as in cedar-go. */
+  rest(): 'nothing' | 'permit' | 'forbid' | 'other' {
+    let found: 'nothing' | 'permit' | 'forbid' | 'other' = 'nothing'
+    for (let token = this.#advance(); token.kind !== 'end'; token = this.#advance()) {
+      if (found === 'nothing') found = 'other'
+      if (!this.#sees('(')) continue
+      if (token.text === 'forbid' || (token.text === 'permit' && found === 'other')) found = token.text
+    }
+    return found
   }
 
   policy(): Policy {
@@ -106,10 +109,10 @@ class Parser {
     const action = this.#action()
     this.#expect(',')
     const resource = this.#scope('resource')
-    if (this.#next.text === ',') this.#advance()
+    if (this.#sees(',')) this.#advance()
     this.#expect(')')
     const conditions: Condition[] = []
-    while (this.#next.text === 'when' || this.#next.text === 'unless') {
+    while (this.#sees('when') || this.#sees('unless')) {
       const kind = this.#advance().text === 'when' ? 'when' : 'unless'
       this.#expect('{')
       conditions.push({ kind, expr: this.#expression() })
@@ -122,13 +125,13 @@ class Parser {
 
   #annotations(): void {
     const known = new Set<string>()
-    while (this.#next.text === '@') {
+    while (this.#sees('@')) {
       this.#advance()
       const name = this.#advance()
       if (name.kind !== 'name' && name.kind !== 'word') this.#fail('name each annotation', name)
       if (known.has(name.text)) this.#fail(`write the annotation @${name.text} once`, name)
       known.add(name.text)
-      if (this.#next.text !== '(') continue
+      if (!this.#sees('(')) continue
       this.#advance()
       const value = this.#advance()
       if (value.kind !== 'string') this.#fail('write the value of an annotation in double quotes', value)
@@ -151,7 +154,7 @@ class Parser {
       case 'is': {
         this.#advance()
         const type = this.#type()
-        if (this.#next.text !== 'in') return { kind: 'is', of, type, in: undefined }
+        if (!this.#sees('in')) return { kind: 'is', of, type, in: undefined }
         this.#advance()
         return { kind: 'is', of, type, in: this.#entity(name) }
       }
@@ -163,16 +166,16 @@ class Parser {
   #action(): Expr | undefined {
     this.#expect('action')
     const left: Expr = { kind: 'variable', name: 'action' }
-    if (this.#next.text === '==') {
+    if (this.#sees('==')) {
       this.#advance()
       return { kind: 'comparison', operator: '==', left, right: this.#entity('action') }
     }
-    if (this.#next.text !== 'in') return undefined
+    if (!this.#sees('in')) return undefined
     this.#advance()
-    if (this.#next.text !== '[') return { kind: 'in', left, right: this.#entity('action') }
+    if (!this.#sees('[')) return { kind: 'in', left, right: this.#entity('action') }
     this.#advance()
     const items: Expr[] = []
-    while (this.#next.text !== ']') {
+    while (!this.#sees(']')) {
       items.push(this.#entity('action'))
       this.#comma(']')
     }
@@ -182,7 +185,8 @@ class Parser {
 
   #entity(of: string): Expr {
     const first = this.#advance()
-    if (first.text === '[') this.#fail(`name one entity here; write when { ${of} in [ … ] } for several`, first)
+    if (first.text === '[')
+      this.#fail(`name one entity here; write when { ${of} in [ … ] } for several`, first)
     if (first.kind !== 'name') this.#fail(`name an entity, such as Type::"id", behind ${of}`, first)
     this.#expect('::')
     return { kind: 'entity', entity: this.#entityName(first.text) }
@@ -190,11 +194,11 @@ class Parser {
 
   /** The rest of `Type::"id"`, behind the `::`. */
   #entityName(type: string): EntityName {
-    for (let whole = type; ; ) {
+    for (let whole = type; ;) {
       const part = this.#advance()
       if (part.kind === 'string') return { type: whole, id: valueOf(part) }
       if (part.kind !== 'name') this.#fail('write the name of an entity in double quotes', part)
-      if (this.#next.text !== '::') this.#fail(`write ${whole}::"${part.text}", with double quotes`)
+      if (!this.#sees('::')) this.#fail(`write ${whole}::"${part.text}", with double quotes`)
       whole = `${whole}::${part.text}`
       this.#advance()
     }
@@ -204,7 +208,7 @@ class Parser {
     const first = this.#advance()
     if (first.kind !== 'name') this.#fail("name a type behind 'is'", first)
     let type = first.text
-    while (this.#next.text === '::') {
+    while (this.#sees('::')) {
       this.#advance()
       const part = this.#advance()
       if (part.kind === 'string') this.#fail("name a type behind 'is', not an entity", part)
@@ -216,7 +220,7 @@ class Parser {
 
   #expression(): Expr {
     if (++this.#depth > DEEPEST) throw new TooDeep()
-    const expr = this.#next.text === 'if' ? this.#if() : this.#list('or', '||', () => this.#and())
+    const expr = this.#sees('if') ? this.#if() : this.#list('or', '||', () => this.#and())
     this.#depth--
     return expr
   }
@@ -237,9 +241,9 @@ class Parser {
   /** Items with the operator between them; one alone is itself. */
   #list(kind: 'and' | 'or', operator: string, item: () => Expr): Expr {
     const first = item()
-    if (this.#next.text !== operator) return first
+    if (!this.#sees(operator)) return first
     const items = [first]
-    while (this.#next.text === operator) {
+    while (this.#sees(operator)) {
       this.#advance()
       items.push(item())
     }
@@ -259,7 +263,7 @@ class Parser {
     if (text === 'is') {
       this.#advance()
       const type = this.#type()
-      if (this.#next.text !== 'in') return { kind: 'is', of: left, type, in: undefined }
+      if (!this.#sees('in')) return { kind: 'is', of: left, type, in: undefined }
       this.#advance()
       return { kind: 'is', of: left, type, in: this.#sum() }
     }
@@ -279,7 +283,7 @@ class Parser {
     if (first.kind === 'string') return { kind: 'has', of: left, name: valueOf(first) }
     if (first.kind !== 'name') this.#fail("name an attribute behind 'has'", first)
     const items: Expr[] = [{ kind: 'has', of: left, name: first.text }]
-    for (let of: Expr = { kind: 'attribute', of: left, name: first.text }; this.#next.text === '.'; ) {
+    for (let of: Expr = { kind: 'attribute', of: left, name: first.text }; this.#sees('.');) {
       this.#advance()
       const { kind, text: name } = this.#advance()
       if (kind !== 'name') this.#fail("name an attribute behind 'has'")
@@ -307,7 +311,7 @@ class Parser {
 
   #unary(): Expr {
     const operators: ('not' | 'negate')[] = []
-    while (this.#next.text === '-' || this.#next.text === '!') {
+    while (this.#sees('-') || this.#sees('!')) {
       if (operators.length > DEEPEST) throw new TooDeep()
       operators.push(this.#advance().text === '-' ? 'negate' : 'not')
     }
@@ -343,7 +347,7 @@ class Parser {
         expr = { kind: 'attribute', of: expr, name: valueOf(name) }
         this.#expect(']')
       } else if (name.kind !== 'name') this.#fail("name an attribute behind '.'", name)
-      else if (this.#next.text === '(') expr = this.#method(expr, name)
+      else if (this.#sees('(')) expr = this.#method(expr, name)
       else expr = { kind: 'attribute', of: expr, name: name.text }
     }
   }
@@ -382,22 +386,23 @@ class Parser {
   /** A variable, an entity or a function. */
   #named(token: Token): Expr {
     const { text: name } = token
-    if (this.#next.text === '::') {
+    if (this.#sees('::')) {
       this.#advance()
       return { kind: 'entity', entity: this.#entityName(name) }
     }
-    if (this.#next.text === '(') {
+    if (this.#sees('(')) {
       if (!FUNCTIONS.has(name)) this.#fail(`there is no function ${shown(name)}`, token)
       this.#advance()
       return { kind: 'call', name, args: this.#items(')') }
     }
-    if (!VARIABLES.has(name)) this.#fail(`"${shown(name)}" is not principal, action, resource or context`, token)
+    if (!VARIABLES.has(name))
+      this.#fail(`"${shown(name)}" is not principal, action, resource or context`, token)
     return { kind: 'variable', name: name as 'principal' }
   }
 
   #items(end: string): Expr[] {
     const items: Expr[] = []
-    while (this.#next.text !== end) {
+    while (!this.#sees(end)) {
       items.push(this.#expression())
       this.#comma(end)
     }
@@ -407,7 +412,7 @@ class Parser {
 
   #record(): Expr {
     const entries = new Map<string, Expr>()
-    while (this.#next.text !== '}') {
+    while (!this.#sees('}')) {
       const key = this.#advance()
       if (key.kind !== 'name' && key.kind !== 'string') this.#fail('name each entry of a record', key)
       const name = key.kind === 'string' ? valueOf(key) : key.text
@@ -423,8 +428,12 @@ class Parser {
 
   /** A comma, or the end that is left for the caller. */
   #comma(end: string): void {
-    if (this.#next.text === ',') this.#advance()
-    else if (this.#next.text !== end) this.#fail()
+    if (this.#sees(',')) this.#advance()
+    else if (!this.#sees(end)) this.#fail()
+  }
+
+  #sees(text: string): boolean {
+    return this.#next.text === text
   }
 
   #advance(): Token {
@@ -469,7 +478,8 @@ class Parser {
 
   #lineOf(place: number): number {
     let line = 1
-    for (let at = this.#text.indexOf('\n'); at >= 0 && at < place; at = this.#text.indexOf('\n', at + 1)) line++
+    for (let at = this.#text.indexOf('\n'); at >= 0 && at < place; at = this.#text.indexOf('\n', at + 1))
+      line++
     return line
   }
 }

@@ -92,7 +92,7 @@ const escapeAt = (text: string, at: number): string => text.slice(at, at + 2).to
 export function valueOf({ text, start }: Token, isPattern = false): string {
   if (!text.includes('\\')) return text.slice(1, -1)
   let value = ''
-  for (let at = 1; at < text.length - 1; ) {
+  for (let at = 1; at < text.length - 1;) {
     const plain = endOf(PLAIN, text, at)
     value += text.slice(at, plain)
     if (plain >= text.length - 1) break
