@@ -2,11 +2,18 @@ export {
   authorizationOf,
   chosenProvider,
   claimsText,
+  grouplessProvider,
   opaqueIssuer,
   providerOfClaims,
 } from './authorization.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
-export { configMapFacts, configMapReferencesOf, getConfigMap, seesConfigMaps } from './config-maps.ts'
+export {
+  configMapFacts,
+  configMapReferencesOf,
+  getConfigMap,
+  type PolicyValue,
+  seesConfigMaps,
+} from './config-maps.ts'
 export {
   AUTH_CONFIG,
   contactedWithout,
@@ -34,9 +41,11 @@ export {
   inline,
   oidcConfig,
   PERMIT,
+  policiesMap,
   serverConfig,
   serving,
   stsConfig,
+  WITH_POLICIES_MAP,
   withPolicies,
   workload,
 } from './examples.ts'
@@ -57,12 +66,16 @@ export {
   useOf,
 } from './matrix.ts'
 export {
+  ANONYMOUS,
   ASSERTION_CLAIMS,
-  denyingClaims,
+  deniedBy,
   foreignClaims,
+  havingOnly,
+  lackingGroups,
   OWN_CLAIMS,
-  STRING_OR_COMMENT,
 } from './policy-claims.ts'
+export { readEntities } from './policy-entities.ts'
+export { judgementsOf } from './policy-judgements.ts'
 export {
   getPolicies,
   isPolicyKind,
@@ -72,6 +85,7 @@ export {
   type PolicyKind,
   policyReferencesOf,
 } from './policy-kinds.ts'
+export { aboutPolicies, configMapPolicies, type PolicyList, policyListOf } from './policy-lists.ts'
 export {
   configEnd,
   gatewayEnd,
