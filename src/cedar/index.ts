@@ -2,6 +2,7 @@ export type { EntityName, Expr, Policy, Variable } from './ast.ts'
 export {
   type Attribute,
   type Fault,
+  isDecimal,
   JSON_TYPES,
   type Origin,
   type Outcome,
@@ -9,4 +10,4 @@ export {
   type Requests,
   TYPE,
 } from './outcomes.ts'
-export { type Parsed, parsePolicy } from './parser.ts'
+export { isFunction, type Parsed, parsePolicy } from './parser.ts'

@@ -165,6 +165,8 @@ EXTENSIONS.set('toTime', [[TYPE.datetime], TYPE.duration])
 EXTENSIONS.set('offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime])
 EXTENSIONS.set('durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration])
 
+/** Whether `decimal` takes the text. */
+export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/
 
 type Access = Extract<Expr, { name: string; of: Expr }>
@@ -510,7 +512,7 @@ class Evaluation {
     for (const [i, arg] of args.entries())
       if (!this.#takes(arg, takes[i] ?? ANY, operation, at)) return failed(facts)
     const text = textOf(args[0])
-    if (name === 'decimal' && text !== undefined && !DECIMAL.test(text)) {
+    if (name === 'decimal' && text !== undefined && !isDecimal(text)) {
       this.#note({ kind: 'literal', name, text }, at)
       return failed(facts)
     }

@@ -60,6 +60,9 @@ const EXTENSION_METHODS: ReadonlySet<string> = new Set([
 ])
 const FUNCTIONS: ReadonlySet<string> = new Set(['ip', 'decimal', 'datetime', 'duration'])
 
+/** Whether there is a function of the name, which makes a value of a text. */
+export const isFunction = (name: string): boolean => FUNCTIONS.has(name)
+
 /** What people write from other languages, and what it is in Cedar. */
 const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ['=', "compare with '=='"],

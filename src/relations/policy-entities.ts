@@ -1,5 +1,5 @@
-import type { EntityName } from '../cedar/index.ts'
-import { isObject } from '../rule/index.ts'
+import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
+import { isObject, shortQuote } from '../rule/index.ts'
 
 /** `entitiesJson` as cedar-go 1.8 reads it: Go's names of fields, in which case does not count. */
 
@@ -95,6 +95,8 @@ function asText(uid: unknown): string {
   return type === undefined || id === undefined ? '' : `: {"type": "${type}", "id": ${JSON.stringify(id)}}`
 }
 
+const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= 2 ** 63
+
 /** Deeper values are not looked at. */
 const DEEPEST = 50
 
@@ -102,11 +104,19 @@ const DEEPEST = 50
 function wrongValue(value: unknown, depth: number): string | undefined {
   if (value === null) return 'null'
   if (typeof value === 'number')
-    return Number.isInteger(value)
+    return isLong(value)
       ? undefined
-      : `the fraction ${value}; write {"__extn": {"fn": "decimal", "arg": "${value}"}}`
+      : `the number ${value}; write {"__extn": {"fn": "decimal", "arg": "${value}"}}`
   if (typeof value !== 'object' || depth === DEEPEST) return undefined
-  return firstWrong(Object.values(value), depth + 1)
+  const extension = Array.isArray(value) ? undefined : fieldOf(value, '__extn')
+  return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1)
+}
+
+/** What `__extn` cannot be; texts of the other functions are not looked at. */
+function wrongExtension({ fn, arg }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof fn !== 'string' || !isFunction(fn)) return `the extension ${shortQuote(String(fn))}`
+  if (fn !== 'decimal' || (typeof arg === 'string' && isDecimal(arg))) return undefined
+  return 'a decimal without its point; write "arg": "1.0"'
 }
 
 function firstWrong(values: readonly unknown[], depth: number): string | undefined {

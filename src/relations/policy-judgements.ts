@@ -25,8 +25,6 @@ interface Read {
 interface FoundFault {
   readonly fault: Fault
   readonly at: Expr
-  /** Indexes of the kinds of requests in which it was found. */
-  readonly kinds: number[]
 }
 
 /** Most faults of one policy that are told. */
@@ -41,34 +39,38 @@ const judged = oncePerReview(
   (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly Judgement[] => {
     const [first] = list.policies
     if (first === undefined) return []
-    return (
-      budget.decide(first.at, () => {
-        const read = readAll(list, budget)
-        return [...read.flatMap((each) => certainOf(each, list.setting)), ...absencesOf(read, list, budget)]
-      }) ?? []
-    )
+    const families = REQUESTS.map((kind) => new KnownRequests(kind, list.setting))
+    const reads: Read[] = []
+    for (const listed of list.policies) {
+      const { at, parsed } = listed
+      if (parsed?.kind !== 'policy') continue
+      const read = budget.decide(at, () => readOf(listed, parsed.policy, { families, list, budget }))
+      if (read === undefined) break
+      reads.push(read)
+    }
+    const certain = reads.flatMap((read) => certainOf(read, list.setting))
+    if (certain.some(({ isFailure }) => isFailure)) return certain
+    return [...certain, ...(budget.decide(first.at, () => absencesOf(reads, list, budget)) ?? [])]
   },
 )
 
-function readAll({ policies, setting }: PolicyList, budget: Budget): Read[] {
-  const families = REQUESTS.map((kind) => new KnownRequests(kind, setting))
-  return policies.flatMap((listed) => {
-    if (listed.parsed?.kind !== 'policy') return []
-    const { policy } = listed.parsed
-    const faults = new Map<string, FoundFault>()
-    const ids = new Map<Expr, number>()
-    const outcomes = families.map((family, kind) =>
-      outcomeOf(policy, family, budget, (fault, at) => {
-        const id = ids.get(at) ?? ids.size
-        ids.set(at, id)
-        const key = `${id} ${faultText(fault, setting)}`
-        const known = faults.get(key)
-        if (known === undefined) faults.set(key, { fault, at, kinds: [kind] })
-        else if (!known.kinds.includes(kind)) known.kinds.push(kind)
-      }),
-    )
-    return [{ listed, policy, outcomes, faults: [...faults.values()] }]
-  })
+function readOf(
+  listed: ListedPolicy,
+  policy: Policy,
+  { families, list, budget }: { families: readonly KnownRequests[]; list: PolicyList; budget: Budget },
+): Read {
+  const faults = new Map<string, FoundFault>()
+  const ids = new Map<Expr, number>()
+  const outcomes = families.map((family) =>
+    outcomeOf(policy, family, budget, (fault, at) => {
+      budget.spend(1)
+      const id = ids.get(at) ?? ids.size
+      ids.set(at, id)
+      const key = `${id} ${faultText(fault, list.setting)}`
+      if (!faults.has(key)) faults.set(key, { fault, at })
+    }),
+  )
+  return { listed, policy, outcomes, faults: [...faults.values()] }
 }
 
 /** Whether it stands for every kind of request, whatever the policy is about. */
@@ -115,12 +117,13 @@ function certainOf(read: Read, setting: Setting): Judgement[] {
   )
   const told = found.length > 0 || !isIdle ? found : faults.filter(({ fault }) => isOfRequest(fault))
   return distinct(
-    told.map(({ fault }) => ({
-      policy: listed,
-      isFailure: isFailing(fault),
-      text: `${isFailing(fault) ? failureOf(read) : effectOf(read, fault)}: ${faultText(fault, setting)}`,
-    })),
-  )
+    told.map(({ fault }) => fault),
+    setting,
+  ).map((fault) => ({
+    policy: listed,
+    isFailure: isFailing(fault),
+    text: `${isFailing(fault) ? failureOf(read) : effectOf(read, fault)}: ${faultText(fault, setting)}`,
+  }))
 }
 
 /** Whether it can be why a policy never holds, although some other request could be meant. */
@@ -135,9 +138,17 @@ const isHarmless = (fault: Fault, at: Expr, isIdle: boolean): boolean =>
   fault.entity.id.startsWith('list_') &&
   at.kind === 'in'
 
-function distinct(judgements: readonly Judgement[]): Judgement[] {
+/** The faults but those that are told by another: of one value there is one. */
+function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   const seen = new Set<string>()
-  return judgements.filter(({ text }) => !seen.has(text) && seen.add(text)).slice(0, MOST_FAULTS)
+  const others = faults.filter((fault) => {
+    const isOfValue = (fault.kind === 'number' || fault.kind === 'value') && fault.origin !== undefined
+    const key = isOfValue
+      ? `${fault.kind} ${fault.origin.of} ${fault.origin.name}`
+      : faultText(fault, setting)
+    return !seen.has(key) && seen.add(key)
+  })
+  return others.slice(0, MOST_FAULTS)
 }
 
 /** What a failing evaluation does. */
@@ -180,7 +191,7 @@ function effectOf(read: Read, fault: Fault): string {
 /** Attributes whose absence makes a policy fail for requests that another one permits. */
 function absencesOf(reads: readonly Read[], { policies, setting }: PolicyList, budget: Budget): Judgement[] {
   // A policy that cannot be read may permit anything, or nothing.
-  if (policies.some(({ parsed }) => parsed?.kind !== 'policy')) return []
+  if (reads.length < policies.length) return []
   const keys = new Map<string, Fault>()
   for (const { faults } of reads)
     for (const { fault } of faults) {
@@ -216,7 +227,7 @@ function* absencesIn(
 ): Iterable<Judgement> {
   const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
   const without = new KnownRequests(request, setting, lacks)
-  const failing: { readonly read: Read; readonly fault: Fault; readonly always: boolean }[] = []
+  const failing: { readonly read: Read; readonly fault: Fault }[] = []
   const permitting: Read[] = []
   for (const read of reads) {
     const seen: Fault[] = []
@@ -225,7 +236,7 @@ function* absencesIn(
     const fault = seen.find(
       (each) => each.kind === 'missing' && each.isRead && absentBy(each, { key, kind, request, setting }),
     )
-    if (fault !== undefined && outcome.fails) failing.push({ read, fault, always: failsAlways(outcome) })
+    if (fault !== undefined && outcome.fails) failing.push({ read, fault })
     else if (read.policy.effect === 'permit' && outcome.isTrue) permitting.push(read)
   }
   for (const { read, fault } of failing) {

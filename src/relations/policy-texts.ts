@@ -117,6 +117,8 @@ function typeText(variable: string, type: string): string {
 function missingText(origin: Origin): string {
   const { of, name } = origin
   const there = shownOrigin(origin)
+  if (of === 'resource' && HINTS.includes(name)) return `only tools have ${there}`
+  if (of === 'resource' && name === 'uri') return `only a resource read has ${there}`
   if (name.startsWith('claimset_'))
     return `${there} is there only with multi_valued_claims of a ConfigMap, never with inline policies`
   const instead = insteadOf(origin)
@@ -145,14 +147,16 @@ function insteadOf({ of, name }: Origin): string | undefined {
   }
   if (of === 'context') {
     if (CLAIM_NAMES.has(name)) return `context.claim_${name}`
-    return /^tool(_?name)?$/i.test(name) ? 'resource.name' : undefined
+    return ALSO_NAME.test(name) ? 'resource.name' : undefined
   }
   if (of === 'action') return undefined
-  const near = nearest(name, ['name', 'operation', 'feature', 'uri', ...HINTS])
+  const hint = HINTS.find((each) => each.toLowerCase() === `${name.replaceAll('_', '').toLowerCase()}hint`)
+  const near = hint ?? nearest(name, ['name', 'operation', 'feature', 'uri', ...HINTS])
   if (near !== undefined) return `resource.${near}`
-  return name === 'id' || /^tool_?name$/i.test(name) ? 'resource.name' : undefined
+  return ALSO_NAME.test(name) ? 'resource.name' : undefined
 }
 
+const ALSO_NAME = /^(?:id|tool|tool_?(?:name|id))$/i
 const CLAIM_NAMES = new Set(
   'sub iss aud email name groups roles scope scp exp iat azp client_id upn'.split(' '),
 )
@@ -201,7 +205,8 @@ function valueText({
       ? `${what} is what JSON holds`
       : `${what} is a ${names.join(' or ') || 'value of another type'}`
   const instead = insteadOfOperation(operation, types, isCompared, text)
-  if (isCompared) return `${is}, never what it is compared with${instead}`
+  if (isCompared)
+    return `${is}, never ${text === undefined ? 'what it is compared with' : shortQuote(text)}${instead}`
   return operation === 'a condition'
     ? `${is}, not a condition`
     : `${is}, on which ${operation} fails${instead}`
@@ -213,6 +218,7 @@ function insteadOfOperation(
   isCompared: boolean,
   text: string | undefined,
 ): string {
+  if (operation === 'in') return '; write in <type>::"…" for an entity, .contains("…") for a set'
   const isSet = types === TYPE.set
   const word = text === undefined ? undefined : text.replaceAll(/^\*+|\*+$/g, '')
   const quoted = word === undefined || word === '' ? '"…"' : shortQuote(word)
