@@ -50,7 +50,10 @@ const entity = (): unknown =>
     : Object.fromEntries(
         [
           [pick(['uid', 'uid', 'UID']), name()],
-          [pick(['attrs', 'attrs', 'Attrs']), pick<unknown>([{}, { a: value() }, null, [], 'a', { a: 'x', b: 1 }])],
+          [
+            pick(['attrs', 'attrs', 'Attrs']),
+            pick<unknown>([{}, { a: value() }, null, [], 'a', { a: 'x', b: 1 }]),
+          ],
           ['parents', pick<unknown>([[], [name()], null, {}, 'a', [{ type: 'Role', id: 'w' }]])],
           [pick(['tags', 'attributes', 'type']), pick<unknown>([{}, { a: 1 }, 'a', name()])],
         ].filter(() => random() < 0.8) as [string, unknown][],

@@ -7,6 +7,9 @@ import type { Gateway } from './related-resources.ts'
 type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
 type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
 
+/** The policies of a resource, or where they are. */
+export type AuthzConfig = NonNullable<Holder['authzConfig']>
+
 /** Where a resource says who may call what. */
 export interface Authorization {
   readonly holder: Holder

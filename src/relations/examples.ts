@@ -141,19 +141,19 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
     },
   }) as unknown as Other
 
-/** A workload with the policies of the ConfigMap `policies`. */
-export const WITH_POLICIES_MAP = {
-  spec: {
-    oidcConfigRef: { name: 'corporate', audience: 'tools' },
-    authzConfig: { type: 'configMap' as const, configMap: { name: 'policies' } },
-  },
-}
+/** The policies of the ConfigMap `policies`. */
+export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
+
+/** Policies as they are. */
+export const policiesInline = (...policies: readonly string[]) => ({
+  type: 'inline' as const,
+  inline: { policies },
+})
 
 /** Incoming authentication of clients, with policies. */
 export const withPolicies = (
   inline: {
     readonly policies?: string[]
-    readonly entitiesJson?: string
     readonly primaryUpstreamProvider?: string
   } = {},
 ) => ({

@@ -1,5 +1,6 @@
 export {
   authorizationOf,
+  type AuthzConfig,
   chosenProvider,
   claimsText,
   grouplessProvider,
@@ -41,6 +42,7 @@ export {
   inline,
   oidcConfig,
   PERMIT,
+  policiesInline,
   policiesMap,
   serverConfig,
   serving,

@@ -15,7 +15,7 @@ import {
   relatedTo,
 } from '../rule/index.ts'
 import type { Budget } from '../rule/index.ts'
-import { type Authorization, authorizationOf } from './authorization.ts'
+import type { AuthzConfig } from './authorization.ts'
 import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
 import { PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, type Setting } from './policy-requests.ts'
@@ -41,26 +41,15 @@ export interface PolicyList {
   readonly configMap: { readonly name: ObjectName; readonly key: string } | undefined
 }
 
-type Of = Parameters<typeof authorizationOf>[0]
-type AuthzConfig = NonNullable<Authorization['holder']['authzConfig']>
 type Inline = NonNullable<AuthzConfig['inline']>
+type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 'budget'>
 
-/** The policies of a resource, in its spec or in a ConfigMap that is known; undefined where there are none. */
-export const policyListOf = (
-  resource: Of,
-  context: Pick<Context<unknown>, 'cluster' | 'self' | 'memo' | 'budget'>,
-) => listed(resource, context)
+/** The policies of an `authzConfig`, in itself or in a ConfigMap that is known; undefined where there are none. */
+export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
 
 const listed = oncePerReview(
-  (
-    resource: Of,
-    { cluster, self, budget }: Pick<Context<unknown>, 'cluster' | 'self' | 'memo' | 'budget'>,
-  ) => {
-    const { holder, path } = authorizationOf(resource) ?? {}
-    const authzConfig = holder?.authzConfig
-    if (authzConfig === undefined || path === undefined) return undefined
+  (authzConfig: AuthzConfig, { path: at, cluster, self, budget }: Within): PolicyList | undefined => {
     const server = self.name === '' ? undefined : self.name
-    const at = path.authzConfig
     if (authzConfig.inline !== undefined) {
       const { inline } = authzConfig
       return listOf({

@@ -1,4 +1,14 @@
-import { advice, type Cluster, defineRule, end, isAbsent, type Path, relatedTo } from '../../rule/index.ts'
+import {
+  advice,
+  type Cluster,
+  defineRule,
+  end,
+  isAbsent,
+  type Path,
+  pathTo,
+  relatedTo,
+  segmentsOf,
+} from '../../rule/index.ts'
 import {
   acceptsAssertions,
   grantsWithoutLogin,
@@ -12,6 +22,7 @@ import {
   authorizationOf,
   authServer,
   authServersOf,
+  type AuthzConfig,
   chosenProvider,
   claimsText,
   configsOf,
@@ -103,9 +114,13 @@ export const authorizationClaimsAvailable = defineRule({
   },
   sources: ['decision 3'],
   *check(resource, context) {
-    const { path } = authorizationOf(resource) ?? {}
-    const list = policyListOf(resource, context)
-    if (list === undefined || path === undefined) return
+    const { holder, path } = authorizationOf(resource) ?? {}
+    if (holder?.authzConfig === undefined || path === undefined) return
+    const list = policyListOf(holder.authzConfig, {
+      ...context,
+      path: pathTo<AuthzConfig>(segmentsOf(path.authzConfig)),
+    })
+    if (list === undefined) return
     const { cluster, self, budget } = context
     const isGateway = self.kind === 'VirtualMCPServer'
     const at = list.configMap === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap
@@ -253,66 +268,6 @@ export const authorizationClaimsAvailable = defineRule({
     ],
     invalid: [
       {
-        title: "groups of Okta's org server",
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://example.okta.com'),
-          incomingAuth: withPolicies({
-            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
-          }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
-        ],
-      },
-      {
-        title: 'roles of Entra, beside a policy that needs none',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
-            'openid',
-            'profile',
-          ]),
-          incomingAuth: withPolicies({
-            policies: [
-              'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
-              'permit(principal, action, resource) when { principal has claim_roles && principal.claim_roles.contains("admin") };',
-            ],
-          }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
-        ],
-      },
-      {
-        title: 'groups without a login',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          incomingAuth: {
-            type: 'anonymous',
-            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
-          },
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
-        ],
-      },
-      {
-        title: 'groups without a login, in a workload',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
-            },
-          },
-        },
-        findings: [
-          'spec.authzConfig.inline.policies: they need the claim "groups", and without OIDC no caller has a token: every request is denied',
-        ],
-      },
-      {
         title: 'groups of Google',
         kind: 'VirtualMCPServer',
         value: gatewayOf({
@@ -436,6 +391,66 @@ export const authorizationClaimsAvailable = defineRule({
         ],
         findings: [
           'spec.authzConfig.inline.policies: they name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
+        ],
+      },
+      {
+        title: "groups of Okta's org server",
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://example.okta.com'),
+          incomingAuth: withPolicies({
+            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
+          }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+        ],
+      },
+      {
+        title: 'roles of Entra, beside a policy that needs none',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
+            'openid',
+            'profile',
+          ]),
+          incomingAuth: withPolicies({
+            policies: [
+              'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+              'permit(principal, action, resource) when { principal has claim_roles && principal.claim_roles.contains("admin") };',
+            ],
+          }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
+        ],
+      },
+      {
+        title: 'groups without a login',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          incomingAuth: {
+            type: 'anonymous',
+            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          },
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
+        ],
+      },
+      {
+        title: 'groups without a login, in a workload',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            authzConfig: {
+              type: 'inline',
+              inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
+            },
+          },
+        },
+        findings: [
+          'spec.authzConfig.inline.policies: they need the claim "groups", and without OIDC no caller has a token: every request is denied',
         ],
       },
     ],

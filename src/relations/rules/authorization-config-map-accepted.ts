@@ -9,8 +9,8 @@ import {
   relatedTo,
   shortQuote,
 } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { authorizationOf, configMapPolicies, gatewayOf, PERMIT, type PolicyValue } from '../index.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
+import { configMapPolicies, PERMIT, type PolicyValue } from '../index.ts'
 
 const configMap = (value: unknown): Other =>
   ({
@@ -21,24 +21,11 @@ const configMap = (value: unknown): Other =>
 
 const WHOLE = { version: '1.0', type: 'cedarv1', cedar: { policies: [PERMIT], entities_json: '[]' } }
 
-const guarded = {
-  kind: 'VirtualMCPServer',
-  value: gatewayOf({
-    incomingAuth: {
-      type: 'oidc',
-      oidcConfigRef: { name: 'corporate', audience: 'https://mcp.example.com/mcp' },
-      authzConfig: { type: 'configMap', configMap: { name: 'policies' } },
-    },
-  }),
-}
-const workload = (kind: string) => ({
-  kind,
-  value: { spec: { authzConfig: { type: 'configMap' as const, configMap: { name: 'policies' } } } },
-})
+const NAMED = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
 export const authorizationConfigMapAccepted = defineRule({
   id: 'authorization-config-map-accepted',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  on: AuthzConfig,
   reads: ['ConfigMap'],
   severity: 'warning',
   summary:
@@ -51,10 +38,8 @@ export const authorizationConfigMapAccepted = defineRule({
     threads: [],
   },
   sources: ['decision 3', 'decision 22'],
-  *check(resource, { cluster, self }) {
-    const { holder, path } = authorizationOf(resource) ?? {}
-    if (holder?.authzConfig === undefined || path === undefined) return
-    const found = configMapPolicies(holder.authzConfig, cluster)
+  *check(authzConfig, { path, cluster, self }) {
+    const found = configMapPolicies(authzConfig, cluster)
     if (found === undefined) return
     const { name, key, value } = found
     const detail = problem(value, self.kind === 'VirtualMCPServer')
@@ -62,7 +47,7 @@ export const authorizationConfigMapAccepted = defineRule({
     const named = { kind: 'ConfigMap', name }
     yield relatedTo(
       dependingOn(
-        advice(path.authzConfig.configMap, `the ConfigMap ${shortQuote(name)} is refused, ${key}: ${detail}`),
+        advice(path.configMap, `the ConfigMap ${shortQuote(name)} is refused, ${key}: ${detail}`),
         named,
       ),
       [end(named, pathTo(['data', { key }]), 'the policies are here')],
@@ -70,10 +55,11 @@ export const authorizationConfigMapAccepted = defineRule({
   },
   examples: {
     valid: [
-      { title: 'policies', ...guarded, others: [configMap(WHOLE)] },
+      { title: 'policies', value: NAMED, others: [configMap(WHOLE)] },
       {
         title: 'a server of policies, at a workload',
-        ...workload('MCPServer'),
+        kind: 'MCPServer',
+        value: NAMED,
         others: [
           configMap({ version: '1.0', type: 'httpv1', pdp: { http: { url: 'http://localhost:9000' } } }),
         ],
@@ -82,50 +68,49 @@ export const authorizationConfigMapAccepted = defineRule({
     invalid: [
       {
         title: 'no version',
-        ...guarded,
+        value: NAMED,
         others: [configMap({ type: 'cedarv1', cedar: { policies: [PERMIT] } })],
         findings: [
-          'spec.incomingAuth.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: has no version; write "version": "1.0"',
+          'configMap: the ConfigMap "policies" is refused, authz.json: has no version; write "version": "1.0"',
         ],
       },
       {
         title: 'a list of policies alone',
-        ...workload('MCPServer'),
+        value: NAMED,
         others: [configMap({ version: '1.0', type: 'cedarv1', policies: [PERMIT] })],
         findings: [
-          'spec.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: has no cedar; write the policies as "cedar": {"policies": […]}',
+          'configMap: the ConfigMap "policies" is refused, authz.json: has no cedar; write the policies as "cedar": {"policies": […]}',
         ],
       },
       {
         title: 'the type of a VirtualMCPServer',
-        ...workload('MCPRemoteProxy'),
+        value: NAMED,
         others: [configMap({ ...WHOLE, type: 'cedar' })],
         findings: [
-          'spec.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: "cedar" is not a type; write "type": "cedarv1"',
+          'configMap: the ConfigMap "policies" is refused, authz.json: "cedar" is not a type; write "type": "cedarv1"',
         ],
       },
       {
         title: 'no policies',
-        ...guarded,
+        value: NAMED,
         others: [configMap({ ...WHOLE, cedar: { policies: [] } })],
-        findings: [
-          'spec.incomingAuth.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: has no policies',
-        ],
+        findings: ['configMap: the ConfigMap "policies" is refused, authz.json: has no policies'],
       },
       {
         title: 'a server of policies',
-        ...guarded,
+        kind: 'VirtualMCPServer',
+        value: NAMED,
         others: [configMap({ version: '1.0', type: 'httpv1', pdp: {} })],
         findings: [
-          'spec.incomingAuth.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: a VirtualMCPServer takes the type cedarv1 alone',
+          'configMap: the ConfigMap "policies" is refused, authz.json: a VirtualMCPServer takes the type cedarv1 alone',
         ],
       },
       {
         title: 'entities that are not a text',
-        ...guarded,
+        value: NAMED,
         others: [configMap({ ...WHOLE, cedar: { policies: [PERMIT], entities_json: [] } })],
         findings: [
-          'spec.incomingAuth.authzConfig.configMap: the ConfigMap "policies" is refused, authz.json: entities_json must be a text of JSON, in quotes',
+          'configMap: the ConfigMap "policies" is refused, authz.json: entities_json must be a text of JSON, in quotes',
         ],
       },
     ],

@@ -1,22 +1,20 @@
 import { defineRule, shortQuote } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
-  gatewayOf,
   PERMIT,
+  policiesMap,
   policyListOf,
   readEntities,
-  withPolicies,
-  policiesMap,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
 /** Types of which each request brings the entity itself. */
 const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Action']
 
-const gateway = (entitiesJson: string) => ({
-  kind: 'VirtualMCPServer',
-  value: gatewayOf({ incomingAuth: withPolicies({ policies: [PERMIT], entitiesJson }) }),
+const withEntities = (entitiesJson: string) => ({
+  type: 'inline' as const,
+  inline: { policies: [PERMIT], entitiesJson },
 })
 const entity = (type: string, id: string, more: object = {}) => ({
   uid: { type, id },
@@ -27,7 +25,7 @@ const entity = (type: string, id: string, more: object = {}) => ({
 
 export const authorizationEntitiesAccepted = defineRule({
   id: 'authorization-entities-accepted',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  on: AuthzConfig,
   reads: ['ConfigMap'],
   severity: 'warning',
   summary:
@@ -40,8 +38,9 @@ export const authorizationEntitiesAccepted = defineRule({
     threads: [],
   },
   sources: ['decision 3'],
-  *check(resource, { budget, ...context }) {
-    const list = policyListOf(resource, { budget, ...context })
+  *check(authzConfig, context) {
+    const { budget } = context
+    const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
     const read = budget.decide(given.at, () => {
@@ -81,10 +80,10 @@ export const authorizationEntitiesAccepted = defineRule({
   },
   examples: {
     valid: [
-      { title: 'none', ...gateway('[]') },
+      { title: 'none', value: withEntities('[]') },
       {
         title: 'groups that belong to roles',
-        ...gateway(
+        value: withEntities(
           JSON.stringify([
             entity('THVGroup', 'staff', { parents: [{ type: 'Role', id: 'writer' }] }),
             { uid: { __entity: { type: 'Role', id: 'writer' } }, attrs: { level: 3 }, parents: [] },
@@ -93,72 +92,59 @@ export const authorizationEntitiesAccepted = defineRule({
       },
       {
         title: 'a tool without anything of its own',
-        kind: 'MCPServer',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
-            },
-          },
+          type: 'inline',
+          inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
         },
       },
     ],
     invalid: [
       {
         title: 'names as texts',
-        ...gateway('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
+        value: withEntities('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.entitiesJson: is refused, so the server does not start, entity 0: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
+          'inline.entitiesJson: is refused, so the server does not start, entity 0: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
         ],
       },
       {
         title: 'parents as texts',
-        ...gateway(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
+        value: withEntities(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.entitiesJson: is refused, so the server does not start, entity 0: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
+          'inline.entitiesJson: is refused, so the server does not start, entity 0: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
         ],
       },
       {
         title: 'an object',
-        ...gateway('{}'),
+        value: withEntities('{}'),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.entitiesJson: is refused, so the server does not start: must be a JSON array of entities',
+          'inline.entitiesJson: is refused, so the server does not start: must be a JSON array of entities',
         ],
       },
       {
         title: 'an attribute of a tool',
-        ...gateway(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
+        value: withEntities(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.entitiesJson: the attributes of Tool::"weather" are never there: each request brings its own Tool in its place; compare names in a policy',
+          'inline.entitiesJson: the attributes of Tool::"weather" are never there: each request brings its own Tool in its place; compare names in a policy',
         ],
       },
       {
         title: 'the name of another format',
-        kind: 'MCPRemoteProxy',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [PERMIT],
-                entitiesJson:
-                  '[{"type": "THVGroup", "id": "staff", "parents": [{"type": "Role", "id": "writer"}]}]',
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [PERMIT],
+            entitiesJson:
+              '[{"type": "THVGroup", "id": "staff", "parents": [{"type": "Role", "id": "writer"}]}]',
           },
         },
-        findings: [
-          'spec.authzConfig.inline.entitiesJson: entity 0: "type" is not read; write {"uid": {"type": …, "id": …}}',
-        ],
+        findings: ['inline.entitiesJson: entity 0: "type" is not read; write {"uid": {"type": …, "id": …}}'],
       },
       {
         title: 'entities of a ConfigMap',
-        kind: 'MCPServer',
         value: WITH_POLICIES_MAP,
         others: [policiesMap([PERMIT], { entities_json: '[{"uid": {"type": "Tool", "id": "a"},}]' })],
         findings: [
-          'spec.authzConfig.configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
+          'configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
         ],
       },
     ],

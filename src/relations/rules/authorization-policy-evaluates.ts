@@ -1,24 +1,18 @@
 import { defineRule } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
-  gatewayOf,
   judgementsOf,
   PERMIT,
-  policyListOf,
-  withPolicies,
+  policiesInline,
   policiesMap,
+  policyListOf,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
-const gateway = (...policies: string[]) => ({
-  kind: 'VirtualMCPServer',
-  value: gatewayOf({ incomingAuth: withPolicies({ policies }) }),
-})
-
 export const authorizationPolicyEvaluates = defineRule({
   id: 'authorization-policy-evaluates',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  on: AuthzConfig,
   reads: ['ConfigMap'],
   severity: 'warning',
   summary: 'No Cedar policy fails for a request that another one permits.',
@@ -30,8 +24,8 @@ export const authorizationPolicyEvaluates = defineRule({
     threads: [],
   },
   sources: ['decision 3'],
-  *check(resource, context) {
-    const list = policyListOf(resource, context)
+  *check(authzConfig, context) {
+    const list = policyListOf(authzConfig, context)
     if (list === undefined) return
     for (const { policy, isFailure, text } of judgementsOf(list, context))
       if (isFailure) yield aboutPolicies(list, policy.at(), `${policy.named}${text}`)
@@ -40,7 +34,7 @@ export const authorizationPolicyEvaluates = defineRule({
     valid: [
       {
         title: 'attributes that are asked for first',
-        ...gateway(
+        value: policiesInline(
           PERMIT,
           'forbid(principal, action, resource) when { context has arg_path && context.arg_path like "/etc/*" };',
           'forbid(principal, action, resource) unless { principal has claim_groups && principal.claim_groups.contains("staff") };',
@@ -48,17 +42,12 @@ export const authorizationPolicyEvaluates = defineRule({
       },
       {
         title: 'a claim that no other policy goes without',
-        kind: 'MCPServer',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
-                ],
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [
+              'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
+            ],
           },
         },
       },
@@ -66,73 +55,65 @@ export const authorizationPolicyEvaluates = defineRule({
     invalid: [
       {
         title: 'an attribute that nobody has',
-        ...gateway(
+        value: policiesInline(
           PERMIT,
           'forbid(principal, action, resource) when { principal.email like "*@contractor.example.com" };',
         ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[1]: denies every request, whatever others permit: there is no principal.email; write principal.claim_email',
+          'inline.policies[1]: denies every request, whatever others permit: there is no principal.email; write principal.claim_email',
         ],
       },
       {
         title: 'an argument that few tools have',
-        ...gateway(PERMIT, 'forbid(principal, action, resource) when { context.arg_path like "/etc/*" };'),
+        value: policiesInline(
+          PERMIT,
+          'forbid(principal, action, resource) when { context.arg_path like "/etc/*" };',
+        ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[1]: denies calls without arg_path, and hides tools from lists, whatever others permit; write context has arg_path && …',
+          'inline.policies[1]: denies calls without arg_path, and hides tools from lists, whatever others permit; write context has arg_path && …',
         ],
       },
       {
         title: 'a claim that not everybody has',
-        kind: 'MCPServer',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
-                  'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
-                ],
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [
+              'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+              'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
+            ],
           },
         },
         findings: [
-          'spec.authzConfig.inline.policies[1]: denies callers without claim_roles, whatever others permit; write principal has claim_roles && …',
+          'inline.policies[1]: denies callers without claim_roles, whatever others permit; write principal has claim_roles && …',
         ],
       },
       {
         title: 'operations on values of other types',
-        kind: 'MCPRemoteProxy',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action, resource) when { context has claim_scope && context.claim_scope.contains("tools:call") };',
-                  'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups like "*staff*" };',
-                  'permit(principal, action, resource) when { principal has claim_level && principal.claim_level >= 3 };',
-                ],
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [
+              'permit(principal, action, resource) when { context has claim_scope && context.claim_scope.contains("tools:call") };',
+              'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups like "*staff*" };',
+              'permit(principal, action, resource) when { principal has claim_level && principal.claim_level >= 3 };',
+            ],
           },
         },
         findings: [
-          'spec.authzConfig.inline.policies[0]: denies requests that reach it, whatever others permit: context.claim_scope is a text, on which .contains fails; write like "*tools:call*"',
-          'spec.authzConfig.inline.policies[1]: denies requests that reach it, whatever others permit: principal.claim_groups is a set, on which like fails; write .contains("staff")',
-          'spec.authzConfig.inline.policies[2]: denies requests that reach it, whatever others permit: a number in principal.claim_level is a decimal, on which >= fails; write .greaterThanOrEqual(decimal("3.0"))',
+          'inline.policies[0]: denies requests that reach it, whatever others permit: context.claim_scope is a text, on which .contains fails; write like "*tools:call*"',
+          'inline.policies[1]: denies requests that reach it, whatever others permit: principal.claim_groups is a set, on which like fails; write .contains("staff")',
+          'inline.policies[2]: denies requests that reach it, whatever others permit: a number in principal.claim_level is a decimal, on which >= fails; write .greaterThanOrEqual(decimal("3.0"))',
         ],
       },
       {
         title: 'policies of a ConfigMap',
-        kind: 'MCPServer',
         value: WITH_POLICIES_MAP,
         others: [
           policiesMap([PERMIT, 'forbid(principal, action, resource) when { resource.owner == "alice" };']),
         ],
         findings: [
-          'spec.authzConfig.configMap: in the ConfigMap "policies", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
+          'configMap: in the ConfigMap "policies", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
         ],
       },
     ],

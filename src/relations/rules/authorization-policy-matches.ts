@@ -1,23 +1,17 @@
 import { defineRule } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
-  gatewayOf,
   judgementsOf,
-  policyListOf,
-  withPolicies,
+  policiesInline,
   policiesMap,
+  policyListOf,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
-const gateway = (...policies: string[]) => ({
-  kind: 'VirtualMCPServer',
-  value: gatewayOf({ incomingAuth: withPolicies({ policies }) }),
-})
-
 export const authorizationPolicyMatches = defineRule({
   id: 'authorization-policy-matches',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  on: AuthzConfig,
   reads: ['ConfigMap'],
   severity: 'warning',
   summary:
@@ -30,8 +24,8 @@ export const authorizationPolicyMatches = defineRule({
     threads: [],
   },
   sources: ['decision 3'],
-  *check(resource, context) {
-    const list = policyListOf(resource, context)
+  *check(authzConfig, context) {
+    const list = policyListOf(authzConfig, context)
     if (list === undefined) return
     for (const { policy, isFailure, text } of judgementsOf(list, context))
       if (!isFailure) yield aboutPolicies(list, policy.at(), `${policy.named}${text}`)
@@ -40,7 +34,7 @@ export const authorizationPolicyMatches = defineRule({
     valid: [
       {
         title: 'actions, groups and the server',
-        ...gateway(
+        value: policiesInline(
           'permit(principal in THVGroup::"staff", action in [Action::"call_tool", Action::"get_prompt"], resource in MCP::"example");',
           'forbid(principal, action == Action::"call_tool", resource == Tool::"delete_repo") unless { principal is Client in THVGroup::"admins" };',
           'permit(principal == Client::"ci", action == Action::"read_resource", resource is Resource) when { resource.uri like "file:///public/*" };',
@@ -48,35 +42,25 @@ export const authorizationPolicyMatches = defineRule({
       },
       {
         title: 'numbers as decimals',
-        kind: 'MCPServer',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action, resource) when { context has arg_limit && context.arg_limit.lessThan(decimal("100.0")) };',
-                ],
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [
+              'permit(principal, action, resource) when { context has arg_limit && context.arg_limit.lessThan(decimal("100.0")) };',
+            ],
           },
         },
       },
       {
         title: 'groups of a type of their own, that belong to a role',
-        kind: 'MCPRemoteProxy',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              groupEntityType: 'Team',
-              inline: {
-                policies: ['permit(principal in Role::"writer", action, resource);'],
-                entitiesJson: JSON.stringify([
-                  { uid: { type: 'Team', id: 'core' }, attrs: {}, parents: [{ type: 'Role', id: 'writer' }] },
-                ]),
-              },
-            },
+          type: 'inline',
+          groupEntityType: 'Team',
+          inline: {
+            policies: ['permit(principal in Role::"writer", action, resource);'],
+            entitiesJson: JSON.stringify([
+              { uid: { type: 'Team', id: 'core' }, attrs: {}, parents: [{ type: 'Role', id: 'writer' }] },
+            ]),
           },
         },
       },
@@ -84,90 +68,81 @@ export const authorizationPolicyMatches = defineRule({
     invalid: [
       {
         title: 'an action of MCP, not of Cedar',
-        ...gateway(
+        value: policiesInline(
           'permit(principal, action == Action::"call_tool", resource);',
           'forbid(principal, action == Action::"tools/call", resource == Tool::"delete_repo");',
         ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[1]: forbids nothing: no request asks Action::"tools/call"; write Action::"call_tool"',
+          'inline.policies[1]: forbids nothing: no request asks Action::"tools/call"; write Action::"call_tool"',
         ],
       },
       {
         title: 'a list',
-        ...gateway('permit(principal, action == Action::"list_tools", resource == FeatureType::"tool");'),
+        value: policiesInline(
+          'permit(principal, action == Action::"list_tools", resource == FeatureType::"tool");',
+        ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[0]: permits nothing: Action::"list_tools" is never asked: lists show what "call_tool" permits',
+          'inline.policies[0]: permits nothing: Action::"list_tools" is never asked: lists show what "call_tool" permits',
         ],
       },
       {
         title: 'another type of principal, of group and of resource',
-        ...gateway(
+        value: policiesInline(
           'permit(principal == User::"alice", action, resource);',
           'permit(principal in Group::"staff", action, resource);',
           'forbid(principal, action, resource in Server::"example");',
         ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[0]: permits nothing: callers are Client::"<sub>", never User::"alice"; write Client::"alice"',
-          'spec.incomingAuth.authzConfig.inline.policies[1]: permits nothing: nobody is in Group::"staff": groups of a token are THVGroup; write THVGroup::"staff"',
-          'spec.incomingAuth.authzConfig.inline.policies[2]: forbids nothing: resources are Tool, Prompt and Resource, never Server::"example"; write resource in MCP::"example"',
+          'inline.policies[0]: permits nothing: callers are Client::"<sub>", never User::"alice"; write Client::"alice"',
+          'inline.policies[1]: permits nothing: nobody is in Group::"staff": groups of a token are THVGroup; write THVGroup::"staff"',
+          'inline.policies[2]: forbids nothing: resources are Tool, Prompt and Resource, never Server::"example"; write resource in MCP::"example"',
         ],
       },
       {
         title: 'everybody is forbidden everything',
-        ...gateway(
+        value: policiesInline(
           'permit(principal, action, resource);',
           'forbid(principal, action, resource) unless { principal in Role::"admin" };',
         ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies[1]: forbids every request: nobody is in Role::"admin": groups of a token are THVGroup; write THVGroup::"admin"',
+          'inline.policies[1]: forbids every request: nobody is in Role::"admin": groups of a token are THVGroup; write THVGroup::"admin"',
         ],
       },
       {
         title: 'the type of another release of the policies',
-        kind: 'MCPServer',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              groupEntityType: 'ClaimGroup',
-              inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
-            },
-          },
+          type: 'inline',
+          groupEntityType: 'ClaimGroup',
+          inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
         },
         findings: [
-          'spec.authzConfig.inline.policies[0]: permits nothing: groups are ClaimGroup (groupEntityType), never THVGroup::"staff"; write ClaimGroup::"staff"',
+          'inline.policies[0]: permits nothing: groups are ClaimGroup (groupEntityType), never THVGroup::"staff"; write ClaimGroup::"staff"',
         ],
       },
       {
         title: 'attributes that nobody has, and a number',
-        kind: 'MCPRemoteProxy',
         value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action, resource) when { principal has email && principal.email like "*@example.com" };',
-                  'forbid(principal, action, resource) when { context has arg_count && context.arg_count == 5 };',
-                  'permit(principal, action == Action::"call_tool", resource == Prompt::"greeting");',
-                ],
-              },
-            },
+          type: 'inline',
+          inline: {
+            policies: [
+              'permit(principal, action, resource) when { principal has email && principal.email like "*@example.com" };',
+              'forbid(principal, action, resource) when { context has arg_count && context.arg_count == 5 };',
+              'permit(principal, action == Action::"call_tool", resource == Prompt::"greeting");',
+            ],
           },
         },
         findings: [
-          'spec.authzConfig.inline.policies[0]: permits nothing: there is no principal.email; write principal.claim_email',
-          'spec.authzConfig.inline.policies[1]: forbids nothing: a number in context.arg_count is a decimal, never 5; write == decimal("5.0")',
-          'spec.authzConfig.inline.policies[2]: permits nothing: Prompt::"greeting" is never asked for with this action',
+          'inline.policies[0]: permits nothing: there is no principal.email; write principal.claim_email',
+          'inline.policies[1]: forbids nothing: a number in context.arg_count is a decimal, never 5; write == decimal("5.0")',
+          'inline.policies[2]: permits nothing: Prompt::"greeting" is never asked for with this action',
         ],
       },
       {
         title: 'policies of a ConfigMap',
-        kind: 'MCPServer',
         value: WITH_POLICIES_MAP,
         others: [policiesMap(['permit(principal, action == Action::"callTool", resource);'])],
         findings: [
-          'spec.authzConfig.configMap: in the ConfigMap "policies", policies[0]: permits nothing: no request asks Action::"callTool"; write Action::"call_tool"',
+          'configMap: in the ConfigMap "policies", policies[0]: permits nothing: no request asks Action::"callTool"; write Action::"call_tool"',
         ],
       },
     ],
