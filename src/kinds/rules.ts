@@ -7,6 +7,7 @@ export { authorizationClaimsAvailable } from '../relations/rules/authorization-c
 export { authorizationConfigMapAccepted } from '../relations/rules/authorization-config-map-accepted.ts'
 export { authorizationConfiguredOnce } from '../relations/rules/authorization-configured-once.ts'
 export { authorizationEntitiesAccepted } from '../relations/rules/authorization-entities-accepted.ts'
+export { authorizationEntitiesWhole } from '../relations/rules/authorization-entities-whole.ts'
 export { authorizationPolicyAccepted } from '../relations/rules/authorization-policy-accepted.ts'
 export { authorizationPolicyEvaluates } from '../relations/rules/authorization-policy-evaluates.ts'
 export { authorizationPolicyMatches } from '../relations/rules/authorization-policy-matches.ts'

@@ -76,7 +76,6 @@ export {
   lackingGroups,
   OWN_CLAIMS,
 } from './policy-claims.ts'
-export { readEntities } from './policy-entities.ts'
 export { judgementsOf } from './policy-judgements.ts'
 export {
   getPolicies,
@@ -87,7 +86,7 @@ export {
   type PolicyKind,
   policyReferencesOf,
 } from './policy-kinds.ts'
-export { aboutPolicies, configMapPolicies, type PolicyList, policyListOf } from './policy-lists.ts'
+export { aboutPolicies, configMapPolicies, entitiesRead, policyListOf } from './policy-lists.ts'
 export {
   configEnd,
   gatewayEnd,

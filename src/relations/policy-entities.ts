@@ -10,6 +10,8 @@ export interface Entity {
   readonly hasAttributes: boolean
   /** Keys that are not read. */
   readonly unread: readonly string[]
+  /** Why cedar-go 1.9 refuses it, which release 0.63 runs: there each field must be there, in lower case. */
+  readonly lacks: string | undefined
 }
 
 export type EntitiesRead =
@@ -42,7 +44,8 @@ const FIELDS = ['uid', 'parents', 'attrs', 'tags']
 /** The entity, or what is wrong with it. */
 function readEntity(item: unknown): Entity | string {
   // Go leaves a field empty for null.
-  if (item === null) return { name: { type: '', id: '' }, parents: [], hasAttributes: false, unread: [] }
+  if (item === null)
+    return { name: { type: '', id: '' }, parents: [], hasAttributes: false, unread: [], lacks: 'uid' }
   if (!isObject(item)) return 'each entity must be an object with uid, attrs and parents'
   const uid = fieldOf(item, 'uid')
   const name = uid === undefined ? { type: '', id: '' } : nameOf(uid)
@@ -67,6 +70,7 @@ function readEntity(item: unknown): Entity | string {
     parents,
     hasAttributes: isObject(attributes) && Object.keys(attributes).length > 0,
     unread: Object.keys(item).filter((key) => !FIELDS.includes(key.toLowerCase())),
+    lacks: ['uid', 'attrs', 'parents'].find((field) => (item[field] ?? undefined) === undefined),
   }
 }
 

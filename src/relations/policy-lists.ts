@@ -17,7 +17,7 @@ import {
 import type { Budget } from '../rule/index.ts'
 import type { AuthzConfig } from './authorization.ts'
 import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
-import { PolicyEntities, readEntities } from './policy-entities.ts'
+import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, type Setting } from './policy-requests.ts'
 
 /** The Cedar policies of a resource, wherever they are. */
@@ -155,24 +155,30 @@ function listOf(listing: Listing): PolicyList {
   const roleClaim = chosen(authzConfig, 'roleClaimName', cedar?.role_claim_name)
   const claims = [groupClaim, roleClaim, ...GROUP_CLAIMS]
   const text = entities === '' ? undefined : entities
+  const given =
+    text === undefined
+      ? undefined
+      : { text, at: place.entities, named: isOfConfigMap ? `${place.named}entities_json: ` : '' }
   return {
     policies,
-    entities:
-      text === undefined
-        ? undefined
-        : { text, at: place.entities, named: isOfConfigMap ? `${place.named}entities_json: ` : '' },
+    entities: given,
     setting: {
       groupType: groupType === UNKNOWN ? undefined : groupType || DEFAULT_GROUP_TYPE,
       groupClaims: claims.includes(UNKNOWN)
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
       hasClaimSets: Array.isArray(cedar?.multi_valued_claims),
-      entities: new PolicyEntities(entities === '' ? [] : knownEntities(entities, place.entities, budget)),
+      entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
       server,
       callers: ANYBODY,
     },
     configMap,
   }
+}
+
+function known(given: PolicyList['entities'], budget: Budget) {
+  const read = entitiesRead({ entities: given }, budget)
+  return read?.kind === 'entities' ? read.entities : undefined
 }
 
 const UNKNOWN = Symbol('a value that cannot be read')
@@ -188,13 +194,16 @@ function chosen(
   return typeof other === 'string' ? other : undefined
 }
 
-function knownEntities(text: string | undefined, at: () => Path<unknown>, budget: Budget) {
-  if (text === undefined) return undefined
-  const read = budget.decide(at, () => {
-    budget.spend(text.length / ENTITIES_PER_UNIT)
-    return readEntities(text)
+/** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
+export function entitiesRead(
+  { entities }: Pick<PolicyList, 'entities'>,
+  budget: Budget,
+): EntitiesRead | undefined {
+  if (entities === undefined) return undefined
+  return budget.decide(entities.at, () => {
+    budget.spend(entities.text.length / ENTITIES_PER_UNIT)
+    return readEntities(entities.text)
   })
-  return read?.kind === 'entities' ? read.entities : undefined
 }
 
 /** A finding about a policy or entities, which may be in a ConfigMap. */

@@ -1,6 +1,6 @@
 /**
  * The requests that policies decide about, as releases make them of a token and a call (stacklok/toolhive,
- * pkg/authz/authorizers/cedar: read at 0.26 and 0.44, run at 0.63), the same in all but where a comment says since when.
+ * pkg/authz/authorizers/cedar): read at 0.44, run at 0.63; older than 0.26 but where a comment says since when.
  */
 
 import {

@@ -5,7 +5,7 @@ import {
   PERMIT,
   policiesMap,
   policyListOf,
-  readEntities,
+  entitiesRead,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -39,14 +39,10 @@ export const authorizationEntitiesAccepted = defineRule({
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {
-    const { budget } = context
     const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
-    const read = budget.decide(given.at, () => {
-      budget.spend(given.text.length / 32)
-      return readEntities(given.text)
-    })
+    const read = entitiesRead(list, context.budget)
     if (read === undefined) return
     const tell = (text: string) => aboutPolicies(list, given.at(), `${given.named}${text}`)
     if (read.kind === 'refused') {
