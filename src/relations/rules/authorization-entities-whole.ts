@@ -68,6 +68,14 @@ export const authorizationEntitiesWhole = defineRule({
         value: withEntities(staff, { ...staff, parents: [] }),
         findings: ['inline.entitiesJson: entity 1 is THVGroup::"staff" again, so the server does not start'],
       },
+      {
+        title: 'no parents, in a ConfigMap',
+        value: WITH_POLICIES_MAP,
+        others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
+        findings: [
+          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so the server does not start',
+        ],
+      },
     ],
   },
 })
