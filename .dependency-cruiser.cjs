@@ -47,7 +47,17 @@ const MAY_IMPORT = {
 
 /** The folders of which others import the index alone. The rules are listed where those of all kinds are. */
 const DOORS = {
-  ...{ rule: '', cel: '', cedar: '', shape: '', release: '', state: '', documents: '', engine: '', registration: '' },
+  ...{
+    rule: '',
+    cel: '',
+    cedar: '',
+    shape: '',
+    release: '',
+    state: '',
+    documents: '',
+    engine: '',
+    registration: '',
+  },
   relations: '|rules/',
 }
 

@@ -67,7 +67,11 @@ const texts = Array.from({ length: count }, () => {
 const answers = cedarGoAnswers(texts.map((entities) => ({ entities })))
 const otherwise = texts.filter((text, i) => (readEntities(text).kind === 'entities') !== answers[i]?.ok)
 const accepted = answers.filter(({ ok }) => ok).length
-console.log(`${count} texts: cedar-go accepts ${accepted}, ${otherwise.length} are judged otherwise`)
+process.stdout.write(
+  `${count} texts: cedar-go accepts ${accepted}, ${otherwise.length} are judged otherwise\n`,
+)
 for (const text of otherwise.toSorted((a, b) => a.length - b.length).slice(0, 15))
-  console.log(text, answers[texts.indexOf(text)]?.message ?? 'accepted', readEntities(text))
+  process.stdout.write(
+    `${JSON.stringify({ text, theirs: answers[texts.indexOf(text)]?.message ?? 'accepted', ours: readEntities(text) })}\n`,
+  )
 process.exitCode = otherwise.length === 0 ? 0 : 1

@@ -152,9 +152,11 @@ const kinds = texts.map((text) => parsePolicy(text).kind)
 const accepted = answers.filter(({ ok }) => ok).length
 const otherwise = texts.filter((_, i) => (kinds[i] === 'policy') !== answers[i]?.ok && kinds[i] !== 'unread')
 const unread = kinds.filter((kind) => kind === 'unread').length
-console.log(
-  `${count} texts: cedar-go accepts ${accepted}, ${unread} are not read, ${otherwise.length} are judged otherwise`,
+process.stdout.write(
+  `${count} texts: cedar-go accepts ${accepted}, ${unread} are not read, ${otherwise.length} are judged otherwise\n`,
 )
 for (const text of otherwise.toSorted((a, b) => a.length - b.length).slice(0, 20))
-  console.log(JSON.stringify(text), answers[texts.indexOf(text)]?.message ?? 'accepted', parsePolicy(text))
+  process.stdout.write(
+    `${JSON.stringify({ text, theirs: answers[texts.indexOf(text)]?.message ?? 'accepted', ours: parsePolicy(text) })}\n`,
+  )
 process.exitCode = otherwise.length === 0 ? 0 : 1

@@ -190,6 +190,9 @@ for (const [i, { text, asked }] of cases.entries()) {
     counts.always++
   if (!isPossible) wrong.push(`${came}: ${text} ${JSON.stringify(asked)} ${JSON.stringify(outcome)}`)
 }
-console.log(`${count} requests: ${JSON.stringify(counts)}, ${wrong.length} that we call impossible`)
-for (const each of wrong.toSorted((a, b) => a.length - b.length).slice(0, 10)) console.log(each)
+process.stdout.write(
+  `${count} requests: ${JSON.stringify(counts)}, ${wrong.length} that we call impossible\n`,
+)
+for (const each of wrong.toSorted((a, b) => a.length - b.length).slice(0, 10))
+  process.stdout.write(`${each}\n`)
 process.exitCode = wrong.length === 0 ? 0 : 1

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CedarAnswer, CedarQuestion } from '../bench/cedar-go.ts'
-import { outcomeOf, type Policy, parsePolicy } from '../src/cedar/index.ts'
+import { outcomeOf, type CedarPolicy, parsePolicy } from '../src/cedar/index.ts'
 import { JUDGEMENT } from '../src/engine/rules.ts'
 import { PolicyEntities, readEntities } from '../src/relations/policy-entities.ts'
 import { ANYBODY, KnownRequests, REQUESTS } from '../src/relations/policy-requests.ts'
@@ -115,7 +115,7 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
     server: undefined,
     callers: ANYBODY,
   })
-  const { policy } = long as { policy: Policy }
+  const { policy } = long as { policy: CedarPolicy }
   t.equal(
     withinBudget(() => outcomeOf(policy, requests, new Budget(JUDGEMENT))),
     undefined,

@@ -1,11 +1,11 @@
-export type { EntityName, Expr, Policy, Variable } from './ast.ts'
+export type { EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
 export {
   type Attribute,
   type Fault,
   isDecimal,
   JSON_TYPES,
   type Origin,
-  type Outcome,
+  type PolicyOutcome,
   outcomeOf,
   type Requests,
   TYPE,

@@ -1,5 +1,5 @@
 import type { Budget } from '../rule/index.ts'
-import type { Comparison, EntityName, Expr, Policy, Variable } from './ast.ts'
+import type { CedarOperator, EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
 
 /**
  * What a policy can come to for a family of requests, such as all calls of tools: it holds, it does not, or it fails, as
@@ -66,7 +66,7 @@ export type Fault =
   | {
       readonly kind: 'number'
       readonly origin: Origin | undefined
-      readonly operator: Comparison | 'contains'
+      readonly operator: CedarOperator | 'contains'
       readonly value: bigint | undefined
     }
   /** A value is of another type than the operation needs, or than what it is compared with. */
@@ -106,7 +106,7 @@ interface Result {
 }
 
 /** What a policy can come to where its scope holds: nothing but a failure where none of the first two. */
-export interface Outcome {
+export interface PolicyOutcome {
   readonly isTrue: boolean
   readonly isFalse: boolean
   /** Whether it can fail. */
@@ -116,18 +116,18 @@ export interface Outcome {
 }
 
 /** A fault with the expression in which it is. */
-export type Note = (fault: Fault, at: Expr) => void
+export type FaultNote = (fault: Fault, at: CedarExpr) => void
 
 /** What a policy can come to for these requests; `note` hears of the faults on the way. */
 export function outcomeOf(
-  policy: Policy,
+  policy: CedarPolicy,
   requests: Requests,
   budget: Budget,
-  note: Note = () => {},
-): Outcome {
+  note?: FaultNote,
+): PolicyOutcome {
   const evaluation = new Evaluation(requests, budget, note)
   let facts: Facts | undefined = NOTHING
-  let scope: Outcome['scope'] = 'all'
+  let scope: PolicyOutcome['scope'] = 'all'
   for (const part of [policy.scope.principal, policy.scope.action, policy.scope.resource]) {
     if (part === undefined) continue
     const { whenTrue, whenFalse } = evaluation.boolean(part, facts)
@@ -169,27 +169,31 @@ EXTENSIONS.set('durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration])
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/
 
-type Access = Extract<Expr, { name: string; of: Expr }>
+type Access = Extract<CedarExpr, { name: string; of: CedarExpr }>
 
 class Evaluation {
   readonly #requests: Requests
   readonly #budget: Budget
-  readonly #note: Note
+  readonly #tell: FaultNote | undefined
 
-  constructor(requests: Requests, budget: Budget, note: Note) {
+  constructor(requests: Requests, budget: Budget, note: FaultNote | undefined) {
     this.#requests = requests
     this.#budget = budget
-    this.#note = note
+    this.#tell = note
+  }
+
+  #note(fault: Fault, at: CedarExpr): void {
+    this.#tell?.(fault, at)
   }
 
   /** The expression as a condition: a value that cannot be a boolean fails. */
-  boolean(expr: Expr, facts: Facts): Result {
+  boolean(expr: CedarExpr, facts: Facts): Result {
     const result = this.value(expr, facts)
     if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
     return failed(result.facts)
   }
 
-  value(expr: Expr, facts: Facts): Result {
+  value(expr: CedarExpr, facts: Facts): Result {
     this.#budget.spend(1 / 2 + facts.size / 16)
     switch (expr.kind) {
       case 'boolean':
@@ -263,14 +267,14 @@ class Evaluation {
   }
 
   /** Values that are evaluated one after another. */
-  #each(exprs: readonly Expr[], facts: Facts): Result[] {
+  #each(exprs: readonly CedarExpr[], facts: Facts): Result[] {
     const results: Result[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
     return results
   }
 
   /** `&&` goes on where an item is true, `||` where it is false. */
-  #chain(kind: 'and' | 'or', items: readonly Expr[], facts: Facts): Result {
+  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: Facts): Result {
     let on: Facts | undefined = facts
     let off: Facts | undefined
     let fails = false
@@ -286,7 +290,7 @@ class Evaluation {
     return decided(kind === 'and' ? [on, off] : [off, on], fails)
   }
 
-  #arithmetic(items: readonly Expr[], facts: Facts, at: Expr): Result {
+  #arithmetic(items: readonly CedarExpr[], facts: Facts, at: CedarExpr): Result {
     const results = this.#each(items, facts)
     const isFailed = results.some(
       (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
@@ -296,7 +300,7 @@ class Evaluation {
     return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
   }
 
-  #comparison(expr: Extract<Expr, { kind: 'comparison' }>, facts: Facts): Result {
+  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: Facts): Result {
     const left = this.value(expr.left, facts)
     const right = this.value(expr.right, left.facts)
     if (left.types === 0 || right.types === 0) return failed(right.facts)
@@ -322,7 +326,7 @@ class Evaluation {
     left: Result,
     right: Result,
     operator: '==' | '!=' | 'contains',
-    at: Expr,
+    at: CedarExpr,
   ): 'always' | 'maybe' | 'never' {
     for (const [one, other] of [
       [left, right],
@@ -350,7 +354,7 @@ class Evaluation {
     return 'never'
   }
 
-  #in(at: Expr, left: Result, rightExpr: Expr): Result {
+  #in(at: CedarExpr, left: Result, rightExpr: CedarExpr): Result {
     if (left.types === 0 || !this.#takes(left, TYPE.entity, 'in', at)) return failed(left.facts)
     const right = this.value(rightExpr, left.facts)
     if (right.types === 0 || !this.#takes(right, TYPE.entity | TYPE.set, 'in', at)) return failed(right.facts)
@@ -375,7 +379,7 @@ class Evaluation {
     return decided([isMaybe || isAlways ? right.facts : undefined, isAlways ? undefined : right.facts], fails)
   }
 
-  #is(expr: Extract<Expr, { kind: 'is' }>, facts: Facts): Result {
+  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: Facts): Result {
     const of = this.value(expr.of, facts)
     if (of.types === 0 || !this.#takes(of, TYPE.entity, 'is', expr)) return failed(of.facts)
     const { variable, entity } = of
@@ -388,7 +392,7 @@ class Evaluation {
     return type === undefined ? either(of.facts, of.fails) : decided([of.facts, undefined], of.fails)
   }
 
-  #if(expr: Extract<Expr, { kind: 'if' }>, facts: Facts): Result {
+  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: Facts): Result {
     const test = this.boolean(expr.test, facts)
     const branches = [
       ...(test.whenTrue ? [this.value(expr.then, test.whenTrue)] : []),
@@ -445,7 +449,7 @@ class Evaluation {
     return { types, fails: fails || known !== true, facts: after, origin }
   }
 
-  #call(at: Extract<Expr, { kind: 'call' }>, facts: Facts): Result {
+  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: Facts): Result {
     const { name, args } = at
     const [first = failed(facts), second] = this.#each(args, facts)
     const results = second === undefined ? [first] : [first, second]
@@ -478,7 +482,7 @@ class Evaluation {
   #contains(
     set: Result,
     item: Result,
-    { at, facts, fails: before }: { at: Expr; facts: Facts; fails: boolean },
+    { at, facts, fails: before }: { at: CedarExpr; facts: Facts; fails: boolean },
   ): Result {
     const fails = before || set.types !== TYPE.set
     const { items } = set
@@ -500,7 +504,7 @@ class Evaluation {
     name: string,
     args: readonly Result[],
     count: number,
-    { at, facts, fails }: { at: Expr; facts: Facts; fails: boolean },
+    { at, facts, fails }: { at: CedarExpr; facts: Facts; fails: boolean },
   ): Result {
     const [takes, gives] = EXTENSIONS.get(name) ?? [[], ANY]
     const isMethod = takes[0] !== TYPE.string
@@ -523,7 +527,7 @@ class Evaluation {
   }
 
   /** Whether the value can be of the types that an operation takes. */
-  #takes(value: Result, types: number, operation: string, at: Expr, text?: string): boolean {
+  #takes(value: Result, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false
     const { origin } = value

@@ -1,5 +1,5 @@
-import type { Comparison, Condition, EntityName, Expr, Policy } from './ast.ts'
-import { SyntaxFault, type Token, tokenAt, valueOf } from './tokens.ts'
+import type { CedarOperator, PolicyCondition, EntityName, CedarExpr, CedarPolicy } from './ast.ts'
+import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
  * The grammar of Cedar as cedar-go 1.8 reads it, which has the last word: releases of the operator refuse what it refuses.
@@ -15,7 +15,7 @@ class TooDeep extends Error {}
 export type Parsed =
   | {
       readonly kind: 'policy'
-      readonly policy: Policy
+      readonly policy: CedarPolicy
       /** Whether something stands behind its end; cedar-go reads tokens of it, and nothing more. */
       readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
     }
@@ -40,7 +40,7 @@ export function parsePolicy(text: string): Parsed {
 }
 
 const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
-const COMPARISONS: ReadonlySet<string> = new Set<Comparison>(['==', '!=', '<', '<=', '>', '>='])
+const COMPARISONS: ReadonlySet<string> = new Set<CedarOperator>(['==', '!=', '<', '<=', '>', '>='])
 const VARIABLES: ReadonlySet<string> = new Set(['principal', 'action', 'resource', 'context'])
 
 /** Methods of every value, with the number of their arguments. */
@@ -80,7 +80,7 @@ const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
 
 class Parser {
   readonly #text: string
-  #next: Token
+  #next: CedarToken
   /** Brackets that are open, for hints. */
   readonly #open: string[] = []
   #depth = 0
@@ -101,7 +101,7 @@ class Parser {
     return found
   }
 
-  policy(): Policy {
+  policy(): CedarPolicy {
     this.#annotations()
     const effect = this.#advance()
     if (effect.text !== 'permit' && effect.text !== 'forbid')
@@ -114,7 +114,7 @@ class Parser {
     const resource = this.#scope('resource')
     if (this.#sees(',')) this.#advance()
     this.#expect(')')
-    const conditions: Condition[] = []
+    const conditions: PolicyCondition[] = []
     while (this.#sees('when') || this.#sees('unless')) {
       const kind = this.#advance().text === 'when' ? 'when' : 'unless'
       this.#expect('{')
@@ -144,9 +144,9 @@ class Parser {
   }
 
   /** `principal` or `resource` with what it is compared with. */
-  #scope(name: 'principal' | 'resource'): Expr | undefined {
+  #scope(name: 'principal' | 'resource'): CedarExpr | undefined {
     this.#expect(name)
-    const of: Expr = { kind: 'variable', name }
+    const of: CedarExpr = { kind: 'variable', name }
     switch (this.#next.text) {
       case '==':
         this.#advance()
@@ -166,9 +166,9 @@ class Parser {
     }
   }
 
-  #action(): Expr | undefined {
+  #action(): CedarExpr | undefined {
     this.#expect('action')
-    const left: Expr = { kind: 'variable', name: 'action' }
+    const left: CedarExpr = { kind: 'variable', name: 'action' }
     if (this.#sees('==')) {
       this.#advance()
       return { kind: 'comparison', operator: '==', left, right: this.#entity('action') }
@@ -177,7 +177,7 @@ class Parser {
     this.#advance()
     if (!this.#sees('[')) return { kind: 'in', left, right: this.#entity('action') }
     this.#advance()
-    const items: Expr[] = []
+    const items: CedarExpr[] = []
     while (!this.#sees(']')) {
       items.push(this.#entity('action'))
       this.#comma(']')
@@ -186,7 +186,7 @@ class Parser {
     return { kind: 'in', left, right: { kind: 'set', items } }
   }
 
-  #entity(of: string): Expr {
+  #entity(of: string): CedarExpr {
     const first = this.#advance()
     if (first.text === '[')
       this.#fail(`name one entity here; write when { ${of} in [ … ] } for several`, first)
@@ -221,14 +221,14 @@ class Parser {
     return type
   }
 
-  #expression(): Expr {
+  #expression(): CedarExpr {
     if (++this.#depth > DEEPEST) throw new TooDeep()
     const expr = this.#sees('if') ? this.#if() : this.#list('or', '||', () => this.#and())
     this.#depth--
     return expr
   }
 
-  #if(): Expr {
+  #if(): CedarExpr {
     this.#advance()
     const test = this.#expression()
     this.#expect('then')
@@ -237,12 +237,12 @@ class Parser {
     return { kind: 'if', test, then, else: this.#expression() }
   }
 
-  #and(): Expr {
+  #and(): CedarExpr {
     return this.#list('and', '&&', () => this.#relation())
   }
 
   /** Items with the operator between them; one alone is itself. */
-  #list(kind: 'and' | 'or', operator: string, item: () => Expr): Expr {
+  #list(kind: 'and' | 'or', operator: string, item: () => CedarExpr): CedarExpr {
     const first = item()
     if (!this.#sees(operator)) return first
     const items = [first]
@@ -253,7 +253,7 @@ class Parser {
     return { kind, items }
   }
 
-  #relation(): Expr {
+  #relation(): CedarExpr {
     const left = this.#sum()
     const { text } = this.#next
     if (text === 'has') return this.#has(left)
@@ -276,17 +276,17 @@ class Parser {
     }
     if (!COMPARISONS.has(text)) return left
     this.#advance()
-    return { kind: 'comparison', operator: text as Comparison, left, right: this.#sum() }
+    return { kind: 'comparison', operator: text as CedarOperator, left, right: this.#sum() }
   }
 
   /** `has a.b` asks for `a` and then for `b` of it. */
-  #has(left: Expr): Expr {
+  #has(left: CedarExpr): CedarExpr {
     this.#advance()
     const first = this.#advance()
     if (first.kind === 'string') return { kind: 'has', of: left, name: valueOf(first) }
     if (first.kind !== 'name') this.#fail("name an attribute behind 'has'", first)
-    const items: Expr[] = [{ kind: 'has', of: left, name: first.text }]
-    for (let of: Expr = { kind: 'attribute', of: left, name: first.text }; this.#sees('.');) {
+    const items: CedarExpr[] = [{ kind: 'has', of: left, name: first.text }]
+    for (let of: CedarExpr = { kind: 'attribute', of: left, name: first.text }; this.#sees('.');) {
       this.#advance()
       const { kind, text: name } = this.#advance()
       if (kind !== 'name') this.#fail("name an attribute behind 'has'")
@@ -294,14 +294,15 @@ class Parser {
       items.push({ kind: 'has', of, name })
       of = { kind: 'attribute', of, name }
     }
-    return items.length === 1 ? (items[0] as Expr) : { kind: 'and', items }
+    const [only, ...others] = items
+    return only !== undefined && others.length === 0 ? only : { kind: 'and', items }
   }
 
-  #sum(): Expr {
+  #sum(): CedarExpr {
     return this.#arithmetic(['+', '-'], () => this.#arithmetic(['*'], () => this.#unary()))
   }
 
-  #arithmetic(operators: readonly string[], item: () => Expr): Expr {
+  #arithmetic(operators: readonly string[], item: () => CedarExpr): CedarExpr {
     const first = item()
     if (!operators.includes(this.#next.text)) return first
     const items = [first]
@@ -312,13 +313,13 @@ class Parser {
     return { kind: 'arithmetic', items }
   }
 
-  #unary(): Expr {
+  #unary(): CedarExpr {
     const operators: ('not' | 'negate')[] = []
     while (this.#sees('-') || this.#sees('!')) {
       if (operators.length > DEEPEST) throw new TooDeep()
       operators.push(this.#advance().text === '-' ? 'negate' : 'not')
     }
-    let expr: Expr
+    let expr: CedarExpr
     if (operators.at(-1) === 'negate' && this.#next.kind === 'number') {
       operators.pop()
       expr = this.#long(this.#advance(), '-')
@@ -327,9 +328,10 @@ class Parser {
     return expr
   }
 
-  #long({ text, start }: Token, sign = ''): Expr {
+  #long({ text, start }: CedarToken, sign = ''): CedarExpr {
     // Nineteen digits hold every value; more are read only where they are zeros.
-    const digits = text.replace(/^0+(?=\d)/, '')
+    const first = text.search(/[1-9]/)
+    const digits = first < 0 ? '0' : text.slice(first)
     const value = digits.length > 19 ? undefined : BigInt(digits) * (sign === '' ? 1n : -1n)
     if (value === undefined || BigInt.asIntN(64, value) !== value)
       throw new SyntaxFault('write a number of 64 bits', start)
@@ -337,7 +339,7 @@ class Parser {
   }
 
   /** A value with what is read of it: `.name`, `["name"]`, `.method(…)`. */
-  #member(): Expr {
+  #member(): CedarExpr {
     let expr = this.#primary()
     for (let count = 0; ; count++) {
       const { text } = this.#next
@@ -355,7 +357,7 @@ class Parser {
     }
   }
 
-  #method(of: Expr, { text: name, start }: Token): Expr {
+  #method(of: CedarExpr, { text: name, start }: CedarToken): CedarExpr {
     this.#advance()
     const args = this.#items(')')
     const count = METHODS.get(name)
@@ -369,7 +371,7 @@ class Parser {
     return { kind: 'call', name, args: [of, ...args] }
   }
 
-  #primary(): Expr {
+  #primary(): CedarExpr {
     const token = this.#advance()
     const { kind, text } = token
     if (kind === 'number') return this.#long(token)
@@ -387,7 +389,7 @@ class Parser {
   }
 
   /** A variable, an entity or a function. */
-  #named(token: Token): Expr {
+  #named(token: CedarToken): CedarExpr {
     const { text: name } = token
     if (this.#sees('::')) {
       this.#advance()
@@ -403,8 +405,8 @@ class Parser {
     return { kind: 'variable', name: name as 'principal' }
   }
 
-  #items(end: string): Expr[] {
-    const items: Expr[] = []
+  #items(end: string): CedarExpr[] {
+    const items: CedarExpr[] = []
     while (!this.#sees(end)) {
       items.push(this.#expression())
       this.#comma(end)
@@ -413,8 +415,8 @@ class Parser {
     return items
   }
 
-  #record(): Expr {
-    const entries = new Map<string, Expr>()
+  #record(): CedarExpr {
+    const entries = new Map<string, CedarExpr>()
     while (!this.#sees('}')) {
       const key = this.#advance()
       if (key.kind !== 'name' && key.kind !== 'string') this.#fail('name each entry of a record', key)
@@ -439,7 +441,7 @@ class Parser {
     return this.#next.text === text
   }
 
-  #advance(): Token {
+  #advance(): CedarToken {
     const token = this.#next
     const { kind, text, start } = token
     if (kind === 'end') return token
@@ -465,7 +467,7 @@ class Parser {
     throw new SyntaxFault(this.#hintFor(token, wanted, hint), token.start)
   }
 
-  #hintFor({ kind, text, start }: Token, wanted?: string, hint?: string): string {
+  #hintFor({ kind, text, start }: CedarToken, wanted?: string, hint?: string): string {
     const said = kind === 'string' || text === 'like' ? undefined : SAID_OTHERWISE.get(text)
     if (said !== undefined) return said
     if (hint !== undefined) return hint

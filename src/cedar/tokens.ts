@@ -2,7 +2,7 @@
 
 export type TokenKind = 'name' | 'word' | 'number' | 'string' | 'operator' | 'other' | 'end'
 
-export interface Token {
+export interface CedarToken {
   /** `word`: a reserved one. `other`: a character that Cedar does not know, which is no fault until it is read. */
   readonly kind: TokenKind
   /** As it is written, a string with its quotes. */
@@ -44,10 +44,10 @@ const endOf = (pattern: RegExp, text: string, start: number): number => {
 }
 
 /** The token at or after the place. */
-export function tokenAt(text: string, place: number): Token {
+export function tokenAt(text: string, place: number): CedarToken {
   const start = skipped(text, place)
   if (start === text.length) return { kind: 'end', text: '', start }
-  const token = (kind: TokenKind, end: number): Token => ({ kind, text: text.slice(start, end), start })
+  const token = (kind: TokenKind, end: number): CedarToken => ({ kind, text: text.slice(start, end), start })
   const name = endOf(NAME, text, start)
   if (name > start) return token(RESERVED.has(text.slice(start, name)) ? 'word' : 'name', name)
   const digits = endOf(DIGITS, text, start)
@@ -89,7 +89,7 @@ function stringEnd(text: string, start: number): number {
 const escapeAt = (text: string, at: number): string => text.slice(at, at + 2).toWellFormed()
 
 /** What a string token stands for; of a pattern, `*` is kept and an escaped one is written `\*`. */
-export function valueOf({ text, start }: Token, isPattern = false): string {
+export function valueOf({ text, start }: CedarToken, isPattern = false): string {
   if (!text.includes('\\')) return text.slice(1, -1)
   let value = ''
   for (let at = 1; at < text.length - 1;) {

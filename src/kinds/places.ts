@@ -100,7 +100,8 @@ function exampleResource(
     metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
   }
   if (at.length === 0) return { ...envelope, ...(value as object) }
-  const holder = HOLDERS[`${kind.kind} ${String(at.at(-1))}`]
+  const field = at.at(-1)
+  const holder = HOLDERS[`${kind.kind} ${typeof field === 'string' ? field : ''}`]
   if (holder === undefined) throw new Error(`no holder for parts of ${kind.kind}`)
   return { ...envelope, spec: holder(value) }
 }

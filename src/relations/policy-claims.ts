@@ -1,4 +1,4 @@
-import { type Expr, outcomeOf, type Policy, type Variable } from '../cedar/index.ts'
+import { type CedarExpr, outcomeOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import {
@@ -44,7 +44,7 @@ export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] 
 }
 
 /** What policies deny to callers, for the sake of what they are or have not. */
-export interface Denied {
+export interface Denial {
   /** The claims that are asked for in vain. */
   readonly claims: readonly string[]
   /** Whether every request that others could make is denied. */
@@ -55,13 +55,13 @@ export interface Denied {
  * What policies deny these callers that they permit others: all, because no permit can hold, an evaluation fails or a
  * forbid always holds; or with a permit that cannot hold. Undefined where nothing is.
  */
-export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denied | undefined {
+export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
   if (first === undefined || list.policies.some(({ parsed }) => parsed?.kind !== 'policy')) return undefined
   return budget.decide(first.at, () => deniedWithin(list, callers, budget))
 }
 
-function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denied | undefined {
+function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const { setting } = list
   // What is not known may be what permits.
   if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
@@ -112,7 +112,7 @@ function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Bu
   return { active, denying, permitting }
 }
 
-const found = new WeakMap<Policy, readonly Mention[]>()
+const found = new WeakMap<CedarPolicy, readonly Mention[]>()
 
 /** A claim, or a group in which a principal may be. */
 type Mention = { readonly claim: string } | { readonly type: string }
@@ -130,9 +130,14 @@ function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Set
   })
 }
 
-function mentionsIn({ scope, conditions }: Policy): Mention[] {
+function mentionsIn({ scope, conditions }: CedarPolicy): Mention[] {
   const mentions: Mention[] = []
-  const todo: Expr[] = [scope.principal, scope.action, scope.resource, ...conditions.map(({ expr }) => expr)]
+  const todo: CedarExpr[] = [
+    scope.principal,
+    scope.action,
+    scope.resource,
+    ...conditions.map(({ expr }) => expr),
+  ]
     .filter((expr) => expr !== undefined)
     .toReversed()
   for (let expr = todo.pop(); expr !== undefined; expr = todo.pop()) {
@@ -151,7 +156,7 @@ const isOfToken = (variable: Variable): boolean => variable === 'principal' || v
 const claimOf = (name: string): string | undefined => /^claim(?:set)?_([^]+)$/.exec(name)?.[1]
 
 /** The entities in which an expression asks whether the principal is. */
-function groupIn(expr: Expr) {
+function groupIn(expr: CedarExpr) {
   const [of, within] =
     expr.kind === 'in' ? [expr.left, expr.right] : expr.kind === 'is' ? [expr.of, expr.in] : []
   if (of?.kind !== 'variable' || of.name !== 'principal' || within === undefined) return undefined
@@ -159,7 +164,7 @@ function groupIn(expr: Expr) {
   return items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
 }
 
-function partsOf(expr: Expr): readonly Expr[] {
+function partsOf(expr: CedarExpr): readonly CedarExpr[] {
   switch (expr.kind) {
     case 'set':
     case 'and':

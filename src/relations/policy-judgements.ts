@@ -1,4 +1,10 @@
-import { type Expr, type Fault, type Outcome, outcomeOf, type Policy } from '../cedar/index.ts'
+import {
+  type CedarExpr,
+  type Fault,
+  type PolicyOutcome,
+  outcomeOf,
+  type CedarPolicy,
+} from '../cedar/index.ts'
 import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
 import { KnownRequests, REQUESTS, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
@@ -7,7 +13,7 @@ import { faultText } from './policy-texts.ts'
 /** What the policies of a list do, or do not, where it is certain. */
 
 /** Something to say about a policy. */
-export interface Judgement {
+export interface PolicyJudgement {
   readonly policy: ListedPolicy
   /** Whether it is about evaluations that fail, which denies a request whatever other policies permit. */
   readonly isFailure: boolean
@@ -17,14 +23,14 @@ export interface Judgement {
 /** A policy with what it can come to for each kind of request. */
 interface Read {
   readonly listed: ListedPolicy
-  readonly policy: Policy
-  readonly outcomes: readonly Outcome[]
+  readonly policy: CedarPolicy
+  readonly outcomes: readonly PolicyOutcome[]
   readonly faults: readonly FoundFault[]
 }
 
 interface FoundFault {
   readonly fault: Fault
-  readonly at: Expr
+  readonly at: CedarExpr
 }
 
 /** Most faults of one policy that are told. */
@@ -36,7 +42,7 @@ export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, '
   judged(list, context)
 
 const judged = oncePerReview(
-  (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly Judgement[] => {
+  (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly PolicyJudgement[] => {
     const [first] = list.policies
     if (first === undefined) return []
     const families = REQUESTS.map((kind) => new KnownRequests(kind, list.setting))
@@ -56,11 +62,11 @@ const judged = oncePerReview(
 
 function readOf(
   listed: ListedPolicy,
-  policy: Policy,
+  policy: CedarPolicy,
   { families, list, budget }: { families: readonly KnownRequests[]; list: PolicyList; budget: Budget },
 ): Read {
   const faults = new Map<string, FoundFault>()
-  const ids = new Map<Expr, number>()
+  const ids = new Map<CedarExpr, number>()
   const outcomes = families.map((family) =>
     outcomeOf(policy, family, budget, (fault, at) => {
       budget.spend(1)
@@ -105,10 +111,11 @@ const isFailing = (fault: Fault): boolean =>
       : fault.kind === 'literal' || (fault.kind === 'value' && !fault.isCompared)
 
 const doesNothing = ({ outcomes }: Read): boolean => outcomes.every(({ isTrue }) => !isTrue)
-const failsAlways = ({ isTrue, isFalse, scope }: Outcome): boolean => scope !== 'none' && !isTrue && !isFalse
+const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
+  scope !== 'none' && !isTrue && !isFalse
 
 /** What is wrong whatever other policies say. */
-function certainOf(read: Read, setting: Setting): Judgement[] {
+function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   const { listed, faults } = read
   const isIdle = doesNothing(read)
   // A list action in a list with others does no harm, and older documents write it.
@@ -131,7 +138,7 @@ const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
 /** Whether the fault has no effect: an action that is never asked, beside others. */
-const isHarmless = (fault: Fault, at: Expr, isIdle: boolean): boolean =>
+const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
   fault.variable === 'action' &&
@@ -189,7 +196,11 @@ function effectOf(read: Read, fault: Fault): string {
 }
 
 /** Attributes whose absence makes a policy fail for requests that another one permits. */
-function absencesOf(reads: readonly Read[], { policies, setting }: PolicyList, budget: Budget): Judgement[] {
+function absencesOf(
+  reads: readonly Read[],
+  { policies, setting }: PolicyList,
+  budget: Budget,
+): PolicyJudgement[] {
   // A policy that cannot be read may permit anything, or nothing.
   if (reads.length < policies.length) return []
   const keys = new Map<string, Fault>()
@@ -198,7 +209,7 @@ function absencesOf(reads: readonly Read[], { policies, setting }: PolicyList, b
       const key = absenceOf(fault, setting)
       if (key !== undefined && !keys.has(key)) keys.set(key, fault)
     }
-  const told = new Map<ListedPolicy, Judgement>()
+  const told = new Map<ListedPolicy, PolicyJudgement>()
   for (const key of [...keys.keys()].slice(0, MOST_ATTRIBUTES))
     for (const [kind, request] of REQUESTS.entries())
       for (const judgement of absencesIn(reads, { key, kind, request, setting, budget }))
@@ -224,7 +235,7 @@ interface Absence {
 function* absencesIn(
   reads: readonly Read[],
   { key, kind, request, setting, budget }: Absence,
-): Iterable<Judgement> {
+): Iterable<PolicyJudgement> {
   const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
   const without = new KnownRequests(request, setting, lacks)
   const failing: { readonly read: Read; readonly fault: Fault }[] = []
@@ -270,7 +281,7 @@ function absenceText(
 }
 
 /** Whether two policies can be about one request: false where both name one principal or resource, and not the same. */
-function mayOverlap(one: Policy, other: Policy): boolean {
+function mayOverlap(one: CedarPolicy, other: CedarPolicy): boolean {
   return (['principal', 'resource'] as const).every((part) => {
     const [first, second] = [namedBy(one.scope[part]), namedBy(other.scope[part])]
     return first === undefined || second === undefined || first === second
@@ -278,7 +289,7 @@ function mayOverlap(one: Policy, other: Policy): boolean {
 }
 
 /** The entity that a scope names with `==`. */
-function namedBy(expr: Expr | undefined): string | undefined {
+function namedBy(expr: CedarExpr | undefined): string | undefined {
   if (expr?.kind !== 'comparison' || expr.right.kind !== 'entity') return undefined
   const { type, id } = expr.right.entity
   return `${type}::${id}`

@@ -105,7 +105,7 @@ export function configMapPolicies(
     return undefined
   const { name } = configMap
   if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
-  const key = configMap.key || POLICIES_KEY
+  const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
   const policies = getConfigMap(cluster, name)?.policies
   const value = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
   return value && { name, key, value }

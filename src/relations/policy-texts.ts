@@ -82,29 +82,18 @@ function actionText(entity: EntityName): string {
   const permitted = LISTS.get(id)
   if (permitted !== undefined)
     return `${shown(entity)} is never asked: lists show what "${permitted}" permits`
-  const near = nearest(id, ACTIONS) ?? ALIASES.get(id.toLowerCase().replaceAll(/[^a-z]/g, ''))
+  const near = nearest(id, ACTIONS) ?? actionMeant(id)
   return near === undefined
     ? `no request asks ${shown(entity)}; there are call_tool, get_prompt and read_resource`
     : `no request asks ${shown(entity)}; write Action::"${near}"`
 }
 
-/** Actions by the names of other protocols, of MCP itself and of tools. */
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ...[
-    'toolscall',
-    'toolcall',
-    'usetool',
-    'invoketool',
-    'executetool',
-    'runtool',
-    'call',
-    'invoke',
-    'execute',
-  ].map((name) => [name, 'call_tool'] as const),
-  ...['promptsget', 'promptget', 'useprompt'].map((name) => [name, 'get_prompt'] as const),
-  ...['resourcesread', 'resourceread', 'getresource', 'read'].map((name) => [name, 'read_resource'] as const),
-  ...['toolslist', 'listtools'].map((name) => [name, 'call_tool'] as const),
-])
+/** The action that is meant by a name of MCP, such as `tools/call`, or of other products. */
+function actionMeant(id: string): string | undefined {
+  if (/prompt/i.test(id)) return 'get_prompt'
+  if (/resource|^read/i.test(id)) return 'read_resource'
+  return /tool|call|invoke|execute/i.test(id) ? 'call_tool' : undefined
+}
 
 function typeText(variable: string, type: string): string {
   if (variable === 'principal') return `every principal is a Client, never a ${shortType(type)}`
@@ -220,7 +209,7 @@ function insteadOfOperation(
 ): string {
   if (operation === 'in') return '; write in <type>::"…" for an entity, .contains("…") for a set'
   const isSet = types === TYPE.set
-  const word = text === undefined ? undefined : text.replaceAll(/^\*+|\*+$/g, '')
+  const word = text === undefined ? undefined : text.replaceAll('*', '')
   const quoted = word === undefined || word === '' ? '"…"' : shortQuote(word)
   if (isSet && (operation === 'like' || (isCompared && operation !== '.contains')))
     return `; write .contains(${quoted})`

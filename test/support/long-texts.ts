@@ -43,7 +43,8 @@ const READ: Readonly<Record<string, () => unknown>> = {
   'a comment of many ids': () => ignoreComments(`# vmcp-admission: ignore[${full(',')}] why`).length,
   'many comments': () => ignoreComments(full('# vmcp-admission: ignore[a] why\n')).length,
   'a policy of escapes': () => parsePolicy(full('"\\')).kind,
-  'a policy of comments': () => [full('/*'), full('/**/'), full('//\n')].map((text) => parsePolicy(text).kind),
+  'a policy of comments': () =>
+    [full('/*'), full('/**/'), full('//\n')].map((text) => parsePolicy(text).kind),
   'a policy of brackets': () => parsePolicy(`permit(principal, action, resource) when { ${full('(')}`).kind,
   'doubles of zeros': () => [
     parseDouble(`${full('0')}x`),
