@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { CedarAnswer, CedarQuestion } from '../bench/cedar-go.ts'
 import { outcomeOf, type CedarPolicy, parsePolicy } from '../src/cedar/index.ts'
 import { JUDGEMENT } from '../src/engine/rules.ts'
 import { PolicyEntities, readEntities } from '../src/relations/policy-entities.ts'
 import { ANYBODY, KnownRequests, REQUESTS } from '../src/relations/policy-requests.ts'
-import { Budget, withinBudget } from '../src/rule/index.ts'
+import { Budget, findingText, withinBudget } from '../src/rule/index.ts'
+import { runCli } from './support/cli.ts'
+import { fileOf, judgeOf, resourceOf } from './support/review.ts'
 
 /** What cedar-go 1.8 says: of a policy or of entities whether it accepts them, of a request what it decides. */
 const golden = readFileSync(new URL('golden/cedar.jsonl', import.meta.url), 'utf8')
@@ -121,4 +124,83 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
     undefined,
   )
   t.equal(readEntities(`[${'{"attrs":{"a":'.repeat(1e4)}1${'}}'.repeat(1e4)}]`).kind, 'entities')
+})
+
+/** Resources with policies, and what is said of these: nothing of the last half of them, which are right. */
+const POLICIES = new URL('golden/policies.jsonl', import.meta.url)
+
+t.test('what is said of policies', async (t) => {
+  const rows = readFileSync(POLICIES, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; spec: object; findings: readonly string[] })
+  const judged = rows.map(({ kind, spec }) => {
+    const object = resourceOf(kind, spec, { name: 'gw', namespace: 'default' })
+    const { errors, warnings } = judgeOf({ release: undefined, settings: { severities: [] } }).file(
+      fileOf(object),
+    )
+    const found = [...errors, ...warnings].filter(({ id }) => id.startsWith('authorization-'))
+    return { kind, spec, findings: found.map(findingText) }
+  })
+  if (process.env.UPDATE_GOLDEN === '1')
+    writeFileSync(POLICIES, `${judged.map((row) => JSON.stringify(row)).join('\n')}\n`)
+  t.ok(rows.length > 150)
+  t.same(judged, rows)
+})
+
+t.test('what a ConfigMap of policies must hold', async (t) => {
+  const whole = { version: '1.0', type: 'cedarv1', cedar: { policies: [`${SCOPE};`] } }
+  const rows: readonly (readonly [text: string | undefined, said: string | undefined])[] = [
+    [JSON.stringify(whole), undefined],
+    [`version: "1.0"\ntype: cedarv1\ncedar:\n  policies: ['${SCOPE};']\n`, undefined],
+    [JSON.stringify({ Version: '1.0', TYPE: 'cedarv1', Cedar: whole.cedar }), undefined],
+    ['{"version": "${VERSION}"}', undefined],
+    [JSON.stringify({ version: '1.0', type: 'httpv1' }), undefined],
+    ['', 'is empty'],
+    ['a: [', 'is neither JSON nor YAML'],
+    ['[]', 'must be an object with version, type and cedar'],
+    ['version: 1.0\ntype: cedarv1\n', 'version must be a text; write "version": "1.0"'],
+    [JSON.stringify({ ...whole, type: '' }), 'has no type; write "type": "cedarv1"'],
+    [JSON.stringify({ ...whole, type: 'opa' }), '"opa" is not a type; write "type": "cedarv1"'],
+    [JSON.stringify({ ...whole, cedar: null }), 'has no cedar; write "cedar": {"policies": […]}'],
+    [JSON.stringify({ ...whole, cedar: [] }), 'cedar must be an object with policies'],
+    [JSON.stringify({ ...whole, cedar: { policies: 'x' } }), 'policies must be an array of texts'],
+    [JSON.stringify({ ...whole, cedar: { policies: [1] } }), 'policies must be an array of texts'],
+    [JSON.stringify({ ...whole, cedar: { policies: null } }), 'has no policies'],
+    [JSON.stringify({ ...whole, cedar: {} }), 'has no policies'],
+    [
+      JSON.stringify({ ...whole, cedar: { ...whole.cedar, entities_json: [] } }),
+      'entities_json must be a text of JSON, in quotes',
+    ],
+    [undefined, 'the ConfigMap "c18" has no such key'],
+  ]
+  const cwd = t.testdir()
+  const objects = rows.flatMap(([text], i) => [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `c${i}` },
+      data: text === undefined ? {} : { 'authz.json': text },
+    },
+    {
+      apiVersion: 'toolhive.stacklok.dev/v1beta1',
+      kind: 'MCPServer',
+      metadata: { name: `s${i}` },
+      spec: {
+        authzConfig: { type: 'configMap', configMap: { name: `c${i}`, ...(i % 2 === 0 && { key: '' }) } },
+      },
+    },
+  ])
+  writeFileSync(join(cwd, 'all.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+  const { stdout } = await runCli(['check', '--output', 'json', 'all.json'], { cwd })
+  const { findings } = JSON.parse(stdout) as {
+    findings: readonly { id: string; name: string; message: string }[]
+  }
+  for (const [i, [text, said]] of rows.entries()) {
+    const found = findings.filter(
+      ({ id, name }) => name === `s${i}` && /^(?:authorization|config-map)-/.test(id),
+    )
+    t.equal(found.length, said === undefined ? 0 : 1, `${text ?? ''}: ${JSON.stringify(found)}`)
+    if (said !== undefined) t.match(found[0]?.message, said)
+  }
 })

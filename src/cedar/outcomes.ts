@@ -85,7 +85,7 @@ export type Fault =
 
 /** What is known of attributes where an expression is reached, by key: whether they are there. */
 type Facts = ReadonlyMap<string, boolean>
-const NOTHING: Facts = new Map()
+const NOTHING: ReadonlyMap<string, boolean> = new Map()
 
 interface Result {
   /** Of a value; 0 where the evaluation always fails. */
@@ -150,20 +150,25 @@ export function outcomeOf(
 }
 
 /** The types that each method and function of the extensions takes, and the one that it gives. */
-const EXTENSIONS = new Map<string, readonly [takes: readonly number[], gives: number]>()
-for (const name of ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'])
-  EXTENSIONS.set(name, [[TYPE.decimal, TYPE.decimal], TYPE.boolean])
-for (const name of ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast'])
-  EXTENSIONS.set(name, [[TYPE.ip], TYPE.boolean])
-for (const name of ['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'])
-  EXTENSIONS.set(name, [[TYPE.duration], TYPE.long])
-for (const name of ['ip', 'decimal', 'datetime', 'duration'] as const)
-  EXTENSIONS.set(name, [[TYPE.string], TYPE[name]])
-EXTENSIONS.set('isInRange', [[TYPE.ip, TYPE.ip], TYPE.boolean])
-EXTENSIONS.set('toDate', [[TYPE.datetime], TYPE.datetime])
-EXTENSIONS.set('toTime', [[TYPE.datetime], TYPE.duration])
-EXTENSIONS.set('offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime])
-EXTENSIONS.set('durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration])
+const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
+  extensions(),
+)
+
+function* extensions(): Iterable<[string, readonly [takes: readonly number[], gives: number]]> {
+  for (const name of ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'])
+    yield [name, [[TYPE.decimal, TYPE.decimal], TYPE.boolean]]
+  for (const name of ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast'])
+    yield [name, [[TYPE.ip], TYPE.boolean]]
+  for (const name of ['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'])
+    yield [name, [[TYPE.duration], TYPE.long]]
+  for (const name of ['ip', 'decimal', 'datetime', 'duration'] as const)
+    yield [name, [[TYPE.string], TYPE[name]]]
+  yield ['isInRange', [[TYPE.ip, TYPE.ip], TYPE.boolean]]
+  yield ['toDate', [[TYPE.datetime], TYPE.datetime]]
+  yield ['toTime', [[TYPE.datetime], TYPE.duration]]
+  yield ['offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime]]
+  yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
+}
 
 /** Whether `decimal` takes the text. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)

@@ -112,8 +112,6 @@ function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Bu
   return { active, denying, permitting }
 }
 
-const found = new WeakMap<CedarPolicy, readonly Mention[]>()
-
 /** A claim, or a group in which a principal may be. */
 type Mention = { readonly claim: string } | { readonly type: string }
 
@@ -121,9 +119,7 @@ type Mention = { readonly claim: string } | { readonly type: string }
 function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Setting): string[] {
   if (parsed?.kind !== 'policy') return []
   const { policy } = parsed
-  const mentions = found.get(policy) ?? mentionsIn(policy)
-  found.set(policy, mentions)
-  return mentions.flatMap((mention) => {
+  return mentionsIn(policy).flatMap((mention) => {
     if ('claim' in mention) return [mention.claim]
     const isGroup = mention.type === groupType || mention.type !== 'Client'
     return isGroup ? [groupClaims[0] ?? 'groups'] : []

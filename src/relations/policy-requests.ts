@@ -65,7 +65,7 @@ export interface Callers {
   readonly subject: string | undefined
 }
 
-export const ANYBODY: Callers = { canHave: () => true, always: new Set(), subject: undefined }
+export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
 
 /** What the requests to a resource depend on, beside their kind. */
 export interface Setting {

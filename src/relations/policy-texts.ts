@@ -213,6 +213,8 @@ function insteadOfOperation(
   const quoted = word === undefined || word === '' ? '"…"' : shortQuote(word)
   if (isSet && (operation === 'like' || (isCompared && operation !== '.contains')))
     return `; write .contains(${quoted})`
+  if (types === TYPE.string && /^\.contains(?:All|Any)$/.test(operation))
+    return '; write a set, such as ["a"]'
   if (types === TYPE.string && operation.startsWith('.contains'))
     return `; write like "*${quoted.slice(1, -1)}*"`
   return ''
