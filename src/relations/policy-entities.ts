@@ -164,11 +164,6 @@ export class PolicyEntities {
       }
     return found
   }
-
-  /** Whether the entity is given, of any id where none is meant. */
-  has(type: string): boolean {
-    return (this.#entities ?? []).some(({ name }) => name.type === type)
-  }
 }
 
 const keyOf = ({ type, id }: EntityName): string => `${type}::${id}`
