@@ -4,9 +4,10 @@ const { readdirSync } = require('node:fs')
 const MAY_IMPORT = {
   rule: [],
   cel: ['rule'],
+  cedar: ['rule'],
   // The schemas of the kinds come first, then how kinds refer to each other, then the rules of both.
   kinds: ['rule', 'cel', 'relations'],
-  relations: ['rule', 'kinds'],
+  relations: ['rule', 'cedar', 'kinds'],
   shape: ['rule', 'kinds'],
   release: ['rule', 'cel'],
   state: ['rule', 'kinds', 'relations', 'shape'],
@@ -46,7 +47,17 @@ const MAY_IMPORT = {
 
 /** The folders of which others import the index alone. The rules are listed where those of all kinds are. */
 const DOORS = {
-  ...{ rule: '', cel: '', shape: '', release: '', state: '', documents: '', engine: '', registration: '' },
+  ...{
+    rule: '',
+    cel: '',
+    cedar: '',
+    shape: '',
+    release: '',
+    state: '',
+    documents: '',
+    engine: '',
+    registration: '',
+  },
   relations: '|rules/',
 }
 
@@ -104,7 +115,7 @@ module.exports = {
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
       from: {
-        path: '^src/(cel|rule|kinds|relations|shape|release|state|documents|engine|access|steps|library|pages)/',
+        path: '^src/(cel|cedar|rule|kinds|relations|shape|release|state|documents|engine|access|steps|library|pages)/',
       },
       to: { dependencyTypes: ['core'] },
     },

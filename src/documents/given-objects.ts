@@ -25,6 +25,8 @@ export interface DocumentReading {
   readonly strict: boolean
   /** Placeholders beside those that are known. */
   readonly placeholders?: FindPlaceholder | undefined
+  /** Reads YAML in a ConfigMap; throws where it is none. Without it only JSON is read there. */
+  readonly readYaml?: ((text: string) => unknown) | undefined
 }
 
 /** The kind of a document of our API group, whatever its version; undefined for any other document. */
@@ -79,6 +81,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
       const facts = FACTS[named](
         value as Record<string, unknown>,
         reading.strict ? undefined : isFilled(reading),
+        reading.readYaml,
       )
       state.putFacts({ kind: named, name }, namespace, facts)
     }

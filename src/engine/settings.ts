@@ -7,6 +7,7 @@ import {
   type Severity,
   stepsIn,
 } from '../rule/index.ts'
+import { EmbeddedAuthServer } from '../kinds/schemas.ts'
 import { KINDS } from '../kinds/index.ts'
 import { presentId } from './engine-ids.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
@@ -119,7 +120,9 @@ export const isPlace = (path: string, at: readonly Segment[]): boolean => {
 }
 
 /** Where the parts of kinds lie that docs/fields.md lists once, with paths from there. */
-const PARTS: readonly string[] = KINDS.flatMap(({ parts }) => parts.map(({ at }) => pathText(at)))
+const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
+  parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
+)
 
 /** As docs/fields.md writes it: every key of a map is `.<name>`. */
 const pathOfField = (at: readonly Segment[]): string =>

@@ -34,7 +34,7 @@ export const caBundleRef = object(
 )
 
 /** `authzConfig`: who may call what, by Cedar policies. */
-const authzConfig = object(
+export const AuthzConfig = object(
   {
     type: optional(oneOf(['configMap', 'inline'], 'Where the policies are; configMap when not given.')),
     configMap: optional(
@@ -65,12 +65,12 @@ const authzConfig = object(
     roleClaimName: newer(text('Claim with the roles of the caller.', { maxLength: 253 }), '0.28'),
   },
   'Authorization by Cedar policies. Not together with authzConfigRef.',
-  OPEN,
+  { title: 'AuthzConfig', ...OPEN },
 )
 
 /** Authorization of callers: of a workload in its spec, of a VirtualMCPServer in incomingAuth. */
 export const AUTHORIZATION = {
-  authzConfig: newer(authzConfig),
+  authzConfig: newer(AuthzConfig),
   authzConfigRef: newer(
     object({ name: name('Name of the MCPAuthzConfig.') }, 'The MCPAuthzConfig with the policies.', OPEN),
     '0.30',

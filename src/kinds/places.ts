@@ -100,7 +100,8 @@ function exampleResource(
     metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
   }
   if (at.length === 0) return { ...envelope, ...(value as object) }
-  const holder = HOLDERS[kind.kind]
+  const field = at.at(-1)
+  const holder = HOLDERS[`${kind.kind} ${typeof field === 'string' ? field : ''}`]
   if (holder === undefined) throw new Error(`no holder for parts of ${kind.kind}`)
   return { ...envelope, spec: holder(value) }
 }
@@ -115,9 +116,21 @@ function otherResource({ kind, metadata, ...rest }: Other): Record<string, unkno
   }
 }
 
+const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
+
+/** By kind and field. */
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
-  MCPExternalAuthConfig: (embeddedAuthServer) => ({ type: 'embeddedAuthServer', embeddedAuthServer }),
-  VirtualMCPServer: (authServerConfig) => ({
+  'MCPExternalAuthConfig embeddedAuthServer': (embeddedAuthServer) => ({
+    type: 'embeddedAuthServer',
+    embeddedAuthServer,
+  }),
+  'MCPServer authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
+  'MCPRemoteProxy authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
+  'VirtualMCPServer authzConfig': (authzConfig) => ({
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', ...CHECKED, authzConfig },
+  }),
+  'VirtualMCPServer authServerConfig': (authServerConfig) => ({
     groupRef: { name: 'tools' },
     incomingAuth: {
       type: 'oidc',

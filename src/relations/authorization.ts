@@ -1,11 +1,14 @@
 import type { Static } from 'typebox'
 import { type Given, isAbsent, parseUrl, type Path, pathTo, shortQuote } from '../rule/index.ts'
-import type { Provider, Server } from '../kinds/embedded-auth-server/effective.ts'
+import { type Provider, requestedScopes, type Server } from '../kinds/embedded-auth-server/effective.ts'
 import type { MCPRemoteProxy, MCPServer } from '../kinds/schemas.ts'
 import type { Gateway } from './related-resources.ts'
 
 type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
 type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
+
+/** The policies of a resource, or where they are. */
+export type AuthzConfig = NonNullable<Holder['authzConfig']>
 
 /** Where a resource says who may call what. */
 export interface Authorization {
@@ -42,6 +45,40 @@ export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | u
   const host = parseUrl(oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? '')?.host ?? ''
   return OPAQUE.find(([, hosts]) => hosts.test(host))?.[0]
 }
+
+/** What access tokens of a provider lack, and what to do about it. */
+interface Groupless {
+  readonly lacks: string
+  readonly remedy: string
+}
+
+const OKTA = /(?:^|\.)(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
+const ENTRA = /^(?:login\.(?:microsoftonline\.(?:com|us)|partner\.microsoftonline\.cn)|sts\.windows\.net)$/i
+
+/** Why access tokens of a provider have no groups or roles, where that is known. */
+export function grouplessProvider(provider: Provider): Groupless | undefined {
+  const { oidcConfig, oauth2Config } = provider
+  const url = oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? ''
+  const host = parseUrl(url)?.host ?? ''
+  const rest = url.replace(/^https?:\/\/[^/]*/i, '')
+  const isOrgServer = oidcConfig === undefined ? rest.startsWith('/oauth2/v1/') : !rest.startsWith('/oauth2/')
+  if (OKTA.test(host) && isOrgServer)
+    return {
+      lacks: "tokens of Okta's org server lack",
+      remedy: 'use an issuer such as https://…/oauth2/default',
+    }
+  if (!ENTRA.test(host)) return undefined
+  const scopes = requestedScopes(provider, oidcConfig === undefined ? 'oauth2Config' : 'oidcConfig') ?? []
+  if (scopes.some((scope) => scope === undefined || isOfApp(scope))) return undefined
+  return {
+    lacks: "Entra's tokens for Microsoft Graph lack",
+    remedy: 'request a scope such as api://<client id>/access',
+  }
+}
+
+/** Whether a scope of Entra is one of an app: with its URI or id before the last slash. */
+const isOfApp = (scope: string): boolean =>
+  scope.includes('/') && !/^https:\/\/graph\.microsoft\.(?:com|us)\//i.test(scope)
 
 /** The provider that a VirtualMCPServer chooses for its policies; the name is undefined where it cannot be read. */
 export interface Chosen {

@@ -3,17 +3,27 @@ import { type Cluster, isObject, type Resource, type Segment } from '../rule/ind
 /** The value of a key; undefined where a tool fills it in later. */
 type Content = 'certificates' | 'other' | undefined
 
-/** The keys of a ConfigMap, and whether their values are PEM certificates. Values are not kept. */
+/** The keys of a ConfigMap, and whether their values are PEM certificates. Of values only those that hold policies are kept. */
 export interface ConfigMapFacts extends Resource {
   readonly contents: Readonly<Record<string, Content>>
+  /** By key: a value that is about policies, as it was read; `unread` where it is too large or a tool fills it in later. */
+  readonly policies?: Readonly<Record<string, PolicyValue>>
   /** Whether `contents` has all keys. */
   readonly complete: boolean
 }
 
-/** Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later. */
+/** What a value is: the operator reads JSON and YAML. */
+export type PolicyValue =
+  { readonly kind: 'read'; readonly value: unknown } | { readonly kind: 'empty' | 'invalid' | 'unread' }
+
+/**
+ * Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later.
+ * Without `readYaml`, which throws where the text is not YAML, only JSON is read.
+ */
 export function configMapFacts(
   { data, binaryData }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
+  readYaml?: (text: string) => unknown,
 ): ConfigMapFacts {
   const contentOf = (text: string): Content =>
     isFilled(text) ? undefined : isBundle(text) ? 'certificates' : 'other'
@@ -21,7 +31,32 @@ export function configMapFacts(
     ...texts(data).map(([key, text]) => [key, contentOf(text)] as const),
     ...texts(binaryData).map(([key, text]) => [key, contentOf(fromBase64(text))] as const),
   ]
-  return { contents: Object.fromEntries(contents), complete: !contents.some(([key]) => isFilled(key)) }
+  const policies = texts(data)
+    .filter(([key, text]) => key === POLICIES_KEY || /cedar|policies/.test(text))
+    .map(([key, text]) => [key, isFilled(text) ? UNREAD : policyValue(text, readYaml)] as const)
+  return {
+    contents: Object.fromEntries(contents),
+    ...(policies.length > 0 && { policies: Object.fromEntries(policies) }),
+    complete: !contents.some(([key]) => isFilled(key)),
+  }
+}
+
+const UNREAD: PolicyValue = { kind: 'unread' }
+/** YAML takes a hundred times as long as JSON. */
+const LONGEST_YAML = 100_000
+
+function policyValue(text: string, readYaml: ((text: string) => unknown) | undefined): PolicyValue {
+  if (text.trim() === '') return { kind: 'empty' }
+  try {
+    return { kind: 'read', value: JSON.parse(text) as unknown }
+  } catch {
+    if (readYaml === undefined || text.length > LONGEST_YAML) return UNREAD
+  }
+  try {
+    return { kind: 'read', value: readYaml(text) }
+  } catch {
+    return { kind: 'invalid' }
+  }
 }
 
 const texts = (map: unknown): [string, string][] =>
@@ -64,7 +99,8 @@ export interface ConfigMapReference {
 }
 
 const CA_KEY = 'ca.crt'
-const POLICIES_KEY = 'authz.json'
+/** The key of policies, where none is named. */
+export const POLICIES_KEY = 'authz.json'
 
 /** Every ConfigMap that a spec names: of CA bundles, and of policies. */
 export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): ConfigMapReference[] {

@@ -131,6 +131,25 @@ export const PERMIT = 'permit(principal, action, resource);'
 export const GROUPS_POLICY =
   'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups.contains("staff") };'
 
+/** A ConfigMap `policies` with policies, and further settings of them. */
+export const policiesMap = (policies: readonly string[], more: object = {}): Other =>
+  ({
+    kind: 'ConfigMap',
+    metadata: { name: 'policies' },
+    data: {
+      'authz.json': JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies, ...more } }),
+    },
+  }) as unknown as Other
+
+/** The policies of the ConfigMap `policies`. */
+export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
+
+/** Policies as they are. */
+export const policiesInline = (...policies: readonly string[]) => ({
+  type: 'inline' as const,
+  inline: { policies },
+})
+
 /** Incoming authentication of clients, with policies. */
 export const withPolicies = (
   inline: {

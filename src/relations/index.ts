@@ -1,12 +1,20 @@
 export {
   authorizationOf,
+  type AuthzConfig,
   chosenProvider,
   claimsText,
+  grouplessProvider,
   opaqueIssuer,
   providerOfClaims,
 } from './authorization.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
-export { configMapFacts, configMapReferencesOf, getConfigMap, seesConfigMaps } from './config-maps.ts'
+export {
+  configMapFacts,
+  configMapReferencesOf,
+  getConfigMap,
+  type PolicyValue,
+  seesConfigMaps,
+} from './config-maps.ts'
 export {
   AUTH_CONFIG,
   contactedWithout,
@@ -34,9 +42,12 @@ export {
   inline,
   oidcConfig,
   PERMIT,
+  policiesInline,
+  policiesMap,
   serverConfig,
   serving,
   stsConfig,
+  WITH_POLICIES_MAP,
   withPolicies,
   workload,
 } from './examples.ts'
@@ -57,12 +68,15 @@ export {
   useOf,
 } from './matrix.ts'
 export {
+  ANONYMOUS,
   ASSERTION_CLAIMS,
-  denyingClaims,
+  deniedBy,
   foreignClaims,
+  havingOnly,
+  lackingGroups,
   OWN_CLAIMS,
-  STRING_OR_COMMENT,
 } from './policy-claims.ts'
+export { judgementsOf } from './policy-judgements.ts'
 export {
   getPolicies,
   isPolicyKind,
@@ -73,6 +87,7 @@ export {
   policyReferencesOf,
 } from './policy-kinds.ts'
 export { ownReferenceErrors, ownReferenceOf } from './own-reference.ts'
+export { aboutPolicies, configMapPolicies, entitiesRead, policyListOf } from './policy-lists.ts'
 export {
   configEnd,
   gatewayEnd,

@@ -1,15 +1,14 @@
-import type { Static } from 'typebox'
-import { type Given, isAbsent } from '../rule/index.ts'
-import type { MCPServer } from '../kinds/schemas.ts'
-
-type AuthzConfig = NonNullable<NonNullable<Given<Static<typeof MCPServer>>['spec']>['authzConfig']>
-
-/** A string or a comment of Cedar, to its end or to that of the text; with the quotation mark that ends the string. */
-export const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*\\?("|$)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/gs
-
-const CLAIM = /(\bhas\s+)?(?:"claim(?:set)?_([^"]+)"|\bclaim(?:set)?_(\w+))/g
-/** A policy with one of these words is not read further: a negation, or an alternative by `if`. */
-const UNREAD = /!(?!=)|\bif\b/
+import { type CedarExpr, outcomeOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
+import type { Budget } from '../rule/index.ts'
+import type { ListedPolicy, PolicyList } from './policy-lists.ts'
+import {
+  ANYBODY,
+  type Callers,
+  GROUP_CLAIMS,
+  KnownRequests,
+  REQUESTS,
+  type Setting,
+} from './policy-requests.ts'
 
 const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')
 
@@ -17,72 +16,175 @@ const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id 
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
 
-interface Mention {
-  readonly claim: string
-  /** Whether `has` asks for it; reading a claim that is not there is an error. */
-  readonly isAsked: boolean
+/** Callers whose tokens have no claims but these. */
+export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
+  ...ANYBODY,
+  canHave: (claim) => claims.has(claim),
+})
+
+/** Callers whose tokens have no groups or roles, by whatever claim they are read. */
+export const lackingGroups = ({ setting }: PolicyList): Callers => {
+  const claims = new Set([...GROUP_CLAIMS, ...(setting.groupClaims ?? [])])
+  return { ...ANYBODY, canHave: (claim) => !claims.has(claim) }
 }
 
-/** The claims that inline policies name and that a token with these claims lacks, each once. */
-export function foreignClaims(config: AuthzConfig, own: ReadonlySet<string>): string[] {
-  return distinct(
-    textsOf(config)
-      .flatMap((text) => mentions(text, config))
-      .filter(({ claim }) => !own.has(claim)),
-  )
+const ANONYMOUS_CLAIMS = new Set(['sub', 'iss', 'aud', 'exp', 'iat', 'nbf', 'email', 'name'])
+
+/** Callers without a token, for whom releases make one; of a workload the subject is the user of its process. */
+export const ANONYMOUS: Callers = {
+  canHave: (claim) => ANONYMOUS_CLAIMS.has(claim),
+  always: ANONYMOUS_CLAIMS,
+  subject: undefined,
+}
+
+/** The claims that policies name and that the callers cannot have, each once. */
+export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] {
+  const found = list.policies.flatMap((policy) => claimsIn(policy, list.setting))
+  return [...new Set(found)].filter((claim) => !canHave(claim))
+}
+
+/** What policies deny to callers, for the sake of what they are or have not. */
+export interface Denial {
+  /** The claims that are asked for in vain. */
+  readonly claims: readonly string[]
+  /** Whether every request that others could make is denied. */
+  readonly isWhole: boolean
 }
 
 /**
- * The claims for whose sake policies deny every caller with a token of these claims: a policy for everything reads one
- * without asking with `has`, which is an error, and releases deny on an error; or every `permit` needs one.
+ * What policies deny these callers that they permit others: all, because no permit can hold, an evaluation fails or a
+ * forbid always holds; or with a permit that cannot hold. Undefined where nothing is.
  */
-export function denyingClaims(config: AuthzConfig, own: ReadonlySet<string>): string[] {
-  if (config.inline?.policies?.includes(undefined)) return []
-  const policies = textsOf(config).map((text) => {
-    const [head = '', ...conditions] = text.split(/\b(?:when|unless)\b/)
-    const alternatives = conditions.flatMap((condition) => condition.split('||')).map((part) => head + part)
-    const lacking = (alternatives.length === 0 ? [head] : alternatives).map((part) =>
-      mentions(part, config).filter(({ claim }) => !own.has(claim)),
-    )
-    const isNeeded = !UNREAD.test(withoutStrings(text)) && lacking.every(({ length }) => length > 0)
-    return {
-      isPermit: /\bpermit\s*\(/.test(head),
-      isForEverything: !/=|\b(?:in|is)\b/.test(withoutStrings(head)),
-      hasUnless: /\bunless\b/.test(text),
-      needed: isNeeded ? lacking.flat() : [],
-    }
+export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
+  const [first] = list.policies
+  if (first === undefined || list.policies.some(({ parsed }) => parsed?.kind !== 'policy')) return undefined
+  return budget.decide(first.at, () => deniedWithin(list, callers, budget))
+}
+
+function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
+  const { setting } = list
+  // What is not known may be what permits.
+  if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
+  const theirs: Setting = { ...setting, callers }
+  const idle = new Set<ListedPolicy>()
+  let permitted = 0
+  let denied = 0
+  for (const kind of REQUESTS) {
+    const all = effectsOf(list, new KnownRequests(kind, setting), budget)
+    const own = effectsOf(list, new KnownRequests(kind, theirs), budget)
+    for (const policy of all.active) if (!own.active.has(policy)) idle.add(policy)
+    for (const policy of own.denying) if (!all.denying.has(policy)) idle.add(policy)
+    if (all.denying.size > 0 || all.permitting === 0) continue
+    permitted++
+    if (own.denying.size > 0 || own.permitting === 0) denied++
+  }
+  if (permitted === 0 || idle.size === 0) return undefined
+  const claims = [...idle]
+    .flatMap((policy) => claimsIn(policy, setting))
+    .filter((claim) => !callers.canHave(claim))
+  return { claims: [...new Set(claims)], isWhole: denied === permitted }
+}
+
+interface Effects {
+  /** The policies that can hold. */
+  readonly active: ReadonlySet<ListedPolicy>
+  /** Those that deny every request: they always fail, or always forbid. */
+  readonly denying: ReadonlySet<ListedPolicy>
+  /** How many permits can hold. */
+  readonly permitting: number
+}
+
+function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Budget): Effects {
+  const active = new Set<ListedPolicy>()
+  const denying = new Set<ListedPolicy>()
+  let permitting = 0
+  for (const listed of policies) {
+    if (listed.parsed?.kind !== 'policy') continue
+    const { policy } = listed.parsed
+    const { isTrue, isFalse, fails, scope } = outcomeOf(policy, requests, budget)
+    if (scope === 'none') continue
+    if (isTrue) active.add(listed)
+    if (isTrue && policy.effect === 'permit') permitting++
+    const alwaysFails = !isTrue && !isFalse
+    const alwaysForbids = policy.effect === 'forbid' && isTrue && !isFalse && !fails
+    if (scope === 'all' && (alwaysFails || alwaysForbids)) denying.add(listed)
+  }
+  return { active, denying, permitting }
+}
+
+/** A claim, or a group in which a principal may be. */
+type Mention = { readonly claim: string } | { readonly type: string }
+
+/** The claims that a policy reads, asks for or makes groups of. */
+function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Setting): string[] {
+  if (parsed?.kind !== 'policy') return []
+  const { policy } = parsed
+  return mentionsIn(policy).flatMap((mention) => {
+    if ('claim' in mention) return [mention.claim]
+    const isGroup = mention.type === groupType || mention.type !== 'Client'
+    return isGroup ? [groupClaims[0] ?? 'groups'] : []
   })
-  const permits = policies.filter(({ isPermit }) => isPermit)
-  const isPermitted = permits.some(({ needed, hasUnless }) => needed.length === 0 || hasUnless)
-  const denying = policies.filter(
-    ({ isPermit, isForEverything, hasUnless, needed }) =>
-      (isForEverything && (needed.some(({ isAsked }) => !isAsked) || (!isPermit && hasUnless))) ||
-      (isPermit && !isPermitted),
-  )
-  return distinct(denying.flatMap(({ needed }) => needed))
 }
 
-/** The policies that can be read, without comments. */
-const textsOf = (config: AuthzConfig): string[] =>
-  (config.inline?.policies ?? []).map((text = '') =>
-    text.replace(STRING_OR_COMMENT, (found) => (found.startsWith('"') ? found : ' ')),
-  )
-
-const withoutStrings = (text: string): string => text.replace(STRING_OR_COMMENT, '""')
-
-function mentions(text: string, config: AuthzConfig): Mention[] {
-  const groupType = isAbsent(config, 'groupEntityType') ? 'THVGroup' : config.groupEntityType
-  const groupClaim = isAbsent(config, 'groupClaimName') ? 'groups' : config.groupClaimName
-  const found = Array.from(text.matchAll(CLAIM), ([, has, quoted, plain]) => ({
-    claim: quoted ?? plain ?? '',
-    isAsked: has !== undefined,
-  }))
-  const asked = new Set(found.filter(({ isAsked }) => isAsked).map(({ claim }) => claim))
-  const inGroup = groupType !== undefined && groupClaim !== undefined && text.includes(`${groupType}::`)
-  return [
-    ...found.map(({ claim }) => ({ claim, isAsked: asked.has(claim) })),
-    ...(inGroup ? [{ claim: groupClaim, isAsked: true }] : []),
+function mentionsIn({ scope, conditions }: CedarPolicy): Mention[] {
+  const mentions: Mention[] = []
+  const todo: CedarExpr[] = [
+    scope.principal,
+    scope.action,
+    scope.resource,
+    ...conditions.map(({ expr }) => expr),
   ]
+    .filter((expr) => expr !== undefined)
+    .toReversed()
+  for (let expr = todo.pop(); expr !== undefined; expr = todo.pop()) {
+    if (expr.kind === 'has' || expr.kind === 'attribute') {
+      const claim = expr.of.kind === 'variable' && isOfToken(expr.of.name) ? claimOf(expr.name) : undefined
+      if (claim !== undefined) mentions.push({ claim })
+    }
+    const group = groupIn(expr)
+    if (group !== undefined) mentions.push(...group.map(({ type }) => ({ type })))
+    todo.push(...partsOf(expr).toReversed())
+  }
+  return mentions
 }
 
-const distinct = (found: readonly Mention[]): string[] => Array.from(new Set(found.map(({ claim }) => claim)))
+const isOfToken = (variable: Variable): boolean => variable === 'principal' || variable === 'context'
+const claimOf = (name: string): string | undefined => /^claim(?:set)?_([^]+)$/.exec(name)?.[1]
+
+/** The entities in which an expression asks whether the principal is. */
+function groupIn(expr: CedarExpr) {
+  const [of, within] =
+    expr.kind === 'in' ? [expr.left, expr.right] : expr.kind === 'is' ? [expr.of, expr.in] : []
+  if (of?.kind !== 'variable' || of.name !== 'principal' || within === undefined) return undefined
+  const items = within.kind === 'set' ? within.items : [within]
+  return items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
+}
+
+function partsOf(expr: CedarExpr): readonly CedarExpr[] {
+  switch (expr.kind) {
+    case 'set':
+    case 'and':
+    case 'or':
+    case 'arithmetic':
+      return expr.items
+    case 'record':
+      return expr.entries.map(([, value]) => value)
+    case 'not':
+    case 'negate':
+    case 'has':
+    case 'attribute':
+    case 'like':
+      return [expr.of]
+    case 'comparison':
+    case 'in':
+      return [expr.left, expr.right]
+    case 'is':
+      return expr.in === undefined ? [expr.of] : [expr.of, expr.in]
+    case 'if':
+      return [expr.test, expr.then, expr.else]
+    case 'call':
+      return expr.args
+    default:
+      return []
+  }
+}

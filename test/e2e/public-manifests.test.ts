@@ -1,4 +1,4 @@
-// cspell:ignore mcps codemode
+// cspell:ignore mcps codemode oidcconfig
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,8 +14,15 @@ const WARNINGS: readonly (readonly [file: string, id: string])[] = [
   ['virtual-mcps/composite_tool_complex.yaml', 'group-has-backends'],
   ['virtual-mcps/composite_tool_with_elicitations.yaml', 'group-has-backends'],
   ['virtual-mcps/vmcp_codemode.yaml', 'group-has-backends'],
+  // `Action::"tools/call"` and `Action::"resources/read"`, which no release asks.
+  ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
+  ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
+  ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
   ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'reference-found'],
+  ['virtual-mcps/vmcp_production_full.yaml', 'authorization-policy-matches'],
+  ['virtual-mcps/vmcp_production_full.yaml', 'authorization-policy-matches'],
   ['virtual-mcps/vmcp_production_full.yaml', 'reference-found'],
+  ['virtual-mcps/vmcp_with_oidcconfig_ref.yaml', 'authorization-policy-matches'],
 ]
 
 const GO_MOD = fileURLToPath(new URL('../golden/record-operator-verdicts/go.mod', import.meta.url))

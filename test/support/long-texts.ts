@@ -14,7 +14,7 @@ import { quoteTemplates } from '../../src/cli/input/fill.ts'
 import { ignoreComments } from '../../src/cli/input/ignore-comments.ts'
 import { rangeAt } from '../../src/cli/lsp/lines.ts'
 import { parseLabelSelector } from '../../src/configuration/label-selector.ts'
-import { foreignClaims } from '../../src/relations/policy-claims.ts'
+import { parsePolicy } from '../../src/cedar/index.ts'
 import { ignoreAnnotation, ignoresIn, isFor } from '../../src/engine/ignored.ts'
 import { placeholderFinder } from '../../src/documents/own-placeholders.ts'
 import { problemWithPath } from '../../src/engine/settings.ts'
@@ -42,8 +42,10 @@ const READ: Readonly<Record<string, () => unknown>> = {
     ['\u2028', '\r'].map((end) => ignoreComments(`# vmcp-admission: ignore${full(' ')}x${end}y`).length),
   'a comment of many ids': () => ignoreComments(`# vmcp-admission: ignore[${full(',')}] why`).length,
   'many comments': () => ignoreComments(full('# vmcp-admission: ignore[a] why\n')).length,
-  'a policy of escapes': () => foreignClaims({ inline: { policies: [full('"\\')] } }, new Set()),
-  'a policy of comments': () => foreignClaims({ inline: { policies: [full('/*')] } }, new Set()),
+  'a policy of escapes': () => parsePolicy(full('"\\')).kind,
+  'a policy of comments': () =>
+    [full('/*'), full('/**/'), full('//\n')].map((text) => parsePolicy(text).kind),
+  'a policy of brackets': () => parsePolicy(`permit(principal, action, resource) when { ${full('(')}`).kind,
   'doubles of zeros': () => [
     parseDouble(`${full('0')}x`),
     parseDouble(`0x${full('0')}g`),

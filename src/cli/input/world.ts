@@ -19,6 +19,7 @@ import type { LiveCluster, Wanted } from './live/index.ts'
 import { printEmpty, printLines } from './reading.ts'
 import { readRelease, type RELEASE_FLAGS } from './release.ts'
 import type { Documents } from './texts.ts'
+import { yamlValue } from './yaml-nodes.ts'
 import { readState, readTwoStates } from './two-states.ts'
 
 type ReadingFlags = Pick<Values<typeof JUDGING_FLAGS>, 'api-group'> & {
@@ -36,6 +37,7 @@ export function openReading(
     namespace: namespace || configuration.defaultNamespace || (cluster ? '' : 'default'),
     strict: false,
     placeholders: placeholderFinder(configuration.placeholders),
+    readYaml: yamlValue,
   }
 }
 

@@ -7,7 +7,7 @@
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
 import { duplicateKey } from './json-text.ts'
-import { maxDepth, ReadError, tooDeep } from './nodes.ts'
+import { maxDepth, ReadError, tooDeep, toValue } from './nodes.ts'
 import type { NodeEntry, TextNode, Note } from './nodes.ts'
 import { jsonKey, jsonScalar, resolveScalar } from './yaml-scalars.ts'
 import type { Resolved } from './yaml-scalars.ts'
@@ -33,6 +33,9 @@ export function readYaml(text: string, offset: number): YamlRead {
   const more = unread === undefined ? [] : [{ message: unreadText, offset: offset + unread }]
   return { node, notes: [...reader.notes, ...more] }
 }
+
+/** The value of a text of YAML, as the operator reads it too. Throws ReadError. */
+export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).node)
 
 /**
  * The tree of the first document. If it cannot be read, the message comes from the unmodified package, which explains

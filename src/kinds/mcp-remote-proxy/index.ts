@@ -1,4 +1,5 @@
 import { AGE, type Kind } from '../kind.ts'
+import { AuthzConfig } from '../newer-parts.ts'
 import { MCPRemoteProxy } from './schema.ts'
 
 export const mcpRemoteProxy: Kind = {
@@ -11,5 +12,5 @@ export const mcpRemoteProxy: Kind = {
     AGE,
   ],
   schema: MCPRemoteProxy,
-  parts: [],
+  parts: [{ schema: AuthzConfig, at: ['spec', 'authzConfig'] }],
 }

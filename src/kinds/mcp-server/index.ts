@@ -1,4 +1,5 @@
 import { AGE, type Kind } from '../kind.ts'
+import { AuthzConfig } from '../newer-parts.ts'
 import { MCPServer } from './schema.ts'
 
 export const mcpServer: Kind = {
@@ -11,5 +12,5 @@ export const mcpServer: Kind = {
     AGE,
   ],
   schema: MCPServer,
-  parts: [],
+  parts: [{ schema: AuthzConfig, at: ['spec', 'authzConfig'] }],
 }

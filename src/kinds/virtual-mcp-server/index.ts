@@ -1,5 +1,6 @@
 import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
 import { AGE, type Kind } from '../kind.ts'
+import { AuthzConfig } from '../newer-parts.ts'
 import { VirtualMCPServer } from './schema.ts'
 
 export const virtualMcpServer: Kind = {
@@ -12,5 +13,8 @@ export const virtualMcpServer: Kind = {
     AGE,
   ],
   schema: VirtualMCPServer,
-  parts: [{ schema: EmbeddedAuthServer, at: ['spec', 'authServerConfig'] }],
+  parts: [
+    { schema: EmbeddedAuthServer, at: ['spec', 'authServerConfig'] },
+    { schema: AuthzConfig, at: ['spec', 'incomingAuth', 'authzConfig'] },
+  ],
 }

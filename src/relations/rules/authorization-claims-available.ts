@@ -1,4 +1,14 @@
-import { advice, defineRule, end, type Path, relatedTo } from '../../rule/index.ts'
+import {
+  advice,
+  type Cluster,
+  defineRule,
+  end,
+  isAbsent,
+  type Path,
+  pathTo,
+  relatedTo,
+  segmentsOf,
+} from '../../rule/index.ts'
 import {
   acceptsAssertions,
   grantsWithoutLogin,
@@ -6,25 +16,33 @@ import {
 } from '../../kinds/embedded-auth-server/effective.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
+  ANONYMOUS,
   ASSERTION_CLAIMS,
   AUTH_CONFIG,
   authorizationOf,
   authServer,
   authServersOf,
+  type AuthzConfig,
   chosenProvider,
   claimsText,
-  denyingClaims,
+  configsOf,
+  deniedBy,
   foreignClaims,
   GATEWAY,
   type Gateway,
   gatewayOf,
   GROUPS_POLICY,
+  grouplessProvider,
+  havingOnly,
+  lackingGroups,
   opaqueIssuer,
   OWN_CLAIMS,
   PERMIT,
+  policyListOf,
   providerOfClaims,
   serving,
   withPolicies,
+  type Workload,
 } from '../index.ts'
 
 const GOOGLE = {
@@ -37,6 +55,16 @@ const GOOGLE = {
     },
   ],
 }
+const ofUpstream = (issuerUrl: string, scopes?: string[]) => ({
+  ...authServer(),
+  upstreamProviders: [
+    {
+      name: 'corporate',
+      type: 'oidc' as const,
+      oidcConfig: { issuerUrl, clientId: 'vmcp', ...(scopes && { scopes }) },
+    },
+  ],
+})
 const DELEGATES = [
   {
     clientId: 'agent',
@@ -68,11 +96,11 @@ const withJobs = (...policies: string[]) =>
 export const authorizationClaimsAvailable = defineRule({
   id: 'authorization-claims-available',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  reads: ['MCPExternalAuthConfig'],
+  reads: ['MCPExternalAuthConfig', 'ConfigMap'],
   severity: 'warning',
   summary:
-    'Policies beside an embedded authorization server name claims that the token of the caller can have.',
-  why: 'Policies see the access token of the upstream provider. Where that is no JWT (Google, GitHub), and for clients that came without a login, they see the token of the embedded server, which has sub, name and email at most, for an assertion (RFC 7523) neither name nor email: a permit that asks for another claim never holds, and where a policy reads it without `has` the request is denied whatever the others permit.',
+    'Policies name claims that callers can have: of the token of the upstream provider or of the embedded authorization server, or without a login.',
+  why: 'Beside an embedded authorization server policies see the access token of the upstream provider, to which its ID token adds name and email alone: that of the org server of Okta, and of Entra without a scope of an app of your own, has no groups or roles (read in release 0.44). Where that is no JWT (Google, GitHub), and for clients that came without a login, they see the token of the embedded server, which has sub, name and email at most, for an assertion (RFC 7523) neither name nor email: a permit that asks for another claim never holds, and where a policy reads it without `has` the request is denied whatever the others permit. Without OIDC every caller is one subject with a name, an email address and no groups.',
   failure: {
     symptom:
       'tools/list is empty and every tool is denied; up to release 0.46 for every delegated client: `upstream token for provider … not found in identity`',
@@ -85,38 +113,65 @@ export const authorizationClaimsAvailable = defineRule({
     ],
   },
   sources: ['decision 3'],
-  *check(resource, { cluster, self }) {
+  *check(resource, context) {
     const { holder, path } = authorizationOf(resource) ?? {}
-    const authzConfig = holder?.authzConfig
-    if (authzConfig?.inline === undefined || path === undefined) return
+    if (holder?.authzConfig === undefined || path === undefined) return
+    const list = policyListOf(holder.authzConfig, {
+      ...context,
+      path: pathTo<AuthzConfig>(segmentsOf(path.authzConfig)),
+    })
+    if (list === undefined) return
+    const { cluster, self, budget } = context
     const isGateway = self.kind === 'VirtualMCPServer'
+    const at = list.configMap === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap
+    const needed = (claims: readonly string[]) =>
+      claims.length === 0 ? 'they name other callers' : `they need the claim ${claimsText(claims)}`
+    if (isGateway ? isAnonymous(resource as Gateway) : isOpen(self.kind, resource, cluster)) {
+      const denied = deniedBy(list, isGateway ? { ...ANONYMOUS, subject: 'anonymous' } : ANONYMOUS, budget)
+      if (denied?.isWhole === true)
+        yield advice(
+          at,
+          `${needed(denied.claims)}, and without OIDC ${isGateway ? 'every caller is Client::"anonymous"' : 'no caller has a token'}: every request is denied`,
+        )
+      return
+    }
     const named = isGateway ? undefined : authServersOf(self.kind, resource, cluster)[0]
     const server: Server | undefined = isGateway
       ? (resource as Gateway).spec?.authServerConfig
       : named?.server
     if (server === undefined) return
-    const at = path.authzConfig.inline.policies
     const subject = (claims: readonly string[]) => `they name the claim ${claimsText(claims)}`
     const place = named === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
     const ends = (path: Path<unknown>, text: string) => [end(named?.to ?? self, path, text)]
 
+    const own = havingOnly(OWN_CLAIMS)
     const provider = providerOfClaims(server, isGateway ? chosenProvider(resource as Gateway) : undefined)
     const issuer = provider && opaqueIssuer(provider)
-    const foreign = foreignClaims(authzConfig, OWN_CLAIMS)
+    const foreign = foreignClaims(list, own)
+    const providerPath = place.upstreamProviders.at(
+      provider ? (server.upstreamProviders?.indexOf(provider) ?? 0) : 0,
+    )
     if (issuer !== undefined && foreign.length > 0) {
       yield relatedTo(
         advice(
           at,
           `${subject(foreign)}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
         ),
-        ends(
-          place.upstreamProviders.at(server.upstreamProviders?.indexOf(provider) ?? 0),
-          `the tokens of ${issuer} come from here`,
-        ),
+        ends(providerPath, `the tokens of ${issuer} come from here`),
       )
       return
     }
-    const ofDelegates = grantsWithoutLogin(server) ? denyingClaims(authzConfig, OWN_CLAIMS) : []
+    const groupless = provider && grouplessProvider(provider)
+    const ofUsers = groupless && deniedBy(list, lackingGroups(list), budget)
+    if (groupless !== undefined && ofUsers !== undefined && ofUsers.claims.length > 0) {
+      const effect = ofUsers.isWhole ? 'every request is denied' : 'policies that need it never hold'
+      yield relatedTo(
+        advice(at, `${needed(ofUsers.claims)}, which ${groupless.lacks}: ${effect}; ${groupless.remedy}`),
+        ends(providerPath, 'the tokens come from here'),
+      )
+      return
+    }
+    const ofDelegates = grantsWithoutLogin(server) ? denied(deniedBy(list, own, budget)) : []
     if (ofDelegates.length > 0)
       yield relatedTo(
         advice(
@@ -125,7 +180,9 @@ export const authorizationClaimsAvailable = defineRule({
         ),
         ends(place, 'lets clients in without a login'),
       )
-    const ofAssertions = acceptsAssertions(server) ? denyingClaims(authzConfig, ASSERTION_CLAIMS) : []
+    const ofAssertions = acceptsAssertions(server)
+      ? denied(deniedBy(list, havingOnly(ASSERTION_CLAIMS), budget))
+      : []
     if (ofDelegates.length === 0 && ofAssertions.length > 0)
       yield relatedTo(
         advice(
@@ -170,7 +227,38 @@ export const authorizationClaimsAvailable = defineRule({
       {
         title: 'no embedded server: policies see the token of the caller',
         kind: 'MCPServer',
-        value: { spec: { authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } } } },
+        value: {
+          spec: {
+            oidcConfigRef: { name: 'corporate', audience: 'tools' },
+            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          },
+        },
+      },
+      {
+        title: 'no login, and policies that need none',
+        kind: 'MCPServer',
+        value: {
+          spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT, GROUPS_POLICY] } } },
+        },
+      },
+      {
+        title: 'groups of an authorization server of Okta',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://example.okta.com/oauth2/default'),
+          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+        }),
+      },
+      {
+        title: 'groups of Entra with a scope of an app',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
+            'openid',
+            'api://2d4d11a2/access',
+          ]),
+          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+        }),
       },
       {
         title: 'no policies of its own',
@@ -305,6 +393,82 @@ export const authorizationClaimsAvailable = defineRule({
           'spec.authzConfig.inline.policies: they name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
         ],
       },
+      {
+        title: "groups of Okta's org server",
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://example.okta.com'),
+          incomingAuth: withPolicies({
+            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
+          }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+        ],
+      },
+      {
+        title: 'roles of Entra, beside a policy that needs none',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
+            'openid',
+            'profile',
+          ]),
+          incomingAuth: withPolicies({
+            policies: [
+              'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+              'permit(principal, action, resource) when { principal has claim_roles && principal.claim_roles.contains("admin") };',
+            ],
+          }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
+        ],
+      },
+      {
+        title: 'groups without a login',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          incomingAuth: {
+            type: 'anonymous',
+            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          },
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
+        ],
+      },
+      {
+        title: 'groups without a login, in a workload',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            authzConfig: {
+              type: 'inline',
+              inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
+            },
+          },
+        },
+        findings: [
+          'spec.authzConfig.inline.policies: they need the claim "groups", and without OIDC no caller has a token: every request is denied',
+        ],
+      },
     ],
   },
 })
+
+/** The claims for whose sake all is denied. */
+const denied = (found: ReturnType<typeof deniedBy>): readonly string[] =>
+  found?.isWhole === true ? found.claims : []
+
+const isAnonymous = ({ spec }: Gateway): boolean => spec?.incomingAuth?.type === 'anonymous'
+
+/** Whether a workload asks nobody for a token, by a field of any release. */
+function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
+  const { spec } = workload
+  if (spec === undefined || 'oidcConfig' in spec) return false
+  if (!isAbsent(spec, 'oidcConfigRef') || !isAbsent(spec, 'authServerRef')) return false
+  if (isAbsent(spec, 'externalAuthConfigRef')) return true
+  const types = configsOf(kind, workload, cluster).map(({ config }) => config.spec?.type)
+  return types.length > 0 && types.every((type) => type !== undefined && type !== 'embeddedAuthServer')
+}

@@ -10037,7 +10037,319 @@ return errors === 0;
 }
 
 export const VirtualMCPServer = validate24;
-const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"audience":{"type":"string"},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"},"authServerUpstreamFilter":{"type":"object","required":["rules"],"properties":{"claim":{"type":"string","minLength":1,"maxLength":253},"defaultUpstreams":{"type":"array","items":{"type":"string"},"maxItems":100},"rules":{"type":"array","items":{"type":"object","required":["groups","upstreamProviders"],"properties":{"groups":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100},"upstreamProviders":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100}}},"minItems":1,"maxItems":100}}},"passthroughHeaders":{"type":"array","items":{"type":"string"}},"config":{"type":"object","properties":{"incomingAuth":{},"outgoingAuth":{},"passthroughHeaders":{"type":"array","items":{"type":"string"}}}},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"audience":{"type":"string"},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"},"authServerUpstreamFilter":{"type":"object","required":["rules"],"properties":{"claim":{"type":"string","minLength":1,"maxLength":253},"defaultUpstreams":{"type":"array","items":{"type":"string"},"maxItems":100},"rules":{"type":"array","items":{"type":"object","required":["groups","upstreamProviders"],"properties":{"groups":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100},"upstreamProviders":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100}}},"minItems":1,"maxItems":100}}},"passthroughHeaders":{"type":"array","items":{"type":"string"}},"config":{"type":"object","properties":{"incomingAuth":{},"outgoingAuth":{},"passthroughHeaders":{"type":"array","items":{"type":"string"}}}},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+const schema9 = {"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}},"$id":"AuthzConfig"};
+
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="AuthzConfig" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.type !== undefined){
+let data0 = data.type;
+if(typeof data0 !== "string"){
+const err0 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data0 === "configMap") || (data0 === "inline"))){
+const err1 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/enum",keyword:"enum",params:{allowedValues: schema9.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.configMap !== undefined){
+let data1 = data.configMap;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+if(data1.name === undefined){
+const err2 = {instancePath:instancePath+"/configMap",schemaPath:"#/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data1.name !== undefined){
+if(typeof data1.name !== "string"){
+const err3 = {instancePath:instancePath+"/configMap/name",schemaPath:"#/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data1.key !== undefined){
+if(typeof data1.key !== "string"){
+const err4 = {instancePath:instancePath+"/configMap/key",schemaPath:"#/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/configMap",schemaPath:"#/properties/configMap/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.inline !== undefined){
+let data4 = data.inline;
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+if(data4.policies === undefined){
+const err6 = {instancePath:instancePath+"/inline",schemaPath:"#/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data4.policies !== undefined){
+let data5 = data4.policies;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err7 = {instancePath:instancePath+"/inline/policies",schemaPath:"#/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data5[i0] !== "string"){
+const err8 = {instancePath:instancePath+"/inline/policies/" + i0,schemaPath:"#/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/inline/policies",schemaPath:"#/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data4.entitiesJson !== undefined){
+if(typeof data4.entitiesJson !== "string"){
+const err10 = {instancePath:instancePath+"/inline/entitiesJson",schemaPath:"#/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data4.primaryUpstreamProvider !== undefined){
+let data8 = data4.primaryUpstreamProvider;
+if(typeof data8 === "string"){
+if(func2(data8) > 63){
+const err11 = {instancePath:instancePath+"/inline/primaryUpstreamProvider",schemaPath:"#/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data8.length < 1){
+const err12 = {instancePath:instancePath+"/inline/primaryUpstreamProvider",schemaPath:"#/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern11.test(data8)){
+const err13 = {instancePath:instancePath+"/inline/primaryUpstreamProvider",schemaPath:"#/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/inline/primaryUpstreamProvider",schemaPath:"#/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/inline",schemaPath:"#/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.groupClaimName !== undefined){
+let data9 = data.groupClaimName;
+if(typeof data9 === "string"){
+if(func2(data9) > 253){
+const err16 = {instancePath:instancePath+"/groupClaimName",schemaPath:"#/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/groupClaimName",schemaPath:"#/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.groupEntityType !== undefined){
+let data10 = data.groupEntityType;
+if(typeof data10 === "string"){
+if(func2(data10) > 63){
+const err18 = {instancePath:instancePath+"/groupEntityType",schemaPath:"#/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/groupEntityType",schemaPath:"#/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.roleClaimName !== undefined){
+let data11 = data.roleClaimName;
+if(typeof data11 === "string"){
+if(func2(data11) > 253){
+const err20 = {instancePath:instancePath+"/roleClaimName",schemaPath:"#/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/roleClaimName",schemaPath:"#/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate25.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate25.errors = vErrors;
+return errors === 0;
+}
+
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="VirtualMCPServer" */;
@@ -10414,12 +10726,16 @@ errors++;
 }
 }
 if(data13.authzConfig !== undefined){
-let data22 = data13.authzConfig;
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(data22.type !== undefined){
-let data23 = data22.type;
-if(typeof data23 !== "string"){
-const err27 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
+if(!(validate25(data13.authzConfig, {instancePath:instancePath+"/spec/incomingAuth/authzConfig",parentData:data13,parentDataProperty:"authzConfig",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data13.authzConfigRef !== undefined){
+let data23 = data13.authzConfigRef;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(data23.name === undefined){
+const err27 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10429,8 +10745,11 @@ return false;
 }
 errors++;
 }
-if(!((data23 === "configMap") || (data23 === "inline"))){
-const err28 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.incomingAuth.properties.authzConfig.properties.type.enum}};
+if(data23.name !== undefined){
+let data24 = data23.name;
+if(typeof data24 === "string"){
+if(data24.length < 1){
+const err28 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10441,11 +10760,8 @@ return false;
 errors++;
 }
 }
-if(data22.configMap !== undefined){
-let data24 = data22.configMap;
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-if(data24.name === undefined){
-const err29 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err29 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10455,9 +10771,10 @@ return false;
 }
 errors++;
 }
-if(data24.name !== undefined){
-if(typeof data24.name !== "string"){
-const err30 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err30 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10468,9 +10785,9 @@ return false;
 errors++;
 }
 }
-if(data24.key !== undefined){
-if(typeof data24.key !== "string"){
-const err31 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err31 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10481,9 +10798,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err32 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
+if(data10.outgoingAuth !== undefined){
+let data25 = data10.outgoingAuth;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(data25.source !== undefined){
+let data26 = data25.source;
+if(typeof data26 !== "string"){
+const err32 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10493,12 +10814,8 @@ return false;
 }
 errors++;
 }
-}
-if(data22.inline !== undefined){
-let data27 = data22.inline;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-if(data27.policies === undefined){
-const err33 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
+if(!((data26 === "discovered") || (data26 === "inline"))){
+const err33 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10508,11 +10825,15 @@ return false;
 }
 errors++;
 }
-if(data27.policies !== undefined){
-let data28 = data27.policies;
-if(Array.isArray(data28)){
-if(data28.length < 1){
-const err34 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data25.backends !== undefined){
+let data27 = data25.backends;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+for(const key2 in data27){
+let data28 = data27[key2];
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(data28.type === undefined){
+const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10522,10 +10843,10 @@ return false;
 }
 errors++;
 }
-const len1 = data28.length;
-for(let i1=0; i1<len1; i1++){
-if(typeof data28[i1] !== "string"){
-const err35 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
+if(data28.type !== undefined){
+let data29 = data28.type;
+if(typeof data29 !== "string"){
+const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10535,10 +10856,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err36 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
+if(!((data29 === "externalAuthConfigRef") || (data29 === "discovered"))){
+const err36 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -10549,9 +10868,11 @@ return false;
 errors++;
 }
 }
-if(data27.entitiesJson !== undefined){
-if(typeof data27.entitiesJson !== "string"){
-const err37 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
+if(data28.externalAuthConfigRef !== undefined){
+let data30 = data28.externalAuthConfigRef;
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+if(data30.name === undefined){
+const err37 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -10561,12 +10882,11 @@ return false;
 }
 errors++;
 }
-}
-if(data27.primaryUpstreamProvider !== undefined){
-let data31 = data27.primaryUpstreamProvider;
+if(data30.name !== undefined){
+let data31 = data30.name;
 if(typeof data31 === "string"){
-if(func2(data31) > 63){
-const err38 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(data31.length < 1){
+const err38 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -10576,8 +10896,9 @@ return false;
 }
 errors++;
 }
-if(data31.length < 1){
-const err39 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -10587,8 +10908,10 @@ return false;
 }
 errors++;
 }
-if(!pattern11.test(data31)){
-const err40 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+}
+}
+else {
+const err40 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -10599,8 +10922,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err41 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+const err41 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -10613,7 +10937,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
+const err42 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -10624,11 +10948,13 @@ return false;
 errors++;
 }
 }
-if(data22.groupClaimName !== undefined){
-let data32 = data22.groupClaimName;
-if(typeof data32 === "string"){
-if(func2(data32) > 253){
-const err43 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(data25.default !== undefined){
+let data32 = data25.default;
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+if(data32.type !== undefined){
+let data33 = data32.type;
+if(typeof data33 !== "string"){
+const err43 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -10638,9 +10964,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err44 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
+if(!((data33 === "externalAuthConfigRef") || (data33 === "discovered"))){
+const err44 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.default.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -10651,11 +10976,11 @@ return false;
 errors++;
 }
 }
-if(data22.groupEntityType !== undefined){
-let data33 = data22.groupEntityType;
-if(typeof data33 === "string"){
-if(func2(data33) > 63){
-const err45 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(data32.externalAuthConfigRef !== undefined){
+let data34 = data32.externalAuthConfigRef;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.name === undefined){
+const err45 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -10665,9 +10990,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err46 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
+if(data34.name !== undefined){
+let data35 = data34.name;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err46 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -10678,11 +11005,8 @@ return false;
 errors++;
 }
 }
-if(data22.roleClaimName !== undefined){
-let data34 = data22.roleClaimName;
-if(typeof data34 === "string"){
-if(func2(data34) > 253){
-const err47 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+else {
+const err47 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -10693,8 +11017,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err48 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
+const err48 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -10707,7 +11032,7 @@ errors++;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
+const err49 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -10718,325 +11043,13 @@ return false;
 errors++;
 }
 }
-if(data13.authzConfigRef !== undefined){
-let data35 = data13.authzConfigRef;
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
-if(data35.name === undefined){
-const err50 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err50 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err50];
 }
 else if(vErrors.push(err50) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data35.name !== undefined){
-let data36 = data35.name;
-if(typeof data36 === "string"){
-if(data36.length < 1){
-const err51 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else if(vErrors.push(err51) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err52 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else if(vErrors.push(err52) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else if(vErrors.push(err53) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err54 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else if(vErrors.push(err54) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.outgoingAuth !== undefined){
-let data37 = data10.outgoingAuth;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.source !== undefined){
-let data38 = data37.source;
-if(typeof data38 !== "string"){
-const err55 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else if(vErrors.push(err55) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data38 === "discovered") || (data38 === "inline"))){
-const err56 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else if(vErrors.push(err56) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data37.backends !== undefined){
-let data39 = data37.backends;
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-for(const key2 in data39){
-let data40 = data39[key2];
-if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
-if(data40.type === undefined){
-const err57 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else if(vErrors.push(err57) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data40.type !== undefined){
-let data41 = data40.type;
-if(typeof data41 !== "string"){
-const err58 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else if(vErrors.push(err58) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data41 === "externalAuthConfigRef") || (data41 === "discovered"))){
-const err59 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else if(vErrors.push(err59) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data40.externalAuthConfigRef !== undefined){
-let data42 = data40.externalAuthConfigRef;
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
-if(data42.name === undefined){
-const err60 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else if(vErrors.push(err60) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data42.name !== undefined){
-let data43 = data42.name;
-if(typeof data43 === "string"){
-if(data43.length < 1){
-const err61 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else if(vErrors.push(err61) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else if(vErrors.push(err62) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err63 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err63];
-}
-else if(vErrors.push(err63) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err64 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err64];
-}
-else if(vErrors.push(err64) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err65 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err65];
-}
-else if(vErrors.push(err65) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data37.default !== undefined){
-let data44 = data37.default;
-if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
-if(data44.type !== undefined){
-let data45 = data44.type;
-if(typeof data45 !== "string"){
-const err66 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err66];
-}
-else if(vErrors.push(err66) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data45 === "externalAuthConfigRef") || (data45 === "discovered"))){
-const err67 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.default.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err67];
-}
-else if(vErrors.push(err67) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data44.externalAuthConfigRef !== undefined){
-let data46 = data44.externalAuthConfigRef;
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-if(data46.name === undefined){
-const err68 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err68];
-}
-else if(vErrors.push(err68) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.name !== undefined){
-let data47 = data46.name;
-if(typeof data47 === "string"){
-if(data47.length < 1){
-const err69 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err69];
-}
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err70 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else if(vErrors.push(err70) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err71 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err71];
-}
-else if(vErrors.push(err71) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err72 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else if(vErrors.push(err72) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err73 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else if(vErrors.push(err73) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -11050,10 +11063,312 @@ errors = vErrors.length;
 }
 }
 if(data10.authServerUpstreamFilter !== undefined){
-let data49 = data10.authServerUpstreamFilter;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.rules === undefined){
-const err74 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/required",keyword:"required",params:{missingProperty: "rules"}};
+let data37 = data10.authServerUpstreamFilter;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.rules === undefined){
+const err51 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/required",keyword:"required",params:{missingProperty: "rules"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.claim !== undefined){
+let data38 = data37.claim;
+if(typeof data38 === "string"){
+if(func2(data38) > 253){
+const err52 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data38.length < 1){
+const err53 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.defaultUpstreams !== undefined){
+let data39 = data37.defaultUpstreams;
+if(Array.isArray(data39)){
+if(data39.length > 100){
+const err55 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len1 = data39.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data39[i1] !== "string"){
+const err56 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams/" + i1,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.rules !== undefined){
+let data41 = data37.rules;
+if(Array.isArray(data41)){
+if(data41.length > 100){
+const err58 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data41.length < 1){
+const err59 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len2 = data41.length;
+for(let i2=0; i2<len2; i2++){
+let data42 = data41[i2];
+if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+if(data42.groups === undefined){
+const err60 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "groups"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data42.upstreamProviders === undefined){
+const err61 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data42.groups !== undefined){
+let data43 = data42.groups;
+if(Array.isArray(data43)){
+if(data43.length > 100){
+const err62 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data43.length < 1){
+const err63 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len3 = data43.length;
+for(let i3=0; i3<len3; i3++){
+if(typeof data43[i3] !== "string"){
+const err64 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data42.upstreamProviders !== undefined){
+let data45 = data42.upstreamProviders;
+if(Array.isArray(data45)){
+if(data45.length > 100){
+const err66 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data45.length < 1){
+const err67 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len4 = data45.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data45[i4] !== "string"){
+const err68 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err71 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.passthroughHeaders !== undefined){
+let data47 = data10.passthroughHeaders;
+if(Array.isArray(data47)){
+const len5 = data47.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data47[i5] !== "string"){
+const err73 = {instancePath:instancePath+"/spec/passthroughHeaders/" + i5,schemaPath:"#/properties/spec/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/spec/passthroughHeaders",schemaPath:"#/properties/spec/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -11063,11 +11378,17 @@ return false;
 }
 errors++;
 }
-if(data49.claim !== undefined){
-let data50 = data49.claim;
-if(typeof data50 === "string"){
-if(func2(data50) > 253){
-const err75 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/maxLength",keyword:"maxLength",params:{limit: 253}};
+}
+if(data10.config !== undefined){
+let data49 = data10.config;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.passthroughHeaders !== undefined){
+let data50 = data49.passthroughHeaders;
+if(Array.isArray(data50)){
+const len6 = data50.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data50[i6] !== "string"){
+const err75 = {instancePath:instancePath+"/spec/config/passthroughHeaders/" + i6,schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -11077,8 +11398,10 @@ return false;
 }
 errors++;
 }
-if(data50.length < 1){
-const err76 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err76 = {instancePath:instancePath+"/spec/config/passthroughHeaders",schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -11089,8 +11412,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err77 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/type",keyword:"type",params:{type: "string"}};
+const err77 = {instancePath:instancePath+"/spec/config",schemaPath:"#/properties/spec/properties/config/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -11101,11 +11425,10 @@ return false;
 errors++;
 }
 }
-if(data49.defaultUpstreams !== undefined){
-let data51 = data49.defaultUpstreams;
-if(Array.isArray(data51)){
-if(data51.length > 100){
-const err78 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(data10.replicas !== undefined){
+let data52 = data10.replicas;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
+const err78 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -11115,10 +11438,9 @@ return false;
 }
 errors++;
 }
-const len2 = data51.length;
-for(let i2=0; i2<len2; i2++){
-if(typeof data51[i2] !== "string"){
-const err79 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/items/type",keyword:"type",params:{type: "string"}};
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 < 0 || isNaN(data52)){
+const err79 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -11128,10 +11450,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err80 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/type",keyword:"type",params:{type: "array"}};
+if(!(formats0.validate(data52))){
+const err80 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -11142,11 +11462,12 @@ return false;
 errors++;
 }
 }
-if(data49.rules !== undefined){
-let data53 = data49.rules;
-if(Array.isArray(data53)){
-if(data53.length > 100){
-const err81 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/maxItems",keyword:"maxItems",params:{limit: 100}};
+}
+if(data10.sessionStorage !== undefined){
+let data53 = data10.sessionStorage;
+if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
+if(data53.provider === undefined){
+const err81 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -11156,8 +11477,10 @@ return false;
 }
 errors++;
 }
-if(data53.length < 1){
-const err82 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/minItems",keyword:"minItems",params:{limit: 1}};
+if(data53.provider !== undefined){
+let data54 = data53.provider;
+if(typeof data54 !== "string"){
+const err82 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -11167,12 +11490,8 @@ return false;
 }
 errors++;
 }
-const len3 = data53.length;
-for(let i3=0; i3<len3; i3++){
-let data54 = data53[i3];
-if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
-if(data54.groups === undefined){
-const err83 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "groups"}};
+if(!((data54 === "memory") || (data54 === "redis"))){
+const err83 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.sessionStorage.properties.provider.enum}};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -11182,8 +11501,12 @@ return false;
 }
 errors++;
 }
-if(data54.upstreamProviders === undefined){
-const err84 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+}
+if(data53.address !== undefined){
+let data55 = data53.address;
+if(typeof data55 === "string"){
+if(data55.length < 1){
+const err84 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -11193,11 +11516,9 @@ return false;
 }
 errors++;
 }
-if(data54.groups !== undefined){
-let data55 = data54.groups;
-if(Array.isArray(data55)){
-if(data55.length > 100){
-const err85 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/maxItems",keyword:"maxItems",params:{limit: 100}};
+}
+else {
+const err85 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -11207,8 +11528,11 @@ return false;
 }
 errors++;
 }
-if(data55.length < 1){
-const err86 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data53.db !== undefined){
+let data56 = data53.db;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+const err86 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -11218,10 +11542,9 @@ return false;
 }
 errors++;
 }
-const len4 = data55.length;
-for(let i4=0; i4<len4; i4++){
-if(typeof data55[i4] !== "string"){
-const err87 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups/" + i4,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/items/type",keyword:"type",params:{type: "string"}};
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 < 0 || isNaN(data56)){
+const err87 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -11231,10 +11554,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err88 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/type",keyword:"type",params:{type: "array"}};
+if(!(formats0.validate(data56))){
+const err88 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -11245,11 +11566,10 @@ return false;
 errors++;
 }
 }
-if(data54.upstreamProviders !== undefined){
-let data57 = data54.upstreamProviders;
-if(Array.isArray(data57)){
-if(data57.length > 100){
-const err89 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/maxItems",keyword:"maxItems",params:{limit: 100}};
+}
+if(data53.keyPrefix !== undefined){
+if(typeof data53.keyPrefix !== "string"){
+const err89 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -11259,8 +11579,12 @@ return false;
 }
 errors++;
 }
-if(data57.length < 1){
-const err90 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data53.passwordRef !== undefined){
+let data58 = data53.passwordRef;
+if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
+if(data58.name === undefined){
+const err90 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -11270,10 +11594,8 @@ return false;
 }
 errors++;
 }
-const len5 = data57.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data57[i5] !== "string"){
-const err91 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders/" + i5,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/items/type",keyword:"type",params:{type: "string"}};
+if(data58.key === undefined){
+const err91 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -11283,10 +11605,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err92 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(data58.name !== undefined){
+let data59 = data58.name;
+if(typeof data59 === "string"){
+if(data59.length < 1){
+const err92 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -11297,9 +11620,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err93 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/type",keyword:"type",params:{type: "object"}};
+const err93 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -11310,9 +11632,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err94 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/type",keyword:"type",params:{type: "array"}};
+if(data58.key !== undefined){
+let data60 = data58.key;
+if(typeof data60 === "string"){
+if(data60.length < 1){
+const err94 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -11323,9 +11647,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err95 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/type",keyword:"type",params:{type: "object"}};
+const err95 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -11336,13 +11659,9 @@ return false;
 errors++;
 }
 }
-if(data10.passthroughHeaders !== undefined){
-let data59 = data10.passthroughHeaders;
-if(Array.isArray(data59)){
-const len6 = data59.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data59[i6] !== "string"){
-const err96 = {instancePath:instancePath+"/spec/passthroughHeaders/" + i6,schemaPath:"#/properties/spec/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err96 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -11353,9 +11672,14 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err97 = {instancePath:instancePath+"/spec/passthroughHeaders",schemaPath:"#/properties/spec/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(data53.tls !== undefined){
+let data61 = data53.tls;
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+if(data61.caCertSecretRef !== undefined){
+let data62 = data61.caCertSecretRef;
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+if(data62.name === undefined){
+const err97 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -11365,17 +11689,8 @@ return false;
 }
 errors++;
 }
-}
-if(data10.config !== undefined){
-let data61 = data10.config;
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
-if(data61.passthroughHeaders !== undefined){
-let data62 = data61.passthroughHeaders;
-if(Array.isArray(data62)){
-const len7 = data62.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data62[i7] !== "string"){
-const err98 = {instancePath:instancePath+"/spec/config/passthroughHeaders/" + i7,schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+if(data62.key === undefined){
+const err98 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -11385,10 +11700,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err99 = {instancePath:instancePath+"/spec/config/passthroughHeaders",schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(data62.name !== undefined){
+let data63 = data62.name;
+if(typeof data63 === "string"){
+if(data63.length < 1){
+const err99 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -11399,9 +11715,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err100 = {instancePath:instancePath+"/spec/config",schemaPath:"#/properties/spec/properties/config/type",keyword:"type",params:{type: "object"}};
+const err100 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -11412,10 +11727,11 @@ return false;
 errors++;
 }
 }
-if(data10.replicas !== undefined){
-let data64 = data10.replicas;
-if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
-const err101 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(data62.key !== undefined){
+let data64 = data62.key;
+if(typeof data64 === "string"){
+if(data64.length < 1){
+const err101 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -11425,9 +11741,9 @@ return false;
 }
 errors++;
 }
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 < 0 || isNaN(data64)){
-const err102 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+}
+else {
+const err102 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -11437,8 +11753,10 @@ return false;
 }
 errors++;
 }
-if(!(formats0.validate(data64))){
-const err103 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+}
+}
+else {
+const err103 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -11449,12 +11767,9 @@ return false;
 errors++;
 }
 }
-}
-if(data10.sessionStorage !== undefined){
-let data65 = data10.sessionStorage;
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
-if(data65.provider === undefined){
-const err104 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(data61.insecureSkipVerify !== undefined){
+if(typeof data61.insecureSkipVerify !== "boolean"){
+const err104 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -11464,10 +11779,10 @@ return false;
 }
 errors++;
 }
-if(data65.provider !== undefined){
-let data66 = data65.provider;
-if(typeof data66 !== "string"){
-const err105 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err105 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -11477,8 +11792,10 @@ return false;
 }
 errors++;
 }
-if(!((data66 === "memory") || (data66 === "redis"))){
-const err106 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.sessionStorage.properties.provider.enum}};
+}
+}
+else {
+const err106 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -11489,11 +11806,9 @@ return false;
 errors++;
 }
 }
-if(data65.address !== undefined){
-let data67 = data65.address;
-if(typeof data67 === "string"){
-if(data67.length < 1){
-const err107 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err107 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -11504,8 +11819,20 @@ return false;
 errors++;
 }
 }
-else {
-const err108 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(data.status !== undefined){
+let data66 = data.status;
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+if(data66.discoveredBackends !== undefined){
+let data67 = data66.discoveredBackends;
+if(Array.isArray(data67)){
+const len7 = data67.length;
+for(let i7=0; i7<len7; i7++){
+let data68 = data67[i7];
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+if(data68.authConfigRef !== undefined){
+let data69 = data68.authConfigRef;
+if((typeof data69 !== "string") && (!(data69 && typeof data69 == "object" && !Array.isArray(data69)))){
+const err108 = {instancePath:instancePath+"/status/discoveredBackends/" + i7+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -11516,10 +11843,9 @@ return false;
 errors++;
 }
 }
-if(data65.db !== undefined){
-let data68 = data65.db;
-if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
-const err109 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+}
+else {
+const err109 = {instancePath:instancePath+"/status/discoveredBackends/" + i7,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -11529,9 +11855,10 @@ return false;
 }
 errors++;
 }
-if((typeof data68 == "number") && (isFinite(data68))){
-if(data68 < 0 || isNaN(data68)){
-const err110 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+}
+}
+else {
+const err110 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -11541,8 +11868,10 @@ return false;
 }
 errors++;
 }
-if(!(formats0.validate(data68))){
-const err111 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+}
+}
+else {
+const err111 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -11554,9 +11883,8 @@ errors++;
 }
 }
 }
-if(data65.keyPrefix !== undefined){
-if(typeof data65.keyPrefix !== "string"){
-const err112 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+else {
+const err112 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -11566,329 +11894,14 @@ return false;
 }
 errors++;
 }
-}
-if(data65.passwordRef !== undefined){
-let data70 = data65.passwordRef;
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
-if(data70.name === undefined){
-const err113 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err113];
-}
-else if(vErrors.push(err113) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data70.key === undefined){
-const err114 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err114];
-}
-else if(vErrors.push(err114) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data70.name !== undefined){
-let data71 = data70.name;
-if(typeof data71 === "string"){
-if(data71.length < 1){
-const err115 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err115];
-}
-else if(vErrors.push(err115) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err116 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err116];
-}
-else if(vErrors.push(err116) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data70.key !== undefined){
-let data72 = data70.key;
-if(typeof data72 === "string"){
-if(data72.length < 1){
-const err117 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err117];
-}
-else if(vErrors.push(err117) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err118 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err118];
-}
-else if(vErrors.push(err118) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err119 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err119];
-}
-else if(vErrors.push(err119) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data65.tls !== undefined){
-let data73 = data65.tls;
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-if(data73.caCertSecretRef !== undefined){
-let data74 = data73.caCertSecretRef;
-if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
-if(data74.name === undefined){
-const err120 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err120];
-}
-else if(vErrors.push(err120) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data74.key === undefined){
-const err121 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err121];
-}
-else if(vErrors.push(err121) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data74.name !== undefined){
-let data75 = data74.name;
-if(typeof data75 === "string"){
-if(data75.length < 1){
-const err122 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err122];
-}
-else if(vErrors.push(err122) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err123 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err123];
-}
-else if(vErrors.push(err123) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data74.key !== undefined){
-let data76 = data74.key;
-if(typeof data76 === "string"){
-if(data76.length < 1){
-const err124 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err124];
-}
-else if(vErrors.push(err124) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err125 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err125];
-}
-else if(vErrors.push(err125) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err126 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err126];
-}
-else if(vErrors.push(err126) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data73.insecureSkipVerify !== undefined){
-if(typeof data73.insecureSkipVerify !== "boolean"){
-const err127 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err127];
-}
-else if(vErrors.push(err127) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err128 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err128];
-}
-else if(vErrors.push(err128) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err129 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err129];
-}
-else if(vErrors.push(err129) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err130 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err130];
-}
-else if(vErrors.push(err130) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.status !== undefined){
-let data78 = data.status;
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
-if(data78.discoveredBackends !== undefined){
-let data79 = data78.discoveredBackends;
-if(Array.isArray(data79)){
-const len8 = data79.length;
-for(let i8=0; i8<len8; i8++){
-let data80 = data79[i8];
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-if(data80.authConfigRef !== undefined){
-let data81 = data80.authConfigRef;
-if((typeof data81 !== "string") && (!(data81 && typeof data81 == "object" && !Array.isArray(data81)))){
-const err131 = {instancePath:instancePath+"/status/discoveredBackends/" + i8+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
-if(vErrors === null){
-vErrors = [err131];
-}
-else if(vErrors.push(err131) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err132 = {instancePath:instancePath+"/status/discoveredBackends/" + i8,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err132];
-}
-else if(vErrors.push(err132) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err133 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err133];
-}
-else if(vErrors.push(err133) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err134 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err134];
-}
-else if(vErrors.push(err134) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err135 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err135];
-}
-else if(vErrors.push(err135) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
 validate24.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPOIDCConfig = validate26;
-const schema9 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"},"introspectionUrl":{"type":"string"},"jwksAuthTokenPath":{"type":"string"},"protectedResourceAllowPrivateIP":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}}}},"kubernetesServiceAccount":{"type":"object","properties":{"serviceAccount":{"type":"string"},"namespace":{"type":"string"},"issuer":{"type":"string"},"jwksUrl":{"type":"string"},"introspectionUrl":{"type":"string"},"useClusterAuth":{"type":"boolean"}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+export const MCPOIDCConfig = validate28;
+const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"},"introspectionUrl":{"type":"string"},"jwksAuthTokenPath":{"type":"string"},"protectedResourceAllowPrivateIP":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}}}},"kubernetesServiceAccount":{"type":"object","properties":{"serviceAccount":{"type":"string"},"namespace":{"type":"string"},"issuer":{"type":"string"},"jwksUrl":{"type":"string"},"introspectionUrl":{"type":"string"},"useClusterAuth":{"type":"boolean"}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPOIDCConfig" */;
 let vErrors = null;
 let errors = 0;
@@ -11899,7 +11912,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11911,7 +11924,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11924,7 +11937,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11940,7 +11953,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11953,7 +11966,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11966,7 +11979,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11982,7 +11995,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -11995,7 +12008,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12011,7 +12024,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12024,7 +12037,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12037,7 +12050,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12052,7 +12065,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12065,18 +12078,18 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data11 === "inline") || (data11 === "kubernetesServiceAccount"))){
-const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema9.properties.spec.properties.type.enum}};
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12091,7 +12104,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12105,7 +12118,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12117,7 +12130,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12130,7 +12143,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12145,7 +12158,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12156,7 +12169,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12170,7 +12183,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12182,7 +12195,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12197,7 +12210,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12209,7 +12222,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12222,7 +12235,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12235,7 +12248,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12248,7 +12261,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12261,7 +12274,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12274,7 +12287,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12287,7 +12300,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12300,7 +12313,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12318,7 +12331,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12330,7 +12343,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12343,7 +12356,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12356,7 +12369,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12369,7 +12382,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12382,7 +12395,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12395,7 +12408,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12411,7 +12424,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12424,7 +12437,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12437,7 +12450,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12450,7 +12463,7 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12463,7 +12476,7 @@ if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12476,7 +12489,7 @@ if(vErrors === null){
 vErrors = [err43];
 }
 else if(vErrors.push(err43) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12489,7 +12502,7 @@ if(vErrors === null){
 vErrors = [err44];
 }
 else if(vErrors.push(err44) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12502,7 +12515,7 @@ if(vErrors === null){
 vErrors = [err45];
 }
 else if(vErrors.push(err45) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12515,7 +12528,7 @@ if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12529,7 +12542,7 @@ if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -12542,19 +12555,19 @@ if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate26.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPServer = validate27;
-const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["stdio","streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
+export const MCPServer = validate29;
+const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["stdio","streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServer" */;
 let vErrors = null;
 let errors = 0;
@@ -12565,7 +12578,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12577,7 +12590,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12590,7 +12603,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12606,7 +12619,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12619,7 +12632,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12632,7 +12645,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12648,7 +12661,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12661,7 +12674,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12677,7 +12690,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12690,7 +12703,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12703,7 +12716,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12715,12 +12728,12 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 if(data10.groupRef !== undefined){
 let data11 = data10.groupRef;
 if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema10.properties.spec.properties.groupRef.type}};
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema11.properties.spec.properties.groupRef.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12732,7 +12745,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12745,7 +12758,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12759,7 +12772,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12771,7 +12784,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12788,7 +12801,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12802,7 +12815,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12814,7 +12827,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12827,7 +12840,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12842,7 +12855,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12853,7 +12866,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12867,7 +12880,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12879,7 +12892,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12894,7 +12907,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12906,7 +12919,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12919,7 +12932,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12936,7 +12949,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12949,7 +12962,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12962,7 +12975,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12977,7 +12990,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -12990,18 +13003,18 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!(data22 === "MCPExternalAuthConfig")){
-const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.authServerRef.properties.kind.enum}};
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.authServerRef.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13016,7 +13029,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13028,7 +13041,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13041,414 +13054,115 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.authzConfig !== undefined){
-let data24 = data10.authzConfig;
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-if(data24.type !== undefined){
-let data25 = data24.type;
-if(typeof data25 !== "string"){
-const err36 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
+if(!(validate25(data10.authzConfig, {instancePath:instancePath+"/spec/authzConfig",parentData:data10,parentDataProperty:"authzConfig",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data10.authzConfigRef !== undefined){
+let data25 = data10.authzConfigRef;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(data25.name === undefined){
+const err36 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!((data25 === "configMap") || (data25 === "inline"))){
-const err37 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.authzConfig.properties.type.enum}};
+if(data25.name !== undefined){
+let data26 = data25.name;
+if(typeof data26 === "string"){
+if(data26.length < 1){
+const err37 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data24.configMap !== undefined){
-let data26 = data24.configMap;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-if(data26.name === undefined){
-const err38 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err38 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data26.name !== undefined){
-if(typeof data26.name !== "string"){
-const err39 = {instancePath:instancePath+"/spec/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data26.key !== undefined){
-if(typeof data26.key !== "string"){
-const err40 = {instancePath:instancePath+"/spec/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else if(vErrors.push(err40) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err41 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else if(vErrors.push(err41) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.inline !== undefined){
-let data29 = data24.inline;
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
-if(data29.policies === undefined){
-const err42 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else if(vErrors.push(err42) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data29.policies !== undefined){
-let data30 = data29.policies;
-if(Array.isArray(data30)){
-if(data30.length < 1){
-const err43 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else if(vErrors.push(err43) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len1 = data30.length;
-for(let i1=0; i1<len1; i1++){
-if(typeof data30[i1] !== "string"){
-const err44 = {instancePath:instancePath+"/spec/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else if(vErrors.push(err44) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err45 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err45];
-}
-else if(vErrors.push(err45) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.entitiesJson !== undefined){
-if(typeof data29.entitiesJson !== "string"){
-const err46 = {instancePath:instancePath+"/spec/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err46];
-}
-else if(vErrors.push(err46) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.primaryUpstreamProvider !== undefined){
-let data33 = data29.primaryUpstreamProvider;
-if(typeof data33 === "string"){
-if(func2(data33) > 63){
-const err47 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else if(vErrors.push(err47) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data33.length < 1){
-const err48 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else if(vErrors.push(err48) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern11.test(data33)){
-const err49 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else if(vErrors.push(err49) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err50 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else if(vErrors.push(err50) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err51 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else if(vErrors.push(err51) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.groupClaimName !== undefined){
-let data34 = data24.groupClaimName;
-if(typeof data34 === "string"){
-if(func2(data34) > 253){
-const err52 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else if(vErrors.push(err52) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else if(vErrors.push(err53) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.groupEntityType !== undefined){
-let data35 = data24.groupEntityType;
-if(typeof data35 === "string"){
-if(func2(data35) > 63){
-const err54 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else if(vErrors.push(err54) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err55 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else if(vErrors.push(err55) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.roleClaimName !== undefined){
-let data36 = data24.roleClaimName;
-if(typeof data36 === "string"){
-if(func2(data36) > 253){
-const err56 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else if(vErrors.push(err56) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err57 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else if(vErrors.push(err57) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err58 = {instancePath:instancePath+"/spec/authzConfig",schemaPath:"#/properties/spec/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else if(vErrors.push(err58) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authzConfigRef !== undefined){
-let data37 = data10.authzConfigRef;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.name === undefined){
-const err59 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else if(vErrors.push(err59) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data37.name !== undefined){
-let data38 = data37.name;
-if(typeof data38 === "string"){
-if(data38.length < 1){
-const err60 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else if(vErrors.push(err60) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else if(vErrors.push(err61) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else if(vErrors.push(err62) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.proxyPort !== undefined){
-let data39 = data10.proxyPort;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err63 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
+let data27 = data10.proxyPort;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err40 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
-vErrors = [err63];
+vErrors = [err40];
 }
-else if(vErrors.push(err63) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 > 65535 || isNaN(data39)){
-const err64 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 65535 || isNaN(data27)){
+const err41 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
 if(vErrors === null){
-vErrors = [err64];
+vErrors = [err41];
 }
-else if(vErrors.push(err64) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data39 < 1 || isNaN(data39)){
-const err65 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(data27 < 1 || isNaN(data27)){
+const err42 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
 if(vErrors === null){
-vErrors = [err65];
+vErrors = [err42];
 }
-else if(vErrors.push(err65) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(formats0.validate(data39))){
-const err66 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
+if(!(formats0.validate(data27))){
+const err43 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
-vErrors = [err66];
+vErrors = [err43];
 }
-else if(vErrors.push(err66) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13456,37 +13170,37 @@ errors++;
 }
 }
 if(data10.replicas !== undefined){
-let data40 = data10.replicas;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err67 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+let data28 = data10.replicas;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+const err44 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
-vErrors = [err67];
+vErrors = [err44];
 }
-else if(vErrors.push(err67) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 < 0 || isNaN(data40)){
-const err68 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 < 0 || isNaN(data28)){
+const err45 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
-vErrors = [err68];
+vErrors = [err45];
 }
-else if(vErrors.push(err68) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(formats0.validate(data40))){
-const err69 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(!(formats0.validate(data28))){
+const err46 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
-vErrors = [err69];
+vErrors = [err46];
 }
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13494,368 +13208,368 @@ errors++;
 }
 }
 if(data10.sessionStorage !== undefined){
-let data41 = data10.sessionStorage;
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(data41.provider === undefined){
-const err70 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+let data29 = data10.sessionStorage;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.provider === undefined){
+const err47 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data29.provider !== undefined){
+let data30 = data29.provider;
+if(typeof data30 !== "string"){
+const err48 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data30 === "memory") || (data30 === "redis"))){
+const err49 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.address !== undefined){
+let data31 = data29.address;
+if(typeof data31 === "string"){
+if(data31.length < 1){
+const err50 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.db !== undefined){
+let data32 = data29.db;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+const err52 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 < 0 || isNaN(data32)){
+const err53 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data32))){
+const err54 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data29.keyPrefix !== undefined){
+if(typeof data29.keyPrefix !== "string"){
+const err55 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.passwordRef !== undefined){
+let data34 = data29.passwordRef;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.name === undefined){
+const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.key === undefined){
+const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.name !== undefined){
+let data35 = data34.name;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data34.key !== undefined){
+let data36 = data34.key;
+if(typeof data36 === "string"){
+if(data36.length < 1){
+const err60 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.tls !== undefined){
+let data37 = data29.tls;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.caCertSecretRef !== undefined){
+let data38 = data37.caCertSecretRef;
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+if(data38.name === undefined){
+const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data38.key === undefined){
+const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data38.name !== undefined){
+let data39 = data38.name;
+if(typeof data39 === "string"){
+if(data39.length < 1){
+const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data38.key !== undefined){
+let data40 = data38.key;
+if(typeof data40 === "string"){
+if(data40.length < 1){
+const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.insecureSkipVerify !== undefined){
+if(typeof data37.insecureSkipVerify !== "boolean"){
+const err70 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err70];
 }
 else if(vErrors.push(err70) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data41.provider !== undefined){
-let data42 = data41.provider;
-if(typeof data42 !== "string"){
-const err71 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err71 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err71];
 }
 else if(vErrors.push(err71) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!((data42 === "memory") || (data42 === "redis"))){
-const err72 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.sessionStorage.properties.provider.enum}};
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err72];
 }
 else if(vErrors.push(err72) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.address !== undefined){
-let data43 = data41.address;
-if(typeof data43 === "string"){
-if(data43.length < 1){
-const err73 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else if(vErrors.push(err73) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err74 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err74];
-}
-else if(vErrors.push(err74) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.db !== undefined){
-let data44 = data41.db;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err75 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err75];
-}
-else if(vErrors.push(err75) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 < 0 || isNaN(data44)){
-const err76 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err76];
-}
-else if(vErrors.push(err76) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data44))){
-const err77 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err77];
-}
-else if(vErrors.push(err77) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data41.keyPrefix !== undefined){
-if(typeof data41.keyPrefix !== "string"){
-const err78 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err78];
-}
-else if(vErrors.push(err78) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.passwordRef !== undefined){
-let data46 = data41.passwordRef;
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-if(data46.name === undefined){
-const err79 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err79];
-}
-else if(vErrors.push(err79) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.key === undefined){
-const err80 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err80];
-}
-else if(vErrors.push(err80) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.name !== undefined){
-let data47 = data46.name;
-if(typeof data47 === "string"){
-if(data47.length < 1){
-const err81 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err81];
-}
-else if(vErrors.push(err81) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err82];
-}
-else if(vErrors.push(err82) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.key !== undefined){
-let data48 = data46.key;
-if(typeof data48 === "string"){
-if(data48.length < 1){
-const err83 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err83];
-}
-else if(vErrors.push(err83) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err84 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err84];
-}
-else if(vErrors.push(err84) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err85 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err85];
-}
-else if(vErrors.push(err85) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.tls !== undefined){
-let data49 = data41.tls;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.caCertSecretRef !== undefined){
-let data50 = data49.caCertSecretRef;
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-if(data50.name === undefined){
-const err86 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err86];
-}
-else if(vErrors.push(err86) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.key === undefined){
-const err87 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err87];
-}
-else if(vErrors.push(err87) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.name !== undefined){
-let data51 = data50.name;
-if(typeof data51 === "string"){
-if(data51.length < 1){
-const err88 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err88];
-}
-else if(vErrors.push(err88) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err89 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err89];
-}
-else if(vErrors.push(err89) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data50.key !== undefined){
-let data52 = data50.key;
-if(typeof data52 === "string"){
-if(data52.length < 1){
-const err90 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err90];
-}
-else if(vErrors.push(err90) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err91 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err91];
-}
-else if(vErrors.push(err91) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err92 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err92];
-}
-else if(vErrors.push(err92) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data49.insecureSkipVerify !== undefined){
-if(typeof data49.insecureSkipVerify !== "boolean"){
-const err93 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err93];
-}
-else if(vErrors.push(err93) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err94 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err94];
-}
-else if(vErrors.push(err94) > MOST_FINDINGS){
-validate27.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err95 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err95];
-}
-else if(vErrors.push(err95) > MOST_FINDINGS){
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.transport !== undefined){
-let data54 = data10.transport;
-if(typeof data54 !== "string"){
-const err96 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+let data42 = data10.transport;
+if(typeof data42 !== "string"){
+const err73 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err96];
+vErrors = [err73];
 }
-else if(vErrors.push(err96) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(((data54 === "stdio") || (data54 === "streamable-http")) || (data54 === "sse"))){
-const err97 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.transport.enum}};
+if(!(((data42 === "stdio") || (data42 === "streamable-http")) || (data42 === "sse"))){
+const err74 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.transport.enum}};
 if(vErrors === null){
-vErrors = [err97];
+vErrors = [err74];
 }
-else if(vErrors.push(err97) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13863,12 +13577,12 @@ errors++;
 }
 if(data10.endpointPrefix !== undefined){
 if(typeof data10.endpointPrefix !== "string"){
-const err98 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+const err75 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err98];
+vErrors = [err75];
 }
-else if(vErrors.push(err98) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13876,12 +13590,12 @@ errors++;
 }
 if(data10.trustProxyHeaders !== undefined){
 if(typeof data10.trustProxyHeaders !== "boolean"){
-const err99 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+const err76 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
-vErrors = [err99];
+vErrors = [err76];
 }
-else if(vErrors.push(err99) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13889,26 +13603,26 @@ errors++;
 }
 }
 else {
-const err100 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err77 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err100];
+vErrors = [err77];
 }
-else if(vErrors.push(err100) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data.status !== undefined){
-let data57 = data.status;
-if(!(data57 && typeof data57 == "object" && !Array.isArray(data57))){
-const err101 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+let data45 = data.status;
+if(!(data45 && typeof data45 == "object" && !Array.isArray(data45))){
+const err78 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err101];
+vErrors = [err78];
 }
-else if(vErrors.push(err101) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -13916,24 +13630,24 @@ errors++;
 }
 }
 else {
-const err102 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err79 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err102];
+vErrors = [err79];
 }
-else if(vErrors.push(err102) > MOST_FINDINGS){
-validate27.errors = vErrors;
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPGroup = validate28;
-const schema11 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
+export const MCPGroup = validate31;
+const schema12 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPGroup" */;
 let vErrors = null;
 let errors = 0;
@@ -13945,7 +13659,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13958,7 +13672,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13974,7 +13688,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13987,7 +13701,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14000,7 +13714,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14016,7 +13730,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14029,7 +13743,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14045,7 +13759,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14058,7 +13772,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14071,7 +13785,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14085,7 +13799,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14099,7 +13813,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -14112,19 +13826,19 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPRemoteProxy = validate29;
-const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
+export const MCPRemoteProxy = validate32;
+const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPRemoteProxy" */;
 let vErrors = null;
 let errors = 0;
@@ -14135,7 +13849,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14147,7 +13861,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14160,7 +13874,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14176,7 +13890,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14189,7 +13903,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14202,7 +13916,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14218,7 +13932,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14231,7 +13945,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14247,7 +13961,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14260,7 +13974,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -14273,1656 +13987,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.spec !== undefined){
-let data10 = data.spec;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(data10.groupRef !== undefined){
-let data11 = data10.groupRef;
-if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema12.properties.spec.properties.groupRef.type}};
-if(vErrors === null){
-vErrors = [err11];
-}
-else if(vErrors.push(err11) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(typeof data11 === "string"){
-if(data11.length < 1){
-const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else if(vErrors.push(err12) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.name === undefined){
-const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else if(vErrors.push(err13) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data11.name !== undefined){
-let data12 = data11.name;
-if(typeof data12 === "string"){
-if(data12.length < 1){
-const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else if(vErrors.push(err14) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else if(vErrors.push(err15) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-}
-if(data10.externalAuthConfigRef !== undefined){
-let data13 = data10.externalAuthConfigRef;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.name === undefined){
-const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else if(vErrors.push(err16) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data13.name !== undefined){
-let data14 = data13.name;
-if(typeof data14 === "string"){
-if(data14.length < 1){
-const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else if(vErrors.push(err17) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else if(vErrors.push(err18) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err19];
-}
-else if(vErrors.push(err19) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.oidcConfigRef !== undefined){
-let data15 = data10.oidcConfigRef;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(data15.name === undefined){
-const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err20];
-}
-else if(vErrors.push(err20) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data15.audience === undefined){
-const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
-if(vErrors === null){
-vErrors = [err21];
-}
-else if(vErrors.push(err21) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data15.name !== undefined){
-let data16 = data15.name;
-if(typeof data16 === "string"){
-if(data16.length < 1){
-const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err22];
-}
-else if(vErrors.push(err22) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err23];
-}
-else if(vErrors.push(err23) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.audience !== undefined){
-let data17 = data15.audience;
-if(typeof data17 === "string"){
-if(data17.length < 1){
-const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err24];
-}
-else if(vErrors.push(err24) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err25];
-}
-else if(vErrors.push(err25) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.resourceUrl !== undefined){
-if(typeof data15.resourceUrl !== "string"){
-const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err26];
-}
-else if(vErrors.push(err26) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.scopes !== undefined){
-let data19 = data15.scopes;
-if(Array.isArray(data19)){
-const len0 = data19.length;
-for(let i0=0; i0<len0; i0++){
-if(typeof data19[i0] !== "string"){
-const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err27];
-}
-else if(vErrors.push(err27) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err28];
-}
-else if(vErrors.push(err28) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err29];
-}
-else if(vErrors.push(err29) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authServerRef !== undefined){
-let data21 = data10.authServerRef;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(data21.name === undefined){
-const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err30];
-}
-else if(vErrors.push(err30) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data21.kind !== undefined){
-let data22 = data21.kind;
-if(typeof data22 !== "string"){
-const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err31];
-}
-else if(vErrors.push(err31) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(data22 === "MCPExternalAuthConfig")){
-const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerRef.properties.kind.enum}};
-if(vErrors === null){
-vErrors = [err32];
-}
-else if(vErrors.push(err32) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data21.name !== undefined){
-let data23 = data21.name;
-if(typeof data23 === "string"){
-if(data23.length < 1){
-const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err33];
-}
-else if(vErrors.push(err33) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err34];
-}
-else if(vErrors.push(err34) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err35];
-}
-else if(vErrors.push(err35) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authzConfig !== undefined){
-let data24 = data10.authzConfig;
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-if(data24.type !== undefined){
-let data25 = data24.type;
-if(typeof data25 !== "string"){
-const err36 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err36];
-}
-else if(vErrors.push(err36) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data25 === "configMap") || (data25 === "inline"))){
-const err37 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authzConfig.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err37];
-}
-else if(vErrors.push(err37) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.configMap !== undefined){
-let data26 = data24.configMap;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-if(data26.name === undefined){
-const err38 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err38];
-}
-else if(vErrors.push(err38) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data26.name !== undefined){
-if(typeof data26.name !== "string"){
-const err39 = {instancePath:instancePath+"/spec/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err39];
-}
-else if(vErrors.push(err39) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data26.key !== undefined){
-if(typeof data26.key !== "string"){
-const err40 = {instancePath:instancePath+"/spec/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else if(vErrors.push(err40) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err41 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else if(vErrors.push(err41) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.inline !== undefined){
-let data29 = data24.inline;
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
-if(data29.policies === undefined){
-const err42 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else if(vErrors.push(err42) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data29.policies !== undefined){
-let data30 = data29.policies;
-if(Array.isArray(data30)){
-if(data30.length < 1){
-const err43 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else if(vErrors.push(err43) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len1 = data30.length;
-for(let i1=0; i1<len1; i1++){
-if(typeof data30[i1] !== "string"){
-const err44 = {instancePath:instancePath+"/spec/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else if(vErrors.push(err44) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err45 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err45];
-}
-else if(vErrors.push(err45) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.entitiesJson !== undefined){
-if(typeof data29.entitiesJson !== "string"){
-const err46 = {instancePath:instancePath+"/spec/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err46];
-}
-else if(vErrors.push(err46) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.primaryUpstreamProvider !== undefined){
-let data33 = data29.primaryUpstreamProvider;
-if(typeof data33 === "string"){
-if(func2(data33) > 63){
-const err47 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else if(vErrors.push(err47) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data33.length < 1){
-const err48 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else if(vErrors.push(err48) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern11.test(data33)){
-const err49 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else if(vErrors.push(err49) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err50 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else if(vErrors.push(err50) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err51 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else if(vErrors.push(err51) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.groupClaimName !== undefined){
-let data34 = data24.groupClaimName;
-if(typeof data34 === "string"){
-if(func2(data34) > 253){
-const err52 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else if(vErrors.push(err52) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else if(vErrors.push(err53) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.groupEntityType !== undefined){
-let data35 = data24.groupEntityType;
-if(typeof data35 === "string"){
-if(func2(data35) > 63){
-const err54 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else if(vErrors.push(err54) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err55 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else if(vErrors.push(err55) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data24.roleClaimName !== undefined){
-let data36 = data24.roleClaimName;
-if(typeof data36 === "string"){
-if(func2(data36) > 253){
-const err56 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else if(vErrors.push(err56) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err57 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else if(vErrors.push(err57) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err58 = {instancePath:instancePath+"/spec/authzConfig",schemaPath:"#/properties/spec/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else if(vErrors.push(err58) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authzConfigRef !== undefined){
-let data37 = data10.authzConfigRef;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.name === undefined){
-const err59 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else if(vErrors.push(err59) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data37.name !== undefined){
-let data38 = data37.name;
-if(typeof data38 === "string"){
-if(data38.length < 1){
-const err60 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else if(vErrors.push(err60) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else if(vErrors.push(err61) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else if(vErrors.push(err62) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.proxyPort !== undefined){
-let data39 = data10.proxyPort;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err63 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err63];
-}
-else if(vErrors.push(err63) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 > 65535 || isNaN(data39)){
-const err64 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
-if(vErrors === null){
-vErrors = [err64];
-}
-else if(vErrors.push(err64) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data39 < 1 || isNaN(data39)){
-const err65 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
-if(vErrors === null){
-vErrors = [err65];
-}
-else if(vErrors.push(err65) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data39))){
-const err66 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err66];
-}
-else if(vErrors.push(err66) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data10.replicas !== undefined){
-let data40 = data10.replicas;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err67 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err67];
-}
-else if(vErrors.push(err67) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 < 0 || isNaN(data40)){
-const err68 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err68];
-}
-else if(vErrors.push(err68) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data40))){
-const err69 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err69];
-}
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data10.sessionStorage !== undefined){
-let data41 = data10.sessionStorage;
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(data41.provider === undefined){
-const err70 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else if(vErrors.push(err70) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data41.provider !== undefined){
-let data42 = data41.provider;
-if(typeof data42 !== "string"){
-const err71 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err71];
-}
-else if(vErrors.push(err71) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data42 === "memory") || (data42 === "redis"))){
-const err72 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.sessionStorage.properties.provider.enum}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else if(vErrors.push(err72) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.address !== undefined){
-let data43 = data41.address;
-if(typeof data43 === "string"){
-if(data43.length < 1){
-const err73 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else if(vErrors.push(err73) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err74 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err74];
-}
-else if(vErrors.push(err74) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.db !== undefined){
-let data44 = data41.db;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err75 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err75];
-}
-else if(vErrors.push(err75) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 < 0 || isNaN(data44)){
-const err76 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err76];
-}
-else if(vErrors.push(err76) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data44))){
-const err77 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err77];
-}
-else if(vErrors.push(err77) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data41.keyPrefix !== undefined){
-if(typeof data41.keyPrefix !== "string"){
-const err78 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err78];
-}
-else if(vErrors.push(err78) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.passwordRef !== undefined){
-let data46 = data41.passwordRef;
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-if(data46.name === undefined){
-const err79 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err79];
-}
-else if(vErrors.push(err79) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.key === undefined){
-const err80 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err80];
-}
-else if(vErrors.push(err80) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.name !== undefined){
-let data47 = data46.name;
-if(typeof data47 === "string"){
-if(data47.length < 1){
-const err81 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err81];
-}
-else if(vErrors.push(err81) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err82];
-}
-else if(vErrors.push(err82) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.key !== undefined){
-let data48 = data46.key;
-if(typeof data48 === "string"){
-if(data48.length < 1){
-const err83 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err83];
-}
-else if(vErrors.push(err83) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err84 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err84];
-}
-else if(vErrors.push(err84) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err85 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err85];
-}
-else if(vErrors.push(err85) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data41.tls !== undefined){
-let data49 = data41.tls;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.caCertSecretRef !== undefined){
-let data50 = data49.caCertSecretRef;
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-if(data50.name === undefined){
-const err86 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err86];
-}
-else if(vErrors.push(err86) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.key === undefined){
-const err87 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err87];
-}
-else if(vErrors.push(err87) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.name !== undefined){
-let data51 = data50.name;
-if(typeof data51 === "string"){
-if(data51.length < 1){
-const err88 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err88];
-}
-else if(vErrors.push(err88) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err89 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err89];
-}
-else if(vErrors.push(err89) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data50.key !== undefined){
-let data52 = data50.key;
-if(typeof data52 === "string"){
-if(data52.length < 1){
-const err90 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err90];
-}
-else if(vErrors.push(err90) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err91 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err91];
-}
-else if(vErrors.push(err91) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err92 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err92];
-}
-else if(vErrors.push(err92) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data49.insecureSkipVerify !== undefined){
-if(typeof data49.insecureSkipVerify !== "boolean"){
-const err93 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err93];
-}
-else if(vErrors.push(err93) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err94 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err94];
-}
-else if(vErrors.push(err94) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err95 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err95];
-}
-else if(vErrors.push(err95) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.remoteUrl !== undefined){
-let data54 = data10.remoteUrl;
-if(typeof data54 === "string"){
-if(!pattern13.test(data54)){
-const err96 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err96];
-}
-else if(vErrors.push(err96) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err97 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err97];
-}
-else if(vErrors.push(err97) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.allowPrivateEndpoint !== undefined){
-if(typeof data10.allowPrivateEndpoint !== "boolean"){
-const err98 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err98];
-}
-else if(vErrors.push(err98) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.headerForward !== undefined){
-let data56 = data10.headerForward;
-if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
-if(data56.addPlaintextHeaders !== undefined){
-let data57 = data56.addPlaintextHeaders;
-if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
-for(const key2 in data57){
-if(typeof data57[key2] !== "string"){
-const err99 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err99];
-}
-else if(vErrors.push(err99) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err100 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err100];
-}
-else if(vErrors.push(err100) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data56.addHeadersFromSecret !== undefined){
-let data59 = data56.addHeadersFromSecret;
-if(Array.isArray(data59)){
-const len2 = data59.length;
-for(let i2=0; i2<len2; i2++){
-let data60 = data59[i2];
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-if(data60.headerName === undefined){
-const err101 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
-if(vErrors === null){
-vErrors = [err101];
-}
-else if(vErrors.push(err101) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data60.valueSecretRef === undefined){
-const err102 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
-if(vErrors === null){
-vErrors = [err102];
-}
-else if(vErrors.push(err102) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data60.headerName !== undefined){
-let data61 = data60.headerName;
-if(typeof data61 === "string"){
-if(func2(data61) > 255){
-const err103 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err103];
-}
-else if(vErrors.push(err103) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data61.length < 1){
-const err104 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err104];
-}
-else if(vErrors.push(err104) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err105 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err105];
-}
-else if(vErrors.push(err105) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.valueSecretRef !== undefined){
-let data62 = data60.valueSecretRef;
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
-if(data62.name === undefined){
-const err106 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err106];
-}
-else if(vErrors.push(err106) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data62.key === undefined){
-const err107 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err107];
-}
-else if(vErrors.push(err107) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data62.name !== undefined){
-let data63 = data62.name;
-if(typeof data63 === "string"){
-if(data63.length < 1){
-const err108 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err108];
-}
-else if(vErrors.push(err108) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err109 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err109];
-}
-else if(vErrors.push(err109) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data62.key !== undefined){
-let data64 = data62.key;
-if(typeof data64 === "string"){
-if(data64.length < 1){
-const err110 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err110];
-}
-else if(vErrors.push(err110) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err111 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err111];
-}
-else if(vErrors.push(err111) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err112 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err112];
-}
-else if(vErrors.push(err112) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err113 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err113];
-}
-else if(vErrors.push(err113) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err114 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err114];
-}
-else if(vErrors.push(err114) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err115 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err115];
-}
-else if(vErrors.push(err115) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.transport !== undefined){
-let data65 = data10.transport;
-if(typeof data65 !== "string"){
-const err116 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err116];
-}
-else if(vErrors.push(err116) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data65 === "streamable-http") || (data65 === "sse"))){
-const err117 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.transport.enum}};
-if(vErrors === null){
-vErrors = [err117];
-}
-else if(vErrors.push(err117) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.endpointPrefix !== undefined){
-if(typeof data10.endpointPrefix !== "string"){
-const err118 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err118];
-}
-else if(vErrors.push(err118) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.trustProxyHeaders !== undefined){
-if(typeof data10.trustProxyHeaders !== "boolean"){
-const err119 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err119];
-}
-else if(vErrors.push(err119) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err120 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err120];
-}
-else if(vErrors.push(err120) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.status !== undefined){
-let data68 = data.status;
-if(!(data68 && typeof data68 == "object" && !Array.isArray(data68))){
-const err121 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err121];
-}
-else if(vErrors.push(err121) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err122 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err122];
-}
-else if(vErrors.push(err122) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-validate29.errors = vErrors;
-return errors === 0;
-}
-
-export const MCPServerEntry = validate30;
-const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
-
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-/*# sourceURL="MCPServerEntry" */;
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.spec === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else if(vErrors.push(err0) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data.apiVersion !== undefined){
-if(typeof data.apiVersion !== "string"){
-const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else if(vErrors.push(err1) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.kind !== undefined){
-if(typeof data.kind !== "string"){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else if(vErrors.push(err2) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.metadata !== undefined){
-let data2 = data.metadata;
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-if(data2.name !== undefined){
-if(typeof data2.name !== "string"){
-const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else if(vErrors.push(err3) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.generateName !== undefined){
-if(typeof data2.generateName !== "string"){
-const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else if(vErrors.push(err4) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.namespace !== undefined){
-if(typeof data2.namespace !== "string"){
-const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else if(vErrors.push(err5) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.labels !== undefined){
-let data6 = data2.labels;
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-for(const key0 in data6){
-if(typeof data6[key0] !== "string"){
-const err6 = {instancePath:instancePath+"/metadata/labels/" + pointerToken(key0),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else if(vErrors.push(err6) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else if(vErrors.push(err7) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.annotations !== undefined){
-let data8 = data2.annotations;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-for(const key1 in data8){
-if(typeof data8[key1] !== "string"){
-const err8 = {instancePath:instancePath+"/metadata/annotations/" + pointerToken(key1),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err8];
-}
-else if(vErrors.push(err8) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err9];
-}
-else if(vErrors.push(err9) > MOST_FINDINGS){
-validate30.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else if(vErrors.push(err10) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -15939,7 +14004,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -15951,7 +14016,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -15964,7 +14029,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -15978,7 +14043,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -15990,7 +14055,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -16007,7 +14072,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -16021,7 +14086,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -16033,7 +14098,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return false;
 }
 errors++;
@@ -16046,7 +14111,1357 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.oidcConfigRef !== undefined){
+let data15 = data10.oidcConfigRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data15.audience === undefined){
+const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(data16.length < 1){
+const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.audience !== undefined){
+let data17 = data15.audience;
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.resourceUrl !== undefined){
+if(typeof data15.resourceUrl !== "string"){
+const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.scopes !== undefined){
+let data19 = data15.scopes;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data19[i0] !== "string"){
+const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authServerRef !== undefined){
+let data21 = data10.authServerRef;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.kind !== undefined){
+let data22 = data21.kind;
+if(typeof data22 !== "string"){
+const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(data22 === "MCPExternalAuthConfig")){
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.authServerRef.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.name !== undefined){
+let data23 = data21.name;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfig !== undefined){
+if(!(validate25(data10.authzConfig, {instancePath:instancePath+"/spec/authzConfig",parentData:data10,parentDataProperty:"authzConfig",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data10.authzConfigRef !== undefined){
+let data25 = data10.authzConfigRef;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(data25.name === undefined){
+const err36 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data25.name !== undefined){
+let data26 = data25.name;
+if(typeof data26 === "string"){
+if(data26.length < 1){
+const err37 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.proxyPort !== undefined){
+let data27 = data10.proxyPort;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err40 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 65535 || isNaN(data27)){
+const err41 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data27 < 1 || isNaN(data27)){
+const err42 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data27))){
+const err43 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.replicas !== undefined){
+let data28 = data10.replicas;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+const err44 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 < 0 || isNaN(data28)){
+const err45 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data28))){
+const err46 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.sessionStorage !== undefined){
+let data29 = data10.sessionStorage;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.provider === undefined){
+const err47 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data29.provider !== undefined){
+let data30 = data29.provider;
+if(typeof data30 !== "string"){
+const err48 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data30 === "memory") || (data30 === "redis"))){
+const err49 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.address !== undefined){
+let data31 = data29.address;
+if(typeof data31 === "string"){
+if(data31.length < 1){
+const err50 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.db !== undefined){
+let data32 = data29.db;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+const err52 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 < 0 || isNaN(data32)){
+const err53 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data32))){
+const err54 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data29.keyPrefix !== undefined){
+if(typeof data29.keyPrefix !== "string"){
+const err55 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.passwordRef !== undefined){
+let data34 = data29.passwordRef;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.name === undefined){
+const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.key === undefined){
+const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.name !== undefined){
+let data35 = data34.name;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data34.key !== undefined){
+let data36 = data34.key;
+if(typeof data36 === "string"){
+if(data36.length < 1){
+const err60 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.tls !== undefined){
+let data37 = data29.tls;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.caCertSecretRef !== undefined){
+let data38 = data37.caCertSecretRef;
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+if(data38.name === undefined){
+const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data38.key === undefined){
+const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data38.name !== undefined){
+let data39 = data38.name;
+if(typeof data39 === "string"){
+if(data39.length < 1){
+const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data38.key !== undefined){
+let data40 = data38.key;
+if(typeof data40 === "string"){
+if(data40.length < 1){
+const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.insecureSkipVerify !== undefined){
+if(typeof data37.insecureSkipVerify !== "boolean"){
+const err70 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err71 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.remoteUrl !== undefined){
+let data42 = data10.remoteUrl;
+if(typeof data42 === "string"){
+if(!pattern13.test(data42)){
+const err73 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.allowPrivateEndpoint !== undefined){
+if(typeof data10.allowPrivateEndpoint !== "boolean"){
+const err75 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.headerForward !== undefined){
+let data44 = data10.headerForward;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.addPlaintextHeaders !== undefined){
+let data45 = data44.addPlaintextHeaders;
+if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
+for(const key2 in data45){
+if(typeof data45[key2] !== "string"){
+const err76 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data44.addHeadersFromSecret !== undefined){
+let data47 = data44.addHeadersFromSecret;
+if(Array.isArray(data47)){
+const len1 = data47.length;
+for(let i1=0; i1<len1; i1++){
+let data48 = data47[i1];
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+if(data48.headerName === undefined){
+const err78 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data48.valueSecretRef === undefined){
+const err79 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data48.headerName !== undefined){
+let data49 = data48.headerName;
+if(typeof data49 === "string"){
+if(func2(data49) > 255){
+const err80 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.length < 1){
+const err81 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data48.valueSecretRef !== undefined){
+let data50 = data48.valueSecretRef;
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+if(data50.name === undefined){
+const err83 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.key === undefined){
+const err84 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.name !== undefined){
+let data51 = data50.name;
+if(typeof data51 === "string"){
+if(data51.length < 1){
+const err85 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data50.key !== undefined){
+let data52 = data50.key;
+if(typeof data52 === "string"){
+if(data52.length < 1){
+const err87 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err90 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err91 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.transport !== undefined){
+let data53 = data10.transport;
+if(typeof data53 !== "string"){
+const err93 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data53 === "streamable-http") || (data53 === "sse"))){
+const err94 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.transport.enum}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.endpointPrefix !== undefined){
+if(typeof data10.endpointPrefix !== "string"){
+const err95 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.trustProxyHeaders !== undefined){
+if(typeof data10.trustProxyHeaders !== "boolean"){
+const err96 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data56 = data.status;
+if(!(data56 && typeof data56 == "object" && !Array.isArray(data56))){
+const err98 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err99 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate32.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate32.errors = vErrors;
+return errors === 0;
+}
+
+export const MCPServerEntry = validate34;
+const schema14 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
+
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPServerEntry" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + pointerToken(key0),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + pointerToken(key1),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema14.properties.spec.properties.groupRef.type}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(data11.length < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(data12.length < 1){
+const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+}
+if(data10.externalAuthConfigRef !== undefined){
+let data13 = data10.externalAuthConfigRef;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.name === undefined){
+const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data13.name !== undefined){
+let data14 = data13.name;
+if(typeof data14 === "string"){
+if(data14.length < 1){
+const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate34.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16061,7 +15476,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16073,7 +15488,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16086,7 +15501,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16105,7 +15520,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16118,7 +15533,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16137,7 +15552,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16148,7 +15563,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16162,7 +15577,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16173,7 +15588,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16185,7 +15600,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16200,7 +15615,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16211,7 +15626,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16225,7 +15640,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16237,7 +15652,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16252,7 +15667,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16264,7 +15679,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16277,7 +15692,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16290,7 +15705,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16303,7 +15718,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16316,7 +15731,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16334,7 +15749,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16346,7 +15761,7 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16359,7 +15774,7 @@ if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16372,7 +15787,7 @@ if(vErrors === null){
 vErrors = [err43];
 }
 else if(vErrors.push(err43) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16385,7 +15800,7 @@ if(vErrors === null){
 vErrors = [err44];
 }
 else if(vErrors.push(err44) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16398,7 +15813,7 @@ if(vErrors === null){
 vErrors = [err45];
 }
 else if(vErrors.push(err45) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16412,18 +15827,18 @@ if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data31 === "streamable-http") || (data31 === "sse"))){
-const err47 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.transport.enum}};
+const err47 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema14.properties.spec.properties.transport.enum}};
 if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16436,7 +15851,7 @@ if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16450,7 +15865,7 @@ if(vErrors === null){
 vErrors = [err49];
 }
 else if(vErrors.push(err49) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -16463,11 +15878,11 @@ if(vErrors === null){
 vErrors = [err50];
 }
 else if(vErrors.push(err50) > MOST_FINDINGS){
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate30.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }

@@ -1,3 +1,4 @@
+import { yamlValue } from '../yaml-nodes.ts'
 import { ClusterConnection, StatusError, type Times } from '../../../cluster/index.ts'
 import { KINDS } from '../../../kinds/index.ts'
 import {
@@ -230,7 +231,8 @@ async function readFacts(
   kind: 'Secret' | 'ConfigMap',
   names: Iterable<NameInNamespace> | undefined,
 ) {
-  const factsOf = kind === 'Secret' ? secretFacts : configMapFacts
+  const factsOf = (object: Readonly<Record<string, unknown>>) =>
+    kind === 'Secret' ? secretFacts(object) : configMapFacts(object, undefined, yamlValue)
   const found: SeenFacts[] = []
   const unread = new Map<string, string>()
   const gaveUp = new AbortController()

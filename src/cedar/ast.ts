@@ -1,0 +1,45 @@
+/** A Cedar policy as its evaluation sees it. */
+export interface CedarPolicy {
+  readonly effect: 'permit' | 'forbid'
+  /** What the policy is about; each must hold before the conditions are evaluated. */
+  readonly scope: Readonly<Record<'principal' | 'action' | 'resource', CedarExpr | undefined>>
+  readonly conditions: readonly PolicyCondition[]
+}
+
+export interface PolicyCondition {
+  readonly kind: 'when' | 'unless'
+  readonly expr: CedarExpr
+}
+
+export interface EntityName {
+  /** With its namespaces: `Tool`, `App::Tool`. */
+  readonly type: string
+  readonly id: string
+}
+
+export type Variable = 'principal' | 'action' | 'resource' | 'context'
+export type CedarOperator = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+/** Chains of `&&`, `||`, `+`, `-` and `*` are lists, so that only brackets nest. */
+export type CedarExpr =
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'long'; readonly value: bigint }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'entity'; readonly entity: EntityName }
+  | { readonly kind: 'variable'; readonly name: Variable }
+  | { readonly kind: 'set'; readonly items: readonly CedarExpr[] }
+  | { readonly kind: 'record'; readonly entries: readonly (readonly [string, CedarExpr])[] }
+  | { readonly kind: 'and' | 'or' | 'arithmetic'; readonly items: readonly CedarExpr[] }
+  | { readonly kind: 'not' | 'negate'; readonly of: CedarExpr }
+  | {
+      readonly kind: 'comparison'
+      readonly operator: CedarOperator
+      readonly left: CedarExpr
+      readonly right: CedarExpr
+    }
+  | { readonly kind: 'in'; readonly left: CedarExpr; readonly right: CedarExpr }
+  | { readonly kind: 'is'; readonly of: CedarExpr; readonly type: string; readonly in: CedarExpr | undefined }
+  | { readonly kind: 'if'; readonly test: CedarExpr; readonly then: CedarExpr; readonly else: CedarExpr }
+  | { readonly kind: 'has' | 'attribute'; readonly of: CedarExpr; readonly name: string }
+  | { readonly kind: 'like'; readonly of: CedarExpr; readonly pattern: string }
+  | { readonly kind: 'call'; readonly name: string; readonly args: readonly CedarExpr[] }

@@ -1,0 +1,13 @@
+export type { EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
+export {
+  type Attribute,
+  type Fault,
+  isDecimal,
+  JSON_TYPES,
+  type Origin,
+  type PolicyOutcome,
+  outcomeOf,
+  type Requests,
+  TYPE,
+} from './outcomes.ts'
+export { isFunction, type Parsed, parsePolicy } from './parser.ts'

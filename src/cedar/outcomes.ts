@@ -1,0 +1,604 @@
+import type { Budget } from '../rule/index.ts'
+import type { CedarOperator, EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
+
+/**
+ * What a policy can come to for a family of requests, such as all calls of tools: it holds, it does not, or it fails, as
+ * cedar-go 1.8 evaluates. What is not known of a request counts as possible, so a policy that cannot hold here never does.
+ */
+
+/** The types of values, as bits of a set. */
+export const TYPE = {
+  boolean: 1,
+  long: 2,
+  string: 4,
+  decimal: 8,
+  ip: 16,
+  datetime: 32,
+  duration: 64,
+  set: 128,
+  record: 256,
+  entity: 512,
+} as const
+/** Values that JSON becomes: its numbers are decimals. */
+export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
+const ANY = 1023
+const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
+
+/** An attribute of the requests of a family. */
+export interface Attribute {
+  readonly presence: 'always' | 'maybe' | 'never'
+  readonly types: number
+  /** What is one and the same in several places, such as a claim of the principal and of the context, has one key. */
+  readonly key: string
+}
+
+/** A family of requests. */
+export interface Requests {
+  attribute(of: Variable, name: string): Attribute
+  typeOf(variable: Variable): string
+  /** Whether the entity of a request is this one. */
+  is(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
+  /** Whether it is this one, or belongs to it. */
+  isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
+}
+
+/** Where a value comes from, for messages. */
+export interface Origin {
+  readonly of: Variable
+  readonly name: string
+}
+
+/** Something in a policy that does not do what it says. */
+export type Fault =
+  /** A comparison with an entity that no request of the family has. */
+  | {
+      readonly kind: 'entity'
+      readonly variable: Variable
+      readonly relation: '==' | 'in'
+      readonly entity: EntityName
+    }
+  | { readonly kind: 'type'; readonly variable: Variable; readonly type: string }
+  /** An attribute that no request of the family has: asked for with `has`, or read. */
+  | { readonly kind: 'missing'; readonly origin: Origin; readonly isRead: boolean }
+  /** An attribute that some requests lack is read without `has`. */
+  | { readonly kind: 'unguarded'; readonly origin: Origin; readonly key: string }
+  /** A number of JSON is compared with a whole number. */
+  | {
+      readonly kind: 'number'
+      readonly origin: Origin | undefined
+      readonly operator: CedarOperator | 'contains'
+      readonly value: bigint | undefined
+    }
+  /** A value is of another type than the operation needs, or than what it is compared with. */
+  | {
+      readonly kind: 'value'
+      readonly origin: Origin | undefined
+      readonly operation: string
+      readonly types: number
+      /** Whether it is compared, which never fails. */
+      readonly isCompared: boolean
+      /** What stands on the other side, where it is a text. */
+      readonly text: string | undefined
+    }
+  /** A text that `decimal` does not take. */
+  | { readonly kind: 'literal'; readonly name: string; readonly text: string }
+
+/** What is known of attributes where an expression is reached, by key: whether they are there. */
+type Facts = ReadonlyMap<string, boolean>
+const NOTHING: ReadonlyMap<string, boolean> = new Map()
+
+interface Result {
+  /** Of a value; 0 where the evaluation always fails. */
+  readonly types: number
+  readonly fails: boolean
+  /** What is known after the evaluation. */
+  readonly facts: Facts
+  /** What is known where a boolean is true, and where it is false; undefined where it cannot be. */
+  readonly whenTrue?: Facts | undefined
+  readonly whenFalse?: Facts | undefined
+  readonly origin?: Origin | undefined
+  readonly literal?: string | bigint | boolean
+  readonly entity?: EntityName
+  readonly variable?: Variable
+  /** The items of a set, where all are known. */
+  readonly items?: readonly Result[]
+  readonly entries?: ReadonlyMap<string, Result>
+}
+
+/** What a policy can come to where its scope holds: nothing but a failure where none of the first two. */
+export interface PolicyOutcome {
+  readonly isTrue: boolean
+  readonly isFalse: boolean
+  /** Whether it can fail. */
+  readonly fails: boolean
+  /** Whether the policy is about a request of the family at all, and about all of them. */
+  readonly scope: 'all' | 'some' | 'none'
+}
+
+/** A fault with the expression in which it is. */
+export type FaultNote = (fault: Fault, at: CedarExpr) => void
+
+/** What a policy can come to for these requests; `note` hears of the faults on the way. */
+export function outcomeOf(
+  policy: CedarPolicy,
+  requests: Requests,
+  budget: Budget,
+  note?: FaultNote,
+): PolicyOutcome {
+  const evaluation = new Evaluation(requests, budget, note)
+  let facts: Facts | undefined = NOTHING
+  let scope: PolicyOutcome['scope'] = 'all'
+  for (const part of [policy.scope.principal, policy.scope.action, policy.scope.resource]) {
+    if (part === undefined) continue
+    const { whenTrue, whenFalse } = evaluation.boolean(part, facts)
+    if (whenTrue === undefined) return { isTrue: false, isFalse: false, fails: false, scope: 'none' }
+    if (whenFalse !== undefined) scope = 'some'
+    facts = whenTrue
+  }
+  let isFalse = false
+  let fails = false
+  for (const { kind, expr } of policy.conditions) {
+    const result: Result = evaluation.boolean(expr, facts)
+    const [held, other]: readonly (Facts | undefined)[] =
+      kind === 'when' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
+    fails ||= result.fails
+    isFalse ||= other !== undefined
+    facts = held
+    if (facts === undefined) break
+  }
+  return { isTrue: facts !== undefined, isFalse, fails, scope }
+}
+
+/** The types that each method and function of the extensions takes, and the one that it gives. */
+const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
+  extensions(),
+)
+
+function* extensions(): Iterable<[string, readonly [takes: readonly number[], gives: number]]> {
+  for (const name of ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'])
+    yield [name, [[TYPE.decimal, TYPE.decimal], TYPE.boolean]]
+  for (const name of ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast'])
+    yield [name, [[TYPE.ip], TYPE.boolean]]
+  for (const name of ['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'])
+    yield [name, [[TYPE.duration], TYPE.long]]
+  for (const name of ['ip', 'decimal', 'datetime', 'duration'] as const)
+    yield [name, [[TYPE.string], TYPE[name]]]
+  yield ['isInRange', [[TYPE.ip, TYPE.ip], TYPE.boolean]]
+  yield ['toDate', [[TYPE.datetime], TYPE.datetime]]
+  yield ['toTime', [[TYPE.datetime], TYPE.duration]]
+  yield ['offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime]]
+  yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
+}
+
+/** Whether `decimal` takes the text. */
+export const isDecimal = (text: string): boolean => DECIMAL.test(text)
+const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/
+
+type Access = Extract<CedarExpr, { name: string; of: CedarExpr }>
+
+class Evaluation {
+  readonly #requests: Requests
+  readonly #budget: Budget
+  readonly #tell: FaultNote | undefined
+
+  constructor(requests: Requests, budget: Budget, note: FaultNote | undefined) {
+    this.#requests = requests
+    this.#budget = budget
+    this.#tell = note
+  }
+
+  #note(fault: Fault, at: CedarExpr): void {
+    this.#tell?.(fault, at)
+  }
+
+  /** The expression as a condition: a value that cannot be a boolean fails. */
+  boolean(expr: CedarExpr, facts: Facts): Result {
+    const result = this.value(expr, facts)
+    if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
+    return failed(result.facts)
+  }
+
+  value(expr: CedarExpr, facts: Facts): Result {
+    this.#budget.spend(1 / 2 + facts.size / 16)
+    switch (expr.kind) {
+      case 'boolean':
+        return {
+          types: TYPE.boolean,
+          fails: false,
+          facts,
+          literal: expr.value,
+          whenTrue: expr.value ? facts : undefined,
+          whenFalse: expr.value ? undefined : facts,
+        }
+      case 'long':
+        return { types: TYPE.long, fails: false, facts, literal: expr.value }
+      case 'string':
+        return { types: TYPE.string, fails: false, facts, literal: expr.value }
+      case 'entity':
+        return { types: TYPE.entity, fails: false, facts, entity: expr.entity }
+      case 'variable':
+        return {
+          types: expr.name === 'context' ? TYPE.record : TYPE.entity,
+          fails: false,
+          facts,
+          variable: expr.name,
+        }
+      case 'set': {
+        const items = this.#each(expr.items, facts)
+        return { ...summed(items, facts, TYPE.set), items }
+      }
+      case 'record': {
+        const values = this.#each(
+          expr.entries.map(([, value]) => value),
+          facts,
+        )
+        const entries = new Map(
+          expr.entries.map(([name], i) => [name, values[i] ?? anything(facts)] as const),
+        )
+        return { ...summed(values, facts, TYPE.record), entries }
+      }
+      case 'and':
+      case 'or':
+        return this.#chain(expr.kind, expr.items, facts)
+      case 'not': {
+        const of = this.boolean(expr.of, facts)
+        return { ...of, whenTrue: of.whenFalse, whenFalse: of.whenTrue }
+      }
+      case 'negate':
+        return this.#arithmetic([expr.of], facts, expr)
+      case 'arithmetic':
+        return this.#arithmetic(expr.items, facts, expr)
+      case 'comparison':
+        return this.#comparison(expr, facts)
+      case 'in':
+        return this.#in(expr, this.value(expr.left, facts), expr.right)
+      case 'is':
+        return this.#is(expr, facts)
+      case 'if':
+        return this.#if(expr, facts)
+      case 'has':
+        return this.#has(expr, this.value(expr.of, facts))
+      case 'attribute':
+        return this.#attribute(expr, this.value(expr.of, facts))
+      case 'like': {
+        const of = this.value(expr.of, facts)
+        if (of.types === 0 || !this.#takes(of, TYPE.string, 'like', expr, expr.pattern))
+          return failed(of.facts)
+        return either(of.facts, of.fails || of.types !== TYPE.string)
+      }
+      case 'call':
+        return this.#call(expr, facts)
+    }
+  }
+
+  /** Values that are evaluated one after another. */
+  #each(exprs: readonly CedarExpr[], facts: Facts): Result[] {
+    const results: Result[] = []
+    for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
+    return results
+  }
+
+  /** `&&` goes on where an item is true, `||` where it is false. */
+  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: Facts): Result {
+    let on: Facts | undefined = facts
+    let off: Facts | undefined
+    let fails = false
+    for (const item of items) {
+      const result: Result = this.boolean(item, on)
+      fails ||= result.fails
+      const [next, end]: readonly (Facts | undefined)[] =
+        kind === 'and' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
+      off = joined(off, end)
+      on = next
+      if (on === undefined) break
+    }
+    return decided(kind === 'and' ? [on, off] : [off, on], fails)
+  }
+
+  #arithmetic(items: readonly CedarExpr[], facts: Facts, at: CedarExpr): Result {
+    const results = this.#each(items, facts)
+    const isFailed = results.some(
+      (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
+    )
+    const last = results.at(-1)?.facts ?? facts
+    // It can overflow.
+    return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
+  }
+
+  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: Facts): Result {
+    const left = this.value(expr.left, facts)
+    const right = this.value(expr.right, left.facts)
+    if (left.types === 0 || right.types === 0) return failed(right.facts)
+    const fails = left.fails || right.fails
+    const { operator } = expr
+    if (operator === '==' || operator === '!=') {
+      const equal = this.#equal(left, right, operator, expr)
+      const whenEqual = equal === 'never' ? undefined : right.facts
+      const whenOther = equal === 'always' ? undefined : right.facts
+      return decided(operator === '==' ? [whenEqual, whenOther] : [whenOther, whenEqual], fails)
+    }
+    const common = left.types & right.types & ORDERED
+    if (common !== 0) return either(right.facts, fails || left.types !== right.types || left.types !== common)
+    const [value, other] = left.types & ORDERED ? [right, left] : [left, right]
+    if ((value.types & TYPE.decimal) !== 0)
+      this.#note({ kind: 'number', origin: value.origin, operator, value: longOf(other) }, expr)
+    else this.#note(misfit(value, operator, false, other), expr)
+    return failed(right.facts)
+  }
+
+  /** Whether two values are equal. */
+  #equal(
+    left: Result,
+    right: Result,
+    operator: '==' | '!=' | 'contains',
+    at: CedarExpr,
+  ): 'always' | 'maybe' | 'never' {
+    for (const [one, other] of [
+      [left, right],
+      [right, left],
+    ] as const) {
+      const { entity } = other
+      if (one.variable === undefined || entity === undefined) continue
+      const { variable } = one
+      const found = this.#requests.is(variable, entity)
+      if (found === 'never') this.#note({ kind: 'entity', variable, relation: '==', entity }, at)
+      return found
+    }
+    if (left.literal !== undefined && right.literal !== undefined)
+      return left.literal === right.literal ? 'always' : 'never'
+    if (left.entity !== undefined && right.entity !== undefined) {
+      const isSame = left.entity.type === right.entity.type && left.entity.id === right.entity.id
+      return isSame ? 'always' : 'never'
+    }
+    if ((left.types & right.types) !== 0) return 'maybe'
+    const [value, other] = left.origin === undefined ? [right, left] : [left, right]
+    const number = longOf(other)
+    if (number !== undefined && (value.types & TYPE.decimal) !== 0)
+      this.#note({ kind: 'number', origin: value.origin, operator, value: number }, at)
+    else this.#note(misfit(value, operator, true, other), at)
+    return 'never'
+  }
+
+  #in(at: CedarExpr, left: Result, rightExpr: CedarExpr): Result {
+    if (left.types === 0 || !this.#takes(left, TYPE.entity, 'in', at)) return failed(left.facts)
+    const right = this.value(rightExpr, left.facts)
+    if (right.types === 0 || !this.#takes(right, TYPE.entity | TYPE.set, 'in', at)) return failed(right.facts)
+    const fails = left.fails || right.fails
+    const entities = right.items ?? [right]
+    if (entities.some(({ types }) => types !== 0 && (types & TYPE.entity) === 0)) {
+      for (const each of entities) this.#takes(each, TYPE.entity, 'in', at)
+      return failed(right.facts)
+    }
+    const { variable } = left
+    if (variable === undefined || entities.some(({ entity }) => entity === undefined))
+      return entities.length === 0 ? decided([undefined, right.facts], fails) : either(right.facts, fails)
+    let isMaybe = false
+    let isAlways = false
+    for (const { entity } of entities) {
+      if (entity === undefined) continue
+      const found = this.#requests.isIn(variable, entity)
+      if (found === 'never') this.#note({ kind: 'entity', variable, relation: 'in', entity }, at)
+      isMaybe ||= found === 'maybe'
+      isAlways ||= found === 'always'
+    }
+    return decided([isMaybe || isAlways ? right.facts : undefined, isAlways ? undefined : right.facts], fails)
+  }
+
+  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: Facts): Result {
+    const of = this.value(expr.of, facts)
+    if (of.types === 0 || !this.#takes(of, TYPE.entity, 'is', expr)) return failed(of.facts)
+    const { variable, entity } = of
+    const type = variable === undefined ? entity?.type : this.#requests.typeOf(variable)
+    if (type !== undefined && type !== expr.type) {
+      if (variable !== undefined) this.#note({ kind: 'type', variable, type: expr.type }, expr)
+      return decided([undefined, of.facts], of.fails)
+    }
+    if (expr.in !== undefined) return this.#in(expr, of, expr.in)
+    return type === undefined ? either(of.facts, of.fails) : decided([of.facts, undefined], of.fails)
+  }
+
+  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: Facts): Result {
+    const test = this.boolean(expr.test, facts)
+    const branches = [
+      ...(test.whenTrue ? [this.value(expr.then, test.whenTrue)] : []),
+      ...(test.whenFalse ? [this.value(expr.else, test.whenFalse)] : []),
+    ]
+    const reached = branches.filter(({ types }) => types !== 0)
+    const [first, second] = reached
+    const fails = test.fails || branches.some((each) => each.fails || each.types === 0)
+    if (first === undefined) return failed(test.facts)
+    if (second === undefined) return { ...first, fails }
+    return {
+      types: first.types | second.types,
+      fails,
+      facts: joined(first.facts, second.facts) ?? NOTHING,
+      whenTrue: joined(asBoolean(first).whenTrue, asBoolean(second).whenTrue),
+      whenFalse: joined(asBoolean(first).whenFalse, asBoolean(second).whenFalse),
+    }
+  }
+
+  #has(expr: Access, of: Result): Result {
+    if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, 'has', expr)) return failed(of.facts)
+    const { facts, fails, entries, variable } = of
+    if (entries !== undefined) {
+      const isThere = entries.has(expr.name)
+      return decided([isThere ? facts : undefined, isThere ? undefined : facts], fails)
+    }
+    if (variable === undefined) return either(facts, true)
+    const { presence, key } = this.#requests.attribute(variable, expr.name)
+    const known = presence === 'maybe' ? facts.get(key) : presence === 'always'
+    if (presence === 'never')
+      this.#note({ kind: 'missing', origin: { of: variable, name: expr.name }, isRead: false }, expr)
+    return decided(
+      [
+        known === false ? undefined : withFact(facts, key, true),
+        known ? undefined : withFact(facts, key, false),
+      ],
+      fails,
+    )
+  }
+
+  #attribute(expr: Access, of: Result): Result {
+    if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, `.${expr.name}`, expr))
+      return failed(of.facts)
+    const { facts, fails, entries, variable } = of
+    if (entries !== undefined) return entries.get(expr.name) ?? failed(facts)
+    if (variable === undefined) return { ...anything(facts), origin: of.origin }
+    const { presence, types, key } = this.#requests.attribute(variable, expr.name)
+    const origin = { of: variable, name: expr.name }
+    const known = presence === 'maybe' ? facts.get(key) : presence === 'always'
+    if (presence === 'never') this.#note({ kind: 'missing', origin, isRead: true }, expr)
+    else if (known !== true) this.#note({ kind: 'unguarded', origin, key }, expr)
+    if (known === false) return failed(facts)
+    const after = presence === 'maybe' ? withFact(facts, key, true) : facts
+    return { types, fails: fails || known !== true, facts: after, origin }
+  }
+
+  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: Facts): Result {
+    const { name, args } = at
+    const [first = failed(facts), second] = this.#each(args, facts)
+    const results = second === undefined ? [first] : [first, second]
+    const last = results.at(-1)?.facts ?? facts
+    if (args.length === 0 || results.some(({ types }) => types === 0)) return failed(last)
+    const fails = results.some((each) => each.fails)
+    switch (name) {
+      case 'contains':
+        if (!this.#takes(first, TYPE.set, '.contains', at, textOf(second))) return failed(last)
+        return this.#contains(first, second ?? first, { at, facts: last, fails })
+      case 'containsAll':
+      case 'containsAny': {
+        const sets = [first, second ?? first]
+        if (!sets.every((each) => this.#takes(each, TYPE.set, `.${name}`, at))) return failed(last)
+        return either(last, fails || sets.some(({ types }) => types !== TYPE.set))
+      }
+      case 'isEmpty':
+        if (!this.#takes(first, TYPE.set, '.isEmpty', at)) return failed(last)
+        return either(last, fails || first.types !== TYPE.set)
+      case 'hasTag':
+        if (!this.#takes(first, TYPE.entity, '.hasTag', at)) return failed(last)
+        return first.variable === undefined ? either(last, true) : decided([undefined, last], fails)
+      case 'getTag':
+        return first.variable === undefined ? anything(last) : failed(last)
+      default:
+        return this.#extension(name, results, args.length, { at, facts: last, fails })
+    }
+  }
+
+  #contains(
+    set: Result,
+    item: Result,
+    { at, facts, fails: before }: { at: CedarExpr; facts: Facts; fails: boolean },
+  ): Result {
+    const fails = before || set.types !== TYPE.set
+    const { items } = set
+    if (items === undefined) {
+      // Items of claims are what JSON holds.
+      if (set.origin === undefined || (item.types & JSON_TYPES) !== 0) return either(facts, fails)
+      const value = longOf(item)
+      if (value !== undefined)
+        this.#note({ kind: 'number', origin: set.origin, operator: 'contains', value }, at)
+      else this.#note({ ...misfit(set, '.contains', true, item), types: TYPE.set }, at)
+      return decided([undefined, facts], fails)
+    }
+    const equal = items.map((each) => this.#equal(item, each, 'contains', at))
+    if (equal.includes('always')) return decided([facts, undefined], fails)
+    return decided([equal.includes('maybe') ? facts : undefined, facts], fails)
+  }
+
+  #extension(
+    name: string,
+    args: readonly Result[],
+    count: number,
+    { at, facts, fails }: { at: CedarExpr; facts: Facts; fails: boolean },
+  ): Result {
+    const [takes, gives] = EXTENSIONS.get(name) ?? [[], ANY]
+    const isMethod = takes[0] !== TYPE.string
+    const operation = isMethod ? `.${name}` : name
+    if (count !== takes.length) {
+      this.#note({ kind: 'literal', name: operation, text: '' }, at)
+      return failed(facts)
+    }
+    for (const [i, arg] of args.entries())
+      if (!this.#takes(arg, takes[i] ?? ANY, operation, at)) return failed(facts)
+    const text = textOf(args[0])
+    if (name === 'decimal' && text !== undefined && !isDecimal(text)) {
+      this.#note({ kind: 'literal', name, text }, at)
+      return failed(facts)
+    }
+    const isExact = args.every(({ types }, i) => types === takes[i])
+    const isLiteral = isMethod ? isExact : name === 'decimal' && text !== undefined
+    if (gives === TYPE.boolean) return either(facts, fails || !isLiteral)
+    return { types: gives, fails: fails || !isLiteral, facts }
+  }
+
+  /** Whether the value can be of the types that an operation takes. */
+  #takes(value: Result, types: number, operation: string, at: CedarExpr, text?: string): boolean {
+    if ((value.types & types) !== 0) return true
+    if (value.types === 0) return false
+    const { origin } = value
+    this.#note({ kind: 'value', origin, operation, types: value.types, isCompared: false, text }, at)
+    return false
+  }
+}
+
+const misfit = (
+  { origin, types }: Result,
+  operation: string,
+  isCompared: boolean,
+  other: Result,
+): Extract<Fault, { kind: 'value' }> => ({
+  kind: 'value',
+  origin,
+  operation,
+  types,
+  isCompared,
+  text: textOf(other),
+})
+
+const textOf = (value: Result | undefined): string | undefined =>
+  typeof value?.literal === 'string' ? value.literal : undefined
+
+const longOf = ({ literal }: Result): bigint | undefined =>
+  typeof literal === 'bigint' ? literal : undefined
+
+const failed = (facts: Facts): Result => ({ types: 0, fails: true, facts })
+
+/** A value of which nothing is known. */
+const anything = (facts: Facts): Result => ({ types: ANY, fails: true, facts })
+
+const either = (facts: Facts, fails: boolean): Result => decided([facts, facts], fails)
+
+const decided = ([whenTrue, whenFalse]: readonly (Facts | undefined)[], fails: boolean): Result => ({
+  types: whenTrue === undefined && whenFalse === undefined ? 0 : TYPE.boolean,
+  fails: fails || (whenTrue === undefined && whenFalse === undefined),
+  facts: joined(whenTrue, whenFalse) ?? NOTHING,
+  whenTrue,
+  whenFalse,
+})
+
+/** A value as a boolean: what is not known to be one can be both, or fail. */
+function asBoolean(result: Result): Result {
+  if (result.types === 0 || (result.types & TYPE.boolean) === 0)
+    return { ...result, whenTrue: undefined, whenFalse: undefined }
+  if (result.whenTrue !== undefined || result.whenFalse !== undefined)
+    return result.types === TYPE.boolean ? result : { ...result, fails: true }
+  return either(result.facts, result.fails || result.types !== TYPE.boolean)
+}
+
+function summed(parts: readonly Result[], before: Facts, types: number): Result {
+  const facts = parts.at(-1)?.facts ?? before
+  return parts.some((part) => part.types === 0)
+    ? failed(facts)
+    : { types, fails: parts.some(({ fails }) => fails), facts }
+}
+
+const withFact = (facts: Facts, key: string, isThere: boolean): Facts =>
+  facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
+
+/** What is known either way. */
+function joined(one: Facts | undefined, other: Facts | undefined): Facts | undefined {
+  if (one === undefined || one === other) return other
+  if (other === undefined) return one
+  const both = [...one].filter(([key, isThere]) => other.get(key) === isThere)
+  return both.length === one.size ? one : new Map(both)
+}

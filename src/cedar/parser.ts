@@ -1,0 +1,493 @@
+import type { CedarOperator, PolicyCondition, EntityName, CedarExpr, CedarPolicy } from './ast.ts'
+import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
+
+/**
+ * The grammar of Cedar as cedar-go 1.8 reads it, which has the last word: releases of the operator refuse what it refuses.
+ * Linear in the length of the text.
+ */
+
+/** Nested deeper than this, a policy is not read. cedar-go has no bound; people write fewer than ten. */
+const DEEPEST = 100
+
+/** Thrown where a policy nests deeper than it is read. */
+class TooDeep extends Error {}
+
+export type Parsed =
+  | {
+      readonly kind: 'policy'
+      readonly policy: CedarPolicy
+      /** Whether something stands behind its end; cedar-go reads tokens of it, and nothing more. */
+      readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
+    }
+  | { readonly kind: 'empty' }
+  /** Nested too deep to be read, or not decided. */
+  | { readonly kind: 'unread' }
+  | { readonly kind: 'refused'; readonly hint: string }
+
+/** Reads the first policy of a text, as the operator does. Never throws. */
+export function parsePolicy(text: string): Parsed {
+  try {
+    if (text.includes('\0')) return { kind: 'refused', hint: 'remove the character NUL' }
+    if (tokenAt(text, 0).kind === 'end') return { kind: 'empty' }
+    const parser = new Parser(text)
+    const policy = parser.policy()
+    return { kind: 'policy', policy, rest: parser.rest() }
+  } catch (error) {
+    if (error instanceof SyntaxFault) return { kind: 'refused', hint: error.message }
+    if (error instanceof TooDeep) return { kind: 'unread' }
+    throw error
+  }
+}
+
+const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
+const COMPARISONS: ReadonlySet<string> = new Set<CedarOperator>(['==', '!=', '<', '<=', '>', '>='])
+const VARIABLES: ReadonlySet<string> = new Set(['principal', 'action', 'resource', 'context'])
+
+/** Methods of every value, with the number of their arguments. */
+const METHODS: ReadonlyMap<string, number> = new Map([
+  ['contains', 1],
+  ['containsAll', 1],
+  ['containsAny', 1],
+  ['hasTag', 1],
+  ['getTag', 1],
+  ['isEmpty', 0],
+])
+const EXTENSION_METHODS: ReadonlySet<string> = new Set([
+  ...['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'],
+  ...['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast', 'isInRange'],
+  ...['toDate', 'toTime', 'offset', 'durationSince'],
+  ...['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'],
+])
+const FUNCTIONS: ReadonlySet<string> = new Set(['ip', 'decimal', 'datetime', 'duration'])
+
+/** Whether there is a function of the name, which makes a value of a text. */
+export const isFunction = (name: string): boolean => FUNCTIONS.has(name)
+
+/** What people write from other languages, and what it is in Cedar. */
+const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
+  ['=', "compare with '=='"],
+  ['&', "write '&&'"],
+  ['|', "write '||'"],
+  ['and', "write '&&'"],
+  ['or', "write '||'"],
+  ['not', "write '!'"],
+  ["'", 'write strings in double quotes'],
+  ['?', 'name an entity; slots such as ?principal are for templates'],
+  ['startsWith', 'write \'like "…*"\' for startsWith'],
+  ['endsWith', 'write \'like "*…"\' for endsWith'],
+  ['matches', "write 'like'; there are no regular expressions"],
+])
+
+class Parser {
+  readonly #text: string
+  #next: CedarToken
+  /** Brackets that are open, for hints. */
+  readonly #open: string[] = []
+  #depth = 0
+
+  constructor(text: string) {
+    this.#text = text
+    this.#next = tokenAt(text, 0)
+  }
+
+  /** What stands behind the policy, a `forbid` where there is one; its tokens are read to the end, as in cedar-go. */
+  rest(): 'nothing' | 'permit' | 'forbid' | 'other' {
+    let found: 'nothing' | 'permit' | 'forbid' | 'other' = 'nothing'
+    for (let token = this.#advance(); token.kind !== 'end'; token = this.#advance()) {
+      if (found === 'nothing') found = 'other'
+      if (!this.#sees('(')) continue
+      if (token.text === 'forbid' || (token.text === 'permit' && found === 'other')) found = token.text
+    }
+    return found
+  }
+
+  policy(): CedarPolicy {
+    this.#annotations()
+    const effect = this.#advance()
+    if (effect.text !== 'permit' && effect.text !== 'forbid')
+      throw new SyntaxFault("begin with 'permit' or 'forbid'", effect.start)
+    this.#expect('(')
+    const principal = this.#scope('principal')
+    this.#expect(',')
+    const action = this.#action()
+    this.#expect(',')
+    const resource = this.#scope('resource')
+    if (this.#sees(',')) this.#advance()
+    this.#expect(')')
+    const conditions: PolicyCondition[] = []
+    while (this.#sees('when') || this.#sees('unless')) {
+      const kind = this.#advance().text === 'when' ? 'when' : 'unless'
+      this.#expect('{')
+      conditions.push({ kind, expr: this.#expression() })
+      this.#expect('}')
+    }
+    if (this.#next.kind === 'end') this.#fail("end with ';'")
+    this.#expect(';')
+    return { effect: effect.text, scope: { principal, action, resource }, conditions }
+  }
+
+  #annotations(): void {
+    const known = new Set<string>()
+    while (this.#sees('@')) {
+      this.#advance()
+      const name = this.#advance()
+      if (name.kind !== 'name' && name.kind !== 'word') this.#fail('name each annotation', name)
+      if (known.has(name.text)) this.#fail(`write the annotation @${name.text} once`, name)
+      known.add(name.text)
+      if (!this.#sees('(')) continue
+      this.#advance()
+      const value = this.#advance()
+      if (value.kind !== 'string') this.#fail('write the value of an annotation in double quotes', value)
+      valueOf(value)
+      this.#expect(')')
+    }
+  }
+
+  /** `principal` or `resource` with what it is compared with. */
+  #scope(name: 'principal' | 'resource'): CedarExpr | undefined {
+    this.#expect(name)
+    const of: CedarExpr = { kind: 'variable', name }
+    switch (this.#next.text) {
+      case '==':
+        this.#advance()
+        return { kind: 'comparison', operator: '==', left: of, right: this.#entity(name) }
+      case 'in':
+        this.#advance()
+        return { kind: 'in', left: of, right: this.#entity(name) }
+      case 'is': {
+        this.#advance()
+        const type = this.#type()
+        if (!this.#sees('in')) return { kind: 'is', of, type, in: undefined }
+        this.#advance()
+        return { kind: 'is', of, type, in: this.#entity(name) }
+      }
+      default:
+        return undefined
+    }
+  }
+
+  #action(): CedarExpr | undefined {
+    this.#expect('action')
+    const left: CedarExpr = { kind: 'variable', name: 'action' }
+    if (this.#sees('==')) {
+      this.#advance()
+      return { kind: 'comparison', operator: '==', left, right: this.#entity('action') }
+    }
+    if (!this.#sees('in')) return undefined
+    this.#advance()
+    if (!this.#sees('[')) return { kind: 'in', left, right: this.#entity('action') }
+    this.#advance()
+    const items: CedarExpr[] = []
+    while (!this.#sees(']')) {
+      items.push(this.#entity('action'))
+      this.#comma(']')
+    }
+    this.#advance()
+    return { kind: 'in', left, right: { kind: 'set', items } }
+  }
+
+  #entity(of: string): CedarExpr {
+    const first = this.#advance()
+    if (first.text === '[')
+      this.#fail(`name one entity here; write when { ${of} in [ … ] } for several`, first)
+    if (first.kind !== 'name') this.#fail(`name an entity, such as Type::"id", behind ${of}`, first)
+    this.#expect('::')
+    return { kind: 'entity', entity: this.#entityName(first.text) }
+  }
+
+  /** The rest of `Type::"id"`, behind the `::`. */
+  #entityName(type: string): EntityName {
+    for (let whole = type; ;) {
+      const part = this.#advance()
+      if (part.kind === 'string') return { type: whole, id: valueOf(part) }
+      if (part.kind !== 'name') this.#fail('write the name of an entity in double quotes', part)
+      if (!this.#sees('::')) this.#fail(`write ${whole}::"${part.text}", with double quotes`)
+      whole = `${whole}::${part.text}`
+      this.#advance()
+    }
+  }
+
+  #type(): string {
+    const first = this.#advance()
+    if (first.kind !== 'name') this.#fail("name a type behind 'is'", first)
+    let type = first.text
+    while (this.#sees('::')) {
+      this.#advance()
+      const part = this.#advance()
+      if (part.kind === 'string') this.#fail("name a type behind 'is', not an entity", part)
+      if (part.kind !== 'name') this.#fail("name a type behind 'is'", part)
+      type = `${type}::${part.text}`
+    }
+    return type
+  }
+
+  #expression(): CedarExpr {
+    if (++this.#depth > DEEPEST) throw new TooDeep()
+    const expr = this.#sees('if') ? this.#if() : this.#list('or', '||', () => this.#and())
+    this.#depth--
+    return expr
+  }
+
+  #if(): CedarExpr {
+    this.#advance()
+    const test = this.#expression()
+    this.#expect('then')
+    const then = this.#expression()
+    this.#expect('else')
+    return { kind: 'if', test, then, else: this.#expression() }
+  }
+
+  #and(): CedarExpr {
+    return this.#list('and', '&&', () => this.#relation())
+  }
+
+  /** Items with the operator between them; one alone is itself. */
+  #list(kind: 'and' | 'or', operator: string, item: () => CedarExpr): CedarExpr {
+    const first = item()
+    if (!this.#sees(operator)) return first
+    const items = [first]
+    while (this.#sees(operator)) {
+      this.#advance()
+      items.push(item())
+    }
+    return { kind, items }
+  }
+
+  #relation(): CedarExpr {
+    const left = this.#sum()
+    const { text } = this.#next
+    if (text === 'has') return this.#has(left)
+    if (text === 'like') {
+      this.#advance()
+      const pattern = this.#advance()
+      if (pattern.kind !== 'string') this.#fail("write a pattern in double quotes behind 'like'", pattern)
+      return { kind: 'like', of: left, pattern: valueOf(pattern, true) }
+    }
+    if (text === 'is') {
+      this.#advance()
+      const type = this.#type()
+      if (!this.#sees('in')) return { kind: 'is', of: left, type, in: undefined }
+      this.#advance()
+      return { kind: 'is', of: left, type, in: this.#sum() }
+    }
+    if (text === 'in') {
+      this.#advance()
+      return { kind: 'in', left, right: this.#sum() }
+    }
+    if (!COMPARISONS.has(text)) return left
+    this.#advance()
+    return { kind: 'comparison', operator: text as CedarOperator, left, right: this.#sum() }
+  }
+
+  /** `has a.b` asks for `a` and then for `b` of it. */
+  #has(left: CedarExpr): CedarExpr {
+    this.#advance()
+    const first = this.#advance()
+    if (first.kind === 'string') return { kind: 'has', of: left, name: valueOf(first) }
+    if (first.kind !== 'name') this.#fail("name an attribute behind 'has'", first)
+    const items: CedarExpr[] = [{ kind: 'has', of: left, name: first.text }]
+    for (let of: CedarExpr = { kind: 'attribute', of: left, name: first.text }; this.#sees('.');) {
+      this.#advance()
+      const { kind, text: name } = this.#advance()
+      if (kind !== 'name') this.#fail("name an attribute behind 'has'")
+      if (items.length > DEEPEST) throw new TooDeep()
+      items.push({ kind: 'has', of, name })
+      of = { kind: 'attribute', of, name }
+    }
+    const [only, ...others] = items
+    return only !== undefined && others.length === 0 ? only : { kind: 'and', items }
+  }
+
+  #sum(): CedarExpr {
+    return this.#arithmetic(['+', '-'], () => this.#arithmetic(['*'], () => this.#unary()))
+  }
+
+  #arithmetic(operators: readonly string[], item: () => CedarExpr): CedarExpr {
+    const first = item()
+    if (!operators.includes(this.#next.text)) return first
+    const items = [first]
+    while (operators.includes(this.#next.text)) {
+      this.#advance()
+      items.push(item())
+    }
+    return { kind: 'arithmetic', items }
+  }
+
+  #unary(): CedarExpr {
+    const operators: ('not' | 'negate')[] = []
+    while (this.#sees('-') || this.#sees('!')) {
+      if (operators.length > DEEPEST) throw new TooDeep()
+      operators.push(this.#advance().text === '-' ? 'negate' : 'not')
+    }
+    let expr: CedarExpr
+    if (operators.at(-1) === 'negate' && this.#next.kind === 'number') {
+      operators.pop()
+      expr = this.#long(this.#advance(), '-')
+    } else expr = this.#member()
+    for (const kind of operators.toReversed()) expr = { kind, of: expr }
+    return expr
+  }
+
+  #long({ text, start }: CedarToken, sign = ''): CedarExpr {
+    // Nineteen digits hold every value; more are read only where they are zeros.
+    const first = text.search(/[1-9]/)
+    const digits = first < 0 ? '0' : text.slice(first)
+    const value = digits.length > 19 ? undefined : BigInt(digits) * (sign === '' ? 1n : -1n)
+    if (value === undefined || BigInt.asIntN(64, value) !== value)
+      throw new SyntaxFault('write a number of 64 bits', start)
+    return { kind: 'long', value }
+  }
+
+  /** A value with what is read of it: `.name`, `["name"]`, `.method(…)`. */
+  #member(): CedarExpr {
+    let expr = this.#primary()
+    for (let count = 0; ; count++) {
+      const { text } = this.#next
+      if (text !== '.' && text !== '[') return expr
+      if (count === DEEPEST) throw new TooDeep()
+      this.#advance()
+      const name = this.#advance()
+      if (text === '[') {
+        if (name.kind !== 'string') this.#fail('write the name of an attribute in double quotes', name)
+        expr = { kind: 'attribute', of: expr, name: valueOf(name) }
+        this.#expect(']')
+      } else if (name.kind !== 'name') this.#fail("name an attribute behind '.'", name)
+      else if (this.#sees('(')) expr = this.#method(expr, name)
+      else expr = { kind: 'attribute', of: expr, name: name.text }
+    }
+  }
+
+  #method(of: CedarExpr, { text: name, start }: CedarToken): CedarExpr {
+    this.#advance()
+    const args = this.#items(')')
+    const count = METHODS.get(name)
+    if (count === undefined ? !EXTENSION_METHODS.has(name) : count !== args.length)
+      throw new SyntaxFault(
+        count !== undefined
+          ? `give .${name} ${count === 0 ? 'no argument' : 'one argument'}`
+          : (SAID_OTHERWISE.get(name) ?? `there is no method .${shown(name)}`),
+        start,
+      )
+    return { kind: 'call', name, args: [of, ...args] }
+  }
+
+  #primary(): CedarExpr {
+    const token = this.#advance()
+    const { kind, text } = token
+    if (kind === 'number') return this.#long(token)
+    if (kind === 'string') return { kind: 'string', value: valueOf(token) }
+    if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true' }
+    if (kind === 'name') return this.#named(token)
+    if (text === '(') {
+      const expr = this.#expression()
+      this.#expect(')')
+      return expr
+    }
+    if (text === '[') return { kind: 'set', items: this.#items(']') }
+    if (text === '{') return this.#record()
+    return this.#fail(undefined, token)
+  }
+
+  /** A variable, an entity or a function. */
+  #named(token: CedarToken): CedarExpr {
+    const { text: name } = token
+    if (this.#sees('::')) {
+      this.#advance()
+      return { kind: 'entity', entity: this.#entityName(name) }
+    }
+    if (this.#sees('(')) {
+      if (!FUNCTIONS.has(name)) this.#fail(`there is no function ${shown(name)}`, token)
+      this.#advance()
+      return { kind: 'call', name, args: this.#items(')') }
+    }
+    if (!VARIABLES.has(name))
+      this.#fail(`"${shown(name)}" is not principal, action, resource or context`, token)
+    return { kind: 'variable', name: name as 'principal' }
+  }
+
+  #items(end: string): CedarExpr[] {
+    const items: CedarExpr[] = []
+    while (!this.#sees(end)) {
+      items.push(this.#expression())
+      this.#comma(end)
+    }
+    this.#advance()
+    return items
+  }
+
+  #record(): CedarExpr {
+    const entries = new Map<string, CedarExpr>()
+    while (!this.#sees('}')) {
+      const key = this.#advance()
+      if (key.kind !== 'name' && key.kind !== 'string') this.#fail('name each entry of a record', key)
+      const name = key.kind === 'string' ? valueOf(key) : key.text
+      this.#expect(':')
+      const value = this.#expression()
+      if (entries.has(name)) this.#fail(`write the key "${shown(name)}" once`, key)
+      entries.set(name, value)
+      this.#comma('}')
+    }
+    this.#advance()
+    return { kind: 'record', entries: [...entries] }
+  }
+
+  /** A comma, or the end that is left for the caller. */
+  #comma(end: string): void {
+    if (this.#sees(',')) this.#advance()
+    else if (!this.#sees(end)) this.#fail()
+  }
+
+  #sees(text: string): boolean {
+    return this.#next.text === text
+  }
+
+  #advance(): CedarToken {
+    const token = this.#next
+    const { kind, text, start } = token
+    if (kind === 'end') return token
+    if (kind === 'operator') this.#count(text)
+    this.#next = tokenAt(this.#text, start + text.length)
+    return token
+  }
+
+  /** Keeps the open brackets, for hints alone. */
+  #count(text: string): void {
+    const opening = CLOSES[text]
+    if (opening !== undefined) {
+      if (this.#open.at(-1) === opening) this.#open.pop()
+    } else if (text === '(' || text === '[' || text === '{') this.#open.push(text)
+  }
+
+  #expect(text: string): void {
+    const token = this.#advance()
+    if (token.text !== text) this.#fail(undefined, token, text)
+  }
+
+  #fail(hint?: string, token = this.#next, wanted?: string): never {
+    throw new SyntaxFault(this.#hintFor(token, wanted, hint), token.start)
+  }
+
+  #hintFor({ kind, text, start }: CedarToken, wanted?: string, hint?: string): string {
+    const said = kind === 'string' || text === 'like' ? undefined : SAID_OTHERWISE.get(text)
+    if (said !== undefined) return said
+    if (hint !== undefined) return hint
+    if ((text === ';' || kind === 'end') && this.#open.length > 0) return 'close each bracket'
+    if (text === '::') return 'write the name of an entity in double quotes'
+    const expected = wanted === undefined ? '' : `write ${wanted} `
+    if (kind === 'end') return `${expected || 'write more '}at the end`
+    const line = this.#lineOf(start)
+    return expected === ''
+      ? `${shown(text)} is not expected in line ${line}`
+      : `${expected}before ${shown(text)} in line ${line}`
+  }
+
+  #lineOf(place: number): number {
+    let line = 1
+    for (let at = this.#text.indexOf('\n'); at >= 0 && at < place; at = this.#text.indexOf('\n', at + 1))
+      line++
+    return line
+  }
+}
+
+/** The start of a text, for a hint. */
+const shown = (text: string): string => (text.length > 24 ? `${text.slice(0, 24).toWellFormed()}…` : text)

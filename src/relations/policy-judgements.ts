@@ -1,0 +1,296 @@
+import {
+  type CedarExpr,
+  type Fault,
+  type PolicyOutcome,
+  outcomeOf,
+  type CedarPolicy,
+} from '../cedar/index.ts'
+import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
+import { KnownRequests, REQUESTS, type RequestKind, type Setting } from './policy-requests.ts'
+import type { ListedPolicy, PolicyList } from './policy-lists.ts'
+import { faultText } from './policy-texts.ts'
+
+/** What the policies of a list do, or do not, where it is certain. */
+
+/** Something to say about a policy. */
+export interface PolicyJudgement {
+  readonly policy: ListedPolicy
+  /** Whether it is about evaluations that fail, which denies a request whatever other policies permit. */
+  readonly isFailure: boolean
+  readonly text: string
+}
+
+/** A policy with what it can come to for each kind of request. */
+interface Read {
+  readonly listed: ListedPolicy
+  readonly policy: CedarPolicy
+  readonly outcomes: readonly PolicyOutcome[]
+  readonly faults: readonly FoundFault[]
+}
+
+interface FoundFault {
+  readonly fault: Fault
+  readonly at: CedarExpr
+}
+
+/** Most faults of one policy that are told. */
+const MOST_FAULTS = 3
+/** Most attributes of a list of whose absence the effect is looked for. */
+const MOST_ATTRIBUTES = 8
+
+export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, 'budget' | 'memo'>) =>
+  judged(list, context)
+
+const judged = oncePerReview(
+  (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly PolicyJudgement[] => {
+    const [first] = list.policies
+    if (first === undefined) return []
+    const families = REQUESTS.map((kind) => new KnownRequests(kind, list.setting))
+    const reads: Read[] = []
+    for (const listed of list.policies) {
+      const { at, parsed } = listed
+      if (parsed?.kind !== 'policy') continue
+      const read = budget.decide(at, () => readOf(listed, parsed.policy, { families, list, budget }))
+      if (read === undefined) break
+      reads.push(read)
+    }
+    const certain = reads.flatMap((read) => certainOf(read, list.setting))
+    if (certain.some(({ isFailure }) => isFailure)) return certain
+    return [...certain, ...(budget.decide(first.at, () => absencesOf(reads, list, budget)) ?? [])]
+  },
+)
+
+function readOf(
+  listed: ListedPolicy,
+  policy: CedarPolicy,
+  { families, list, budget }: { families: readonly KnownRequests[]; list: PolicyList; budget: Budget },
+): Read {
+  const faults = new Map<string, FoundFault>()
+  const ids = new Map<CedarExpr, number>()
+  const outcomes = families.map((family) =>
+    outcomeOf(policy, family, budget, (fault, at) => {
+      budget.spend(1)
+      const id = ids.get(at) ?? ids.size
+      ids.set(at, id)
+      const key = `${id} ${faultText(fault, list.setting)}`
+      if (!faults.has(key)) faults.set(key, { fault, at })
+    }),
+  )
+  return { listed, policy, outcomes, faults: [...faults.values()] }
+}
+
+/** Whether it stands for every kind of request, whatever the policy is about. */
+function isOfAllRequests(fault: Fault, setting: Setting): boolean {
+  const families = REQUESTS.map((kind) => new KnownRequests(kind, setting))
+  switch (fault.kind) {
+    case 'entity':
+      return families.every(
+        (family) =>
+          (fault.relation === '==' ? family.is : family.isIn).call(family, fault.variable, fault.entity) ===
+          'never',
+      )
+    case 'type':
+      return families.every((family) => family.typeOf(fault.variable) !== fault.type)
+    case 'missing':
+      return families.every(
+        (family) => family.attribute(fault.origin.of, fault.origin.name).presence === 'never',
+      )
+    case 'unguarded':
+      return false
+    default:
+      return true
+  }
+}
+
+/** Whether an evaluation that comes to the fault fails. */
+const isFailing = (fault: Fault): boolean =>
+  fault.kind === 'missing'
+    ? fault.isRead
+    : fault.kind === 'number'
+      ? !['==', '!=', 'contains'].includes(fault.operator)
+      : fault.kind === 'literal' || (fault.kind === 'value' && !fault.isCompared)
+
+const doesNothing = ({ outcomes }: Read): boolean => outcomes.every(({ isTrue }) => !isTrue)
+const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
+  scope !== 'none' && !isTrue && !isFalse
+
+/** What is wrong whatever other policies say. */
+function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
+  const { listed, faults } = read
+  const isIdle = doesNothing(read)
+  // A list action in a list with others does no harm, and older documents write it.
+  const found = faults.filter(
+    ({ fault, at }) => isOfAllRequests(fault, setting) && !isHarmless(fault, at, isIdle),
+  )
+  const told = found.length > 0 || !isIdle ? found : faults.filter(({ fault }) => isOfRequest(fault))
+  return distinct(
+    told.map(({ fault }) => fault),
+    setting,
+  ).map((fault) => ({
+    policy: listed,
+    isFailure: isFailing(fault),
+    text: `${isFailing(fault) ? failureOf(read) : effectOf(read, fault)}: ${faultText(fault, setting)}`,
+  }))
+}
+
+/** Whether it can be why a policy never holds, although some other request could be meant. */
+const isOfRequest = (fault: Fault): boolean =>
+  fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
+
+/** Whether the fault has no effect: an action that is never asked, beside others. */
+const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
+  !isIdle &&
+  fault.kind === 'entity' &&
+  fault.variable === 'action' &&
+  fault.entity.id.startsWith('list_') &&
+  at.kind === 'in'
+
+/** The faults but those that are told by another: of one value there is one. */
+function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
+  const seen = new Set<string>()
+  const others = faults.filter((fault) => {
+    const isOfValue = (fault.kind === 'number' || fault.kind === 'value') && fault.origin !== undefined
+    const key = isOfValue
+      ? `${fault.kind} ${fault.origin.of} ${fault.origin.name}`
+      : faultText(fault, setting)
+    return !seen.has(key) && seen.add(key)
+  })
+  return others.slice(0, MOST_FAULTS)
+}
+
+/** What a failing evaluation does. */
+function failureOf({ outcomes }: Read): string {
+  const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
+  const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
+  const whom =
+    failing.length === 0
+      ? 'requests that reach it'
+      : !isWhole
+        ? 'each request in its scope'
+        : failing.length === REQUESTS.length
+          ? 'every request'
+          : `every ${kindsText(failing)}`
+  return `denies ${whom}, ${WHATEVER}`
+}
+
+const WHATEVER = 'whatever others permit'
+
+const kindsText = (kinds: readonly number[]): string =>
+  kinds.map((i) => REQUESTS[i]?.what ?? '').join(' and ')
+
+/** What a comparison that never holds does. */
+function effectOf(read: Read, fault: Fault): string {
+  const { policy, outcomes } = read
+  if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
+  const about = outcomes.filter(({ scope }) => scope !== 'none')
+  const isAlways =
+    policy.conditions.length > 0 && about.every(({ isTrue, isFalse, fails }) => isTrue && !isFalse && !fails)
+  if (isAlways && policy.effect === 'forbid')
+    return about.length === REQUESTS.length && about.every(({ scope }) => scope === 'all')
+      ? 'forbids every request'
+      : 'forbids each request in its scope'
+  if (isAlways) return 'permits more than it says'
+  return fault.kind === 'number' && fault.operator === '!='
+    ? 'has a part that always holds'
+    : 'has a part that never holds'
+}
+
+/** Attributes whose absence makes a policy fail for requests that another one permits. */
+function absencesOf(
+  reads: readonly Read[],
+  { policies, setting }: PolicyList,
+  budget: Budget,
+): PolicyJudgement[] {
+  // A policy that cannot be read may permit anything, or nothing.
+  if (reads.length < policies.length) return []
+  const keys = new Map<string, Fault>()
+  for (const { faults } of reads)
+    for (const { fault } of faults) {
+      const key = absenceOf(fault, setting)
+      if (key !== undefined && !keys.has(key)) keys.set(key, fault)
+    }
+  const told = new Map<ListedPolicy, PolicyJudgement>()
+  for (const key of [...keys.keys()].slice(0, MOST_ATTRIBUTES))
+    for (const [kind, request] of REQUESTS.entries())
+      for (const judgement of absencesIn(reads, { key, kind, request, setting, budget }))
+        if (!told.has(judgement.policy)) told.set(judgement.policy, judgement)
+  return [...told.values()]
+}
+
+/** The key of an attribute that is read without being asked for; arguments lack together, as lists have none. */
+function absenceOf(fault: Fault, setting: Setting): string | undefined {
+  if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
+  // It is there for some kinds of requests.
+  return fault.kind === 'missing' && fault.isRead && !isOfAllRequests(fault, setting) ? '' : undefined
+}
+
+interface Absence {
+  readonly key: string
+  readonly kind: number
+  readonly request: RequestKind
+  readonly setting: Setting
+  readonly budget: Budget
+}
+
+function* absencesIn(
+  reads: readonly Read[],
+  { key, kind, request, setting, budget }: Absence,
+): Iterable<PolicyJudgement> {
+  const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
+  const without = new KnownRequests(request, setting, lacks)
+  const failing: { readonly read: Read; readonly fault: Fault }[] = []
+  const permitting: Read[] = []
+  for (const read of reads) {
+    const seen: Fault[] = []
+    const outcome = outcomeOf(read.policy, without, budget, (fault) => seen.push(fault))
+    if (outcome.scope === 'none') continue
+    const fault = seen.find(
+      (each) => each.kind === 'missing' && each.isRead && absentBy(each, { key, kind, request, setting }),
+    )
+    if (fault !== undefined && outcome.fails) failing.push({ read, fault })
+    else if (read.policy.effect === 'permit' && outcome.isTrue) permitting.push(read)
+  }
+  for (const { read, fault } of failing) {
+    const beside = permitting.some((other) => {
+      budget.spend(1 / 8)
+      return other !== read && mayOverlap(read.policy, other.policy)
+    })
+    if (!beside || fault.kind !== 'missing') continue
+    yield { policy: read.listed, isFailure: true, text: absenceText(fault.origin, key, request) }
+  }
+}
+
+/** Whether the attribute is not there because of the absence that is looked at. */
+function absentBy(fault: Fault, { key, request, setting }: Omit<Absence, 'budget'>): boolean {
+  if (fault.kind !== 'missing') return false
+  const whole = new KnownRequests(request, setting).attribute(fault.origin.of, fault.origin.name)
+  if (key === '') return whole.presence === 'never' && !isOfAllRequests(fault, setting)
+  return whole.presence !== 'never' && (key === 'arg_' ? whole.key.startsWith(key) : whole.key === key)
+}
+
+function absenceText(
+  { of, name }: { readonly of: string; readonly name: string },
+  key: string,
+  request: RequestKind,
+): string {
+  const ask = /^[A-Za-z_]\w{0,60}$/.test(name) ? name : JSON.stringify(name)
+  const guard = `write ${of} has ${ask} && …`
+  if (key === '') return `denies every ${request.what}, ${WHATEVER}: it has no ${of}.${ask}; ${guard}`
+  if (key === 'arg_') return `denies calls without ${ask}, and hides tools from lists, ${WHATEVER}; ${guard}`
+  return `denies ${key.startsWith('claim') ? 'callers' : 'tools'} without ${ask}, ${WHATEVER}; ${guard}`
+}
+
+/** Whether two policies can be about one request: false where both name one principal or resource, and not the same. */
+function mayOverlap(one: CedarPolicy, other: CedarPolicy): boolean {
+  return (['principal', 'resource'] as const).every((part) => {
+    const [first, second] = [namedBy(one.scope[part]), namedBy(other.scope[part])]
+    return first === undefined || second === undefined || first === second
+  })
+}
+
+/** The entity that a scope names with `==`. */
+function namedBy(expr: CedarExpr | undefined): string | undefined {
+  if (expr?.kind !== 'comparison' || expr.right.kind !== 'entity') return undefined
+  const { type, id } = expr.right.entity
+  return `${type}::${id}`
+}

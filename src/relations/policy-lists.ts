@@ -1,0 +1,217 @@
+import { type Parsed, parsePolicy } from '../cedar/index.ts'
+import {
+  advice,
+  type Cluster,
+  type Context,
+  dependingOn,
+  end,
+  type FieldError,
+  isAbsent,
+  isObject,
+  type ObjectName,
+  oncePerReview,
+  type Path,
+  pathTo,
+  relatedTo,
+} from '../rule/index.ts'
+import type { Budget } from '../rule/index.ts'
+import type { AuthzConfig } from './authorization.ts'
+import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
+import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
+import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, type Setting } from './policy-requests.ts'
+
+/** The Cedar policies of a resource, wherever they are. */
+
+export interface ListedPolicy {
+  /** Undefined where it cannot be read. */
+  readonly text: string | undefined
+  readonly parsed: Parsed | undefined
+  /** Where a finding about it is, and what its text begins with. */
+  readonly at: () => Path<unknown>
+  readonly named: string
+}
+
+export interface PolicyList {
+  readonly policies: readonly ListedPolicy[]
+  /** The text of the entities, where there is one that can be read. */
+  readonly entities:
+    { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
+  readonly setting: Setting
+  /** The ConfigMap in which they are, and the key. */
+  readonly configMap: { readonly name: ObjectName; readonly key: string } | undefined
+}
+
+type Inline = NonNullable<AuthzConfig['inline']>
+type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 'budget'>
+
+/** The policies of an `authzConfig`, in itself or in a ConfigMap that is known; undefined where there are none. */
+export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
+
+const listed = oncePerReview(
+  (authzConfig: AuthzConfig, { path: at, cluster, self, budget }: Within): PolicyList | undefined => {
+    const server = self.name === '' ? undefined : self.name
+    if (authzConfig.inline !== undefined) {
+      const { inline } = authzConfig
+      return listOf({
+        texts: inline.policies ?? [],
+        entities: entitiesIn(inline),
+        authzConfig,
+        server,
+        budget,
+        place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
+      })
+    }
+    const found = configMapPolicies(authzConfig, cluster)
+    if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
+    const { cedar } = found.value.value
+    if (!isObject(cedar)) return undefined
+    const { policies, entities_json: entities } = cedar
+    return listOf({
+      texts: (Array.isArray(policies) ? policies : []).map((text) =>
+        typeof text === 'string' ? text : undefined,
+      ),
+      entities:
+        typeof entities === 'string'
+          ? entities
+          : entities === undefined || entities === null
+            ? ''
+            : undefined,
+      authzConfig,
+      cedar,
+      server,
+      budget,
+      place: {
+        policy: () => at.configMap,
+        entities: () => at.configMap,
+        named: `${shownConfigMap(found.name)}, `,
+      },
+      configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+    })
+  },
+)
+
+const shownConfigMap = (name: string): string => `in the ConfigMap ${JSON.stringify(name)}`
+
+const entitiesIn = (inline: Inline): string | undefined =>
+  isAbsent(inline, 'entitiesJson') ? '' : inline.entitiesJson
+
+/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known. */
+export function configMapPolicies(
+  authzConfig: AuthzConfig,
+  cluster: Cluster,
+): { readonly name: string; readonly key: string; readonly value: PolicyValue } | undefined {
+  const { configMap } = authzConfig
+  if (authzConfig.type === 'inline' || configMap?.name === undefined || configMap.name === '')
+    return undefined
+  const { name } = configMap
+  if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
+  const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
+  const policies = getConfigMap(cluster, name)?.policies
+  const value = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
+  return value && { name, key, value }
+}
+
+interface Listing {
+  readonly texts: readonly (string | undefined)[]
+  /** Empty where there are none, undefined where they cannot be read. */
+  readonly entities: string | undefined
+  readonly authzConfig: AuthzConfig
+  /** The settings of a ConfigMap, over which those of the spec go. */
+  readonly cedar?: Readonly<Record<string, unknown>>
+  readonly server: string | undefined
+  readonly budget: Budget
+  readonly place: {
+    readonly policy: (index: number) => Path<unknown>
+    readonly entities: () => Path<unknown>
+    readonly named: string
+  }
+  readonly configMap?: PolicyList['configMap']
+}
+
+/** Characters of a policy, and of entities, that are read for a unit of a budget. */
+const READ_PER_UNIT = 8
+const ENTITIES_PER_UNIT = 32
+
+function listOf(listing: Listing): PolicyList {
+  const { texts, entities, authzConfig, cedar, server, budget, place, configMap } = listing
+  const isOfConfigMap = cedar !== undefined
+  const policies = texts.map((text, i) => ({
+    text,
+    parsed:
+      text === undefined
+        ? undefined
+        : budget.decide(
+            () => place.policy(i),
+            () => {
+              budget.spend(text.length / READ_PER_UNIT)
+              return parsePolicy(text)
+            },
+          ),
+    at: () => place.policy(i),
+    named: isOfConfigMap ? `${place.named}policies[${i}]: ` : '',
+  }))
+  const groupType = chosen(authzConfig, 'groupEntityType', cedar?.group_entity_type) ?? ''
+  const groupClaim = chosen(authzConfig, 'groupClaimName', cedar?.group_claim_name)
+  const roleClaim = chosen(authzConfig, 'roleClaimName', cedar?.role_claim_name)
+  const claims = [groupClaim, roleClaim, ...GROUP_CLAIMS]
+  const text = entities === '' ? undefined : entities
+  const given =
+    text === undefined
+      ? undefined
+      : { text, at: place.entities, named: isOfConfigMap ? `${place.named}entities_json: ` : '' }
+  return {
+    policies,
+    entities: given,
+    setting: {
+      groupType: groupType === UNKNOWN ? undefined : groupType || DEFAULT_GROUP_TYPE,
+      groupClaims: claims.includes(UNKNOWN)
+        ? undefined
+        : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
+      hasClaimSets: Array.isArray(cedar?.multi_valued_claims),
+      entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
+      server,
+      callers: ANYBODY,
+    },
+    configMap,
+  }
+}
+
+function known(given: PolicyList['entities'], budget: Budget) {
+  const read = entitiesRead({ entities: given }, budget)
+  return read?.kind === 'entities' ? read.entities : undefined
+}
+
+const UNKNOWN = Symbol('a value that cannot be read')
+
+/** The value in the spec or, where there is none, in the ConfigMap. */
+function chosen(
+  config: AuthzConfig,
+  field: 'groupEntityType' | 'groupClaimName' | 'roleClaimName',
+  other: unknown,
+): string | undefined | typeof UNKNOWN {
+  const own = isAbsent(config, field) ? '' : (config[field] ?? UNKNOWN)
+  if (own !== '') return own
+  return typeof other === 'string' ? other : undefined
+}
+
+/** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
+export function entitiesRead(
+  { entities }: Pick<PolicyList, 'entities'>,
+  budget: Budget,
+): EntitiesRead | undefined {
+  if (entities === undefined) return undefined
+  return budget.decide(entities.at, () => {
+    budget.spend(entities.text.length / ENTITIES_PER_UNIT)
+    return readEntities(entities.text)
+  })
+}
+
+/** A finding about a policy or entities, which may be in a ConfigMap. */
+export function aboutPolicies({ configMap }: PolicyList, at: Path<unknown>, text: string): FieldError {
+  const finding = advice(at, text)
+  if (configMap === undefined) return finding
+  const { name, key } = configMap
+  return relatedTo(dependingOn(finding, name), [
+    end(name, pathTo(['data', { key }]), 'the policies are here'),
+  ])
+}

@@ -1,0 +1,177 @@
+/**
+ * The requests that policies decide about, as releases make them of a token and a call (stacklok/toolhive,
+ * pkg/authz/authorizers/cedar): read at 0.44, run at 0.63; older than 0.26 but where a comment says since when.
+ */
+
+import {
+  type Attribute,
+  type EntityName,
+  JSON_TYPES,
+  type Requests,
+  TYPE,
+  type Variable,
+} from '../cedar/index.ts'
+import type { PolicyEntities } from './policy-entities.ts'
+
+/** What is asked: lists are answered with what these permit. */
+export const REQUESTS = [
+  { action: 'call_tool', type: 'Tool', what: 'tool call' },
+  { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
+  { action: 'read_resource', type: 'Resource', what: 'resource read' },
+] as const
+export type RequestKind = (typeof REQUESTS)[number]
+
+export const ACTIONS: readonly string[] = REQUESTS.map(({ action }) => action)
+export const RESOURCE_TYPES: readonly string[] = REQUESTS.map(({ type }) => type)
+/** Actions that older documents name, and that no release asks. */
+export const LISTS: ReadonlyMap<string, string> = new Map([
+  ['list_tools', 'call_tool'],
+  ['list_prompts', 'get_prompt'],
+  ['list_resources', 'read_resource'],
+])
+
+/** Annotations of tools; each may be absent. */
+export const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
+
+/** Claims that every token has, and what well-known ones hold; any other holds what JSON holds. */
+const CLAIMS = new Map<string, readonly [types: number, presence: 'always' | 'maybe']>([
+  ['sub', [TYPE.string, 'always']],
+  ['iss', [TYPE.string, 'always']],
+  ['aud', [TYPE.string | TYPE.set, 'always']],
+  ['exp', [TYPE.decimal, 'always']],
+  ['iat', [TYPE.decimal, 'always']],
+  ['nbf', [TYPE.decimal, 'maybe']],
+  ['auth_time', [TYPE.decimal, 'maybe']],
+  ['email_verified', [TYPE.boolean | TYPE.string, 'maybe']],
+])
+for (const name of 'scope email name preferred_username upn given_name family_name nickname jti azp cid client_id'.split(
+  ' ',
+))
+  CLAIMS.set(name, [TYPE.string, 'maybe'])
+for (const name of 'tid oid hd locale sid typ acr'.split(' ')) CLAIMS.set(name, [TYPE.string, 'maybe'])
+for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name, [TYPE.set, 'maybe'])
+
+/** The claims of which a caller is made a member of groups, where they are there. */
+export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
+export const DEFAULT_GROUP_TYPE = 'THVGroup'
+
+/** What is known of the callers of a resource, beside its policies. */
+export interface Callers {
+  /** Whether a token can have the claim. */
+  readonly canHave: (claim: string) => boolean
+  /** Claims that every caller has beside those of all tokens. */
+  readonly always: ReadonlySet<string>
+  /** The one subject, where there is one. */
+  readonly subject: string | undefined
+}
+
+export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
+
+/** What the requests to a resource depend on, beside their kind. */
+export interface Setting {
+  /** The type of the entities of groups; undefined where it is not known. */
+  readonly groupType: string | undefined
+  /** The claims of which groups are made; undefined where they are not known. */
+  readonly groupClaims: readonly string[] | undefined
+  /** Whether `claimset_…` attributes can be there: since 0.41, with `multi_valued_claims` of a ConfigMap alone. */
+  readonly hasClaimSets: boolean
+  readonly entities: PolicyEntities
+  /** The name of the resource, which is that of the server in policies; undefined while it has none. */
+  readonly server: string | undefined
+  readonly callers: Callers
+}
+
+const ABSENT: Attribute = { presence: 'never', types: 0, key: '' }
+
+/** The requests of a kind, all of them or, `without` an attribute, those that lack it. */
+export class KnownRequests implements Requests {
+  readonly #kind: RequestKind
+  readonly #setting: Setting
+  readonly #lacks: (key: string) => boolean
+
+  constructor(kind: RequestKind, setting: Setting, lacks: (key: string) => boolean = () => false) {
+    this.#kind = kind
+    this.#setting = setting
+    this.#lacks = lacks
+  }
+
+  attribute(of: Variable, name: string): Attribute {
+    const found = this.#attribute(of, name)
+    return found.presence !== 'never' && this.#lacks(found.key) ? { ...found, presence: 'never' } : found
+  }
+
+  #attribute(of: Variable, name: string): Attribute {
+    if (of === 'action')
+      return name === 'operation' ? { presence: 'always', types: TYPE.string, key: name } : ABSENT
+    if (of === 'principal' || of === 'context') {
+      if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
+      if (name.startsWith('claimset_')) return this.#claimSet(name)
+    }
+    if (of === 'principal') return ABSENT
+    if (name.startsWith('arg_'))
+      return { presence: 'maybe', types: TYPE.string | TYPE.boolean | TYPE.decimal, key: name }
+    if (of === 'context') return ABSENT
+    const isOwn =
+      ['name', 'operation', 'feature'].includes(name) || (name === 'uri' && this.#kind.type === 'Resource')
+    if (isOwn) return { presence: 'always', types: TYPE.string, key: `resource.${name}` }
+    return this.#kind.type === 'Tool' && HINTS.includes(name)
+      ? { presence: 'maybe', types: TYPE.boolean, key: name }
+      : ABSENT
+  }
+
+  #claim(name: string): Attribute {
+    const key = `claim_${name}`
+    const { callers } = this.#setting
+    if (!callers.canHave(name)) return { presence: 'never', types: 0, key }
+    const [types, presence] = CLAIMS.get(name) ?? [JSON_TYPES, 'maybe']
+    return {
+      presence: callers.always.has(name) ? 'always' : presence,
+      types: this.#typesOf(name, types),
+      key,
+    }
+  }
+
+  /** With `multi_valued_claims` a list becomes a text. */
+  #typesOf(name: string, types: number): number {
+    return this.#setting.hasClaimSets || name === 'roles' ? types | TYPE.string | TYPE.set : types
+  }
+
+  #claimSet(name: string): Attribute {
+    const canHave =
+      this.#setting.hasClaimSets && this.#setting.callers.canHave(name.slice('claimset_'.length))
+    return canHave ? { presence: 'maybe', types: TYPE.set, key: name } : ABSENT
+  }
+
+  typeOf(variable: Variable): string {
+    if (variable === 'principal') return 'Client'
+    return variable === 'action' ? 'Action' : this.#kind.type
+  }
+
+  is(variable: Variable, { type, id }: EntityName): 'always' | 'maybe' | 'never' {
+    if (type !== this.typeOf(variable)) return 'never'
+    if (variable === 'action') return id === this.#kind.action ? 'always' : 'never'
+    const { subject } = this.#setting.callers
+    if (variable === 'principal' && subject !== undefined) return id === subject ? 'always' : 'never'
+    return 'maybe'
+  }
+
+  isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never' {
+    const itself = this.is(variable, entity)
+    if (itself !== 'never' || variable === 'action') return itself
+    const { server, entities } = this.#setting
+    if (variable === 'resource') {
+      if (entity.type === 'MCP' && (server === undefined || entity.id === server))
+        return server === undefined ? 'maybe' : 'always'
+      return entities.hasAncestor('MCP', server, entity) ? 'maybe' : 'never'
+    }
+    return this.#isMember(entity) ? 'maybe' : 'never'
+  }
+
+  /** Whether a caller can be a member of the group: by a claim, or by what the group belongs to. */
+  #isMember(entity: EntityName): boolean {
+    const { groupType, groupClaims, entities, callers } = this.#setting
+    if (groupClaims !== undefined && !groupClaims.some((claim) => callers.canHave(claim))) return false
+    if (groupType === undefined || entity.type === groupType) return true
+    return entities.hasAncestor(groupType, undefined, entity)
+  }
+}

@@ -1,0 +1,221 @@
+import { type EntityName, type Fault, type Origin, TYPE } from '../cedar/index.ts'
+import { nearest, shortQuote } from '../rule/index.ts'
+import { ACTIONS, DEFAULT_GROUP_TYPE, HINTS, LISTS, RESOURCE_TYPES, type Setting } from './policy-requests.ts'
+
+/** What is wrong in a policy, in words: what is there, and what to write instead. */
+export function faultText(fault: Fault, setting: Setting): string {
+  switch (fault.kind) {
+    case 'entity':
+      return entityText(fault.variable, fault.relation, fault.entity, setting)
+    case 'type':
+      return typeText(fault.variable, fault.type)
+    case 'missing':
+      return missingText(fault.origin)
+    case 'unguarded':
+      return `${shownOrigin(fault.origin)} may be absent; ask with 'has' first`
+    case 'number':
+      return numberText(fault)
+    case 'value':
+      return valueText(fault)
+    case 'literal':
+      return fault.text === ''
+        ? `${fault.name} has a wrong number of arguments`
+        : `decimal(${shortQuote(fault.text)}) is not a decimal; write decimal("${wholePart(fault.text)}.0")`
+  }
+}
+
+const wholePart = (text: string): string => /^-?\d{1,15}$/.exec(text)?.[0] ?? '5'
+
+const shown = ({ type, id }: EntityName): string => `${shortType(type)}::${shortQuote(id)}`
+const shortType = (type: string): string => (type.length > 40 ? `${type.slice(0, 40)}…` : type)
+const shownOrigin = ({ of, name }: Origin): string =>
+  /^[A-Za-z_]\w{0,60}$/.test(name) ? `${of}.${name}` : `${of}[${shortQuote(name)}]`
+
+function entityText(
+  variable: string,
+  relation: '==' | 'in',
+  entity: EntityName,
+  { groupType = DEFAULT_GROUP_TYPE, server, callers }: Setting,
+): string {
+  const { type, id } = entity
+  if (variable === 'action') return actionText(entity)
+  if (variable === 'principal') {
+    if (type === 'Client')
+      return callers.subject === undefined || relation === 'in'
+        ? `no caller is ${shown(entity)}`
+        : `the only caller is Client::${shortQuote(callers.subject)}`
+    if (relation === '==')
+      return `callers are Client::"<sub>", never ${shown(entity)}; write ${
+        isGroupLike(type, groupType) ? `in ${groupType}::${shortQuote(id)}` : `Client::${shortQuote(id)}`
+      }`
+    if (type === DEFAULT_GROUP_TYPE && groupType !== type)
+      return `groups are ${groupType} (groupEntityType), never ${shown(entity)}; write ${groupType}::${shortQuote(id)}`
+    return isGroupLike(type, groupType) || type === 'User'
+      ? `nobody is in ${shown(entity)}: groups of a token are ${groupType}; write ${groupType}::${shortQuote(id)}`
+      : `nobody is in ${shown(entity)}: write ${groupType}::${shortQuote(id)}, or give it as parent of a ${groupType} in the entities`
+  }
+  if (type === 'MCP') {
+    if (relation === '==')
+      return `a resource is in ${shown(entity)}, never the same; write resource in ${shown(entity)}`
+    return server === undefined
+      ? `no resource is in ${shown(entity)}`
+      : `the resources here are in MCP::${shortQuote(server)}, never in ${shown(entity)}`
+  }
+  if (RESOURCE_TYPES.includes(type)) return `${shown(entity)} is never asked for with this action`
+  const near = nearest(type, RESOURCE_TYPES)
+  const isServer = /server|gateway|backend|mcp/i.test(type)
+  const instead =
+    near !== undefined
+      ? `; did you mean ${near}`
+      : isServer && server !== undefined
+        ? `; write resource in MCP::${shortQuote(server)}`
+        : ''
+  return `resources are Tool, Prompt and Resource, never ${shown(entity)}${instead}`
+}
+
+const isGroupLike = (type: string, groupType: string): boolean =>
+  /group|role|team/i.test(type) || type === groupType
+
+function actionText(entity: EntityName): string {
+  const { type, id } = entity
+  if (type !== 'Action') return `actions are Action::"<name>", never ${shown(entity)}`
+  const permitted = LISTS.get(id)
+  if (permitted !== undefined)
+    return `${shown(entity)} is never asked: lists show what "${permitted}" permits`
+  const near = nearest(id, ACTIONS) ?? actionMeant(id)
+  return near === undefined
+    ? `no request asks ${shown(entity)}; there are call_tool, get_prompt and read_resource`
+    : `no request asks ${shown(entity)}; write Action::"${near}"`
+}
+
+/** The action that is meant by a name of MCP, such as `tools/call`, or of other products. */
+function actionMeant(id: string): string | undefined {
+  if (/prompt/i.test(id)) return 'get_prompt'
+  if (/resource|^read/i.test(id)) return 'read_resource'
+  return /tool|call|invoke|execute/i.test(id) ? 'call_tool' : undefined
+}
+
+function typeText(variable: string, type: string): string {
+  if (variable === 'principal') return `every principal is a Client, never a ${shortType(type)}`
+  if (variable === 'action') return `every action is an Action, never a ${shortType(type)}`
+  if (RESOURCE_TYPES.includes(type)) return `this action never asks for a ${type}`
+  const near = nearest(type, RESOURCE_TYPES)
+  return `resources are Tool, Prompt and Resource, never a ${shortType(type)}${near === undefined ? '' : `; did you mean ${near}`}`
+}
+
+function missingText(origin: Origin): string {
+  const { of, name } = origin
+  const there = shownOrigin(origin)
+  if (of === 'resource' && HINTS.includes(name)) return `only tools have ${there}`
+  if (of === 'resource' && name === 'uri') return `only a resource read has ${there}`
+  if (name.startsWith('claimset_'))
+    return `${there} is there only with multi_valued_claims of a ConfigMap, never with inline policies`
+  const instead = insteadOf(origin)
+  const has = instead === undefined ? `; ${THERE[of]}` : `; write ${instead}`
+  return `there is no ${there}${has}`
+}
+
+const THERE: Readonly<Record<Origin['of'], string>> = {
+  principal: 'a principal has claim_<name> only',
+  action: 'an action has operation only',
+  resource: 'a resource has name, operation, feature, uri, hints, arg_<name>',
+  context: 'the context has claim_<name> and arg_<name> only',
+}
+
+/** What was probably meant. */
+function insteadOf({ of, name }: Origin): string | undefined {
+  if (!/^[A-Za-z_]\w{0,60}$/.test(name)) return undefined
+  if (name.startsWith('claim_')) return `principal.${name}`
+  if (name.startsWith('arg_')) return `context.${name}`
+  if (HINTS.includes(name)) return `resource.${name}`
+  const claim = /^claims?([A-Z]\w*)$/.exec(name)?.[1]?.toLowerCase()
+  if (of === 'principal') {
+    if (name === 'id' || name === 'subject' || name === 'clientId') return 'principal.claim_sub'
+    if (name === 'group' || name === 'role') return `principal.claim_${name}s`
+    return `principal.claim_${claim ?? name}`
+  }
+  if (of === 'context') {
+    if (CLAIM_NAMES.has(name)) return `context.claim_${name}`
+    return ALSO_NAME.test(name) ? 'resource.name' : undefined
+  }
+  if (of === 'action') return undefined
+  const hint = HINTS.find((each) => each.toLowerCase() === `${name.replaceAll('_', '').toLowerCase()}hint`)
+  const near = hint ?? nearest(name, ['name', 'operation', 'feature', 'uri', ...HINTS])
+  if (near !== undefined) return `resource.${near}`
+  return ALSO_NAME.test(name) ? 'resource.name' : undefined
+}
+
+const ALSO_NAME = /^(?:id|tool|tool_?(?:name|id))$/i
+const CLAIM_NAMES = new Set(
+  'sub iss aud email name groups roles scope scp exp iat azp client_id upn'.split(' '),
+)
+
+function numberText({ origin, operator, value }: Extract<Fault, { kind: 'number' }>): string {
+  const what = origin === undefined ? 'a number' : shownOrigin(origin)
+  const number = `decimal("${value ?? 5}.0")`
+  const method = METHODS[operator]
+  if (method !== undefined)
+    return `a number in ${what} is a decimal, on which ${operator} fails; write .${method}(${number})`
+  if (operator === 'contains')
+    return `numbers in ${what} are decimals, never ${value ?? 'whole'}; write ${number}`
+  return operator === '=='
+    ? `a number in ${what} is a decimal, never ${value ?? 'whole'}; write == ${number}`
+    : `a number in ${what} is a decimal, always != ${value ?? 'a whole one'}; write != ${number}`
+}
+
+const METHODS: Readonly<Record<string, string | undefined>> = {
+  '<': 'lessThan',
+  '<=': 'lessThanOrEqual',
+  '>': 'greaterThan',
+  '>=': 'greaterThanOrEqual',
+}
+
+const NAMED: readonly (readonly [keyof typeof TYPE, string])[] = [
+  ['string', 'text'],
+  ['set', 'set'],
+  ['boolean', 'boolean'],
+  ['decimal', 'decimal'],
+  ['record', 'record'],
+  ['long', 'whole number'],
+  ['entity', 'entity'],
+]
+
+function valueText({
+  origin,
+  operation,
+  types,
+  isCompared,
+  text,
+}: Extract<Fault, { kind: 'value' }>): string {
+  const what = origin === undefined ? 'a value' : shownOrigin(origin)
+  const names = NAMED.filter(([type]) => (types & TYPE[type]) !== 0).map(([, name]) => name)
+  const is =
+    names.length > 2
+      ? `${what} is what JSON holds`
+      : `${what} is a ${names.join(' or ') || 'value of another type'}`
+  const instead = insteadOfOperation(operation, types, isCompared, text)
+  if (isCompared)
+    return `${is}, never ${text === undefined ? 'what it is compared with' : shortQuote(text)}${instead}`
+  return operation === 'a condition'
+    ? `${is}, not a condition`
+    : `${is}, on which ${operation} fails${instead}`
+}
+
+function insteadOfOperation(
+  operation: string,
+  types: number,
+  isCompared: boolean,
+  text: string | undefined,
+): string {
+  if (operation === 'in') return '; write in <type>::"…" for an entity, .contains("…") for a set'
+  const isSet = types === TYPE.set
+  const word = text === undefined ? undefined : text.replaceAll('*', '')
+  const quoted = word === undefined || word === '' ? '"…"' : shortQuote(word)
+  if (isSet && (operation === 'like' || (isCompared && operation !== '.contains')))
+    return `; write .contains(${quoted})`
+  if (types === TYPE.string && /^\.contains(?:All|Any)$/.test(operation))
+    return '; write a set, such as ["a"]'
+  if (types === TYPE.string && operation.startsWith('.contains'))
+    return `; write like "*${quoted.slice(1, -1)}*"`
+  return ''
+}

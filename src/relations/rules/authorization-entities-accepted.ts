@@ -1,0 +1,148 @@
+import { defineRule, shortQuote } from '../../rule/index.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
+import {
+  aboutPolicies,
+  PERMIT,
+  policiesMap,
+  policyListOf,
+  entitiesRead,
+  WITH_POLICIES_MAP,
+} from '../index.ts'
+
+/** Types of which each request brings the entity itself. */
+const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Action']
+
+const withEntities = (entitiesJson: string) => ({
+  type: 'inline' as const,
+  inline: { policies: [PERMIT], entitiesJson },
+})
+const entity = (type: string, id: string, more: object = {}) => ({
+  uid: { type, id },
+  attrs: {},
+  parents: [],
+  ...more,
+})
+
+export const authorizationEntitiesAccepted = defineRule({
+  id: 'authorization-entities-accepted',
+  on: AuthzConfig,
+  reads: ['ConfigMap'],
+  severity: 'warning',
+  summary:
+    '`entitiesJson` is a JSON array of entities as cedar-go reads them, and gives nothing to an entity that each request brings itself.',
+  why: 'An entity is `{"uid": {"type": …, "id": …}, "attrs": {…}, "parents": […]}`. Where one is written otherwise, the server does not start, or what is written otherwise is ignored. Each request brings its Client, Action and Tool, Prompt or Resource, in place of what the entities say of them: a policy that reads an attribute of them fails, which denies the request.',
+  failure: {
+    symptom:
+      'the pod ends with "failed to parse entities JSON", such as `json: cannot unmarshal string into Go value` or `json entity not found`; or the log says `does not have the attribute`',
+    toldBy: 'start-up',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(authzConfig, context) {
+    const list = policyListOf(authzConfig, context)
+    const given = list?.entities
+    if (list === undefined || given === undefined) return
+    const read = entitiesRead(list, context.budget)
+    if (read === undefined) return
+    const tell = (text: string) => aboutPolicies(list, given.at(), `${given.named}${text}`)
+    if (read.kind === 'refused') {
+      const place = read.index === undefined ? '' : `, entity ${read.index}`
+      yield tell(`is refused, so the server does not start${place}: ${read.hint}`)
+      return
+    }
+    const replaced = read.entities.find(
+      ({ name, hasAttributes, parents }) =>
+        OF_REQUESTS.includes(name.type) && (hasAttributes || parents.length > 0),
+    )
+    if (replaced !== undefined) {
+      const { name, hasAttributes } = replaced
+      const what = hasAttributes ? 'attributes' : 'parents'
+      yield tell(
+        `the ${what} of ${name.type}::${shortQuote(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
+      )
+    }
+    const odd = read.entities.findIndex(({ unread }) => unread.length > 0)
+    const unread = read.entities[odd]?.unread[0]
+    if (unread === undefined) return
+    yield tell(
+      `entity ${odd}: ${shortQuote(unread)} is not read; ${
+        ['type', 'id'].includes(unread)
+          ? 'write {"uid": {"type": …, "id": …}}'
+          : unread.startsWith('attr')
+            ? 'write "attrs"'
+            : 'there are uid, attrs, parents and tags'
+      }`,
+    )
+  },
+  examples: {
+    valid: [
+      { title: 'none', value: withEntities('[]') },
+      {
+        title: 'groups that belong to roles',
+        value: withEntities(
+          JSON.stringify([
+            entity('THVGroup', 'staff', { parents: [{ type: 'Role', id: 'writer' }] }),
+            { uid: { __entity: { type: 'Role', id: 'writer' } }, attrs: { level: 3 }, parents: [] },
+          ]),
+        ),
+      },
+      {
+        title: 'a tool without anything of its own',
+        value: {
+          type: 'inline',
+          inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
+        },
+      },
+    ],
+    invalid: [
+      {
+        title: 'names as texts',
+        value: withEntities('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
+        findings: [
+          'inline.entitiesJson: is refused, so the server does not start, entity 0: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
+        ],
+      },
+      {
+        title: 'parents as texts',
+        value: withEntities(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
+        findings: [
+          'inline.entitiesJson: is refused, so the server does not start, entity 0: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
+        ],
+      },
+      {
+        title: 'an object',
+        value: withEntities('{}'),
+        findings: [
+          'inline.entitiesJson: is refused, so the server does not start: must be a JSON array of entities',
+        ],
+      },
+      {
+        title: 'an attribute of a tool',
+        value: withEntities(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
+        findings: [
+          'inline.entitiesJson: the attributes of Tool::"weather" are never there: each request brings its own Tool in its place; compare names in a policy',
+        ],
+      },
+      {
+        title: 'the name of another format',
+        value: {
+          type: 'inline',
+          inline: {
+            policies: [PERMIT],
+            entitiesJson:
+              '[{"type": "THVGroup", "id": "staff", "parents": [{"type": "Role", "id": "writer"}]}]',
+          },
+        },
+        findings: ['inline.entitiesJson: entity 0: "type" is not read; write {"uid": {"type": …, "id": …}}'],
+      },
+      {
+        title: 'entities of a ConfigMap',
+        value: WITH_POLICIES_MAP,
+        others: [policiesMap([PERMIT], { entities_json: '[{"uid": {"type": "Tool", "id": "a"},}]' })],
+        findings: [
+          'configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,81 @@
+import { defineRule, shortQuote } from '../../rule/index.ts'
+import { AuthzConfig } from '../../kinds/schemas.ts'
+import {
+  aboutPolicies,
+  entitiesRead,
+  PERMIT,
+  policiesMap,
+  policyListOf,
+  WITH_POLICIES_MAP,
+} from '../index.ts'
+
+const withEntities = (...entities: object[]) => ({
+  type: 'inline' as const,
+  inline: { policies: [PERMIT], entitiesJson: JSON.stringify(entities) },
+})
+const staff = {
+  uid: { type: 'THVGroup', id: 'staff' },
+  attrs: {},
+  parents: [{ type: 'Role', id: 'writer' }],
+}
+
+export const authorizationEntitiesWhole = defineRule({
+  id: 'authorization-entities-whole',
+  on: AuthzConfig,
+  reads: ['ConfigMap'],
+  appliesTo: { from: '0.63' },
+  severity: 'warning',
+  summary: 'Each entity of `entitiesJson` has a uid, attrs and parents, and there is one of a name.',
+  why: 'Release 0.63 reads entities with cedar-go 1.9, which refuses one without a field that cedar-go 1.8 leaves empty, and a second one of a name.',
+  failure: {
+    symptom:
+      'after an upgrade the pod ends with "failed to parse entities JSON": `invalid entity: "attrs" is missing or null`, `duplicate entity`',
+    toldBy: 'start-up',
+    releases: '0.63, perhaps earlier ones',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(authzConfig, context) {
+    const list = policyListOf(authzConfig, context)
+    const given = list?.entities
+    if (list === undefined || given === undefined) return
+    const entities = entitiesRead(list, context.budget)
+    if (entities?.kind !== 'entities') return
+    const tell = (index: number, text: string) =>
+      aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}, so the server does not start`)
+    const seen = new Set<string>()
+    for (const [i, { name, lacks }] of entities.entities.entries()) {
+      const key = JSON.stringify([name.type, name.id])
+      if (lacks !== undefined) yield tell(i, `has no ${lacks}`)
+      else if (seen.has(key)) yield tell(i, `is ${name.type}::${shortQuote(name.id)} again`)
+      else {
+        seen.add(key)
+        continue
+      }
+      return
+    }
+  },
+  examples: {
+    valid: [{ title: 'a group that belongs to a role', value: withEntities(staff) }],
+    invalid: [
+      {
+        title: 'no attributes',
+        value: withEntities({ uid: staff.uid, parents: [] }),
+        findings: ['inline.entitiesJson: entity 0 has no attrs, so the server does not start'],
+      },
+      {
+        title: 'a group twice',
+        value: withEntities(staff, { ...staff, parents: [] }),
+        findings: ['inline.entitiesJson: entity 1 is THVGroup::"staff" again, so the server does not start'],
+      },
+      {
+        title: 'no parents, in a ConfigMap',
+        value: WITH_POLICIES_MAP,
+        others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
+        findings: [
+          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so the server does not start',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,206 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { CedarAnswer, CedarQuestion } from '../bench/cedar-go.ts'
+import { outcomeOf, type CedarPolicy, parsePolicy } from '../src/cedar/index.ts'
+import { JUDGEMENT } from '../src/engine/rules.ts'
+import { PolicyEntities, readEntities } from '../src/relations/policy-entities.ts'
+import { ANYBODY, KnownRequests, REQUESTS } from '../src/relations/policy-requests.ts'
+import { Budget, findingText, withinBudget } from '../src/rule/index.ts'
+import { runCli } from './support/cli.ts'
+import { fileOf, judgeOf, resourceOf } from './support/review.ts'
+
+/** What cedar-go 1.8 says: of a policy or of entities whether it accepts them, of a request what it decides. */
+const golden = readFileSync(new URL('golden/cedar.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as CedarQuestion & CedarAnswer)
+
+t.test('policies are accepted as by cedar-go', async (t) => {
+  const rows = golden.filter((row) => 'policy' in row)
+  t.ok(rows.length > 800 && rows.filter(({ ok }) => ok).length > 400)
+  t.same(
+    rows.filter((row) => 'policy' in row && (parsePolicy(row.policy).kind === 'policy') !== row.ok),
+    [],
+  )
+})
+
+t.test('entities are accepted as by cedar-go', async (t) => {
+  const rows = golden.filter((row) => 'entities' in row && !('policies' in row))
+  t.ok(rows.length > 250 && rows.filter(({ ok }) => ok).length > 100)
+  t.same(
+    rows.filter(
+      (row) => (readEntities((row as { readonly entities: string }).entities).kind === 'entities') !== row.ok,
+    ),
+    [],
+  )
+})
+
+t.test('what cedar-go decides is possible', async (t) => {
+  let decided = 0
+  for (const row of golden) {
+    if (!('policies' in row)) continue
+    const { policies, entities = '[]', request } = row
+    const parsed = parsePolicy(policies[0] ?? '')
+    const kind = REQUESTS.find(({ action }) => action === request.action)
+    if (parsed.kind !== 'policy' || kind === undefined) throw new Error(policies[0])
+    const read = readEntities(entities)
+    const requests = new KnownRequests(kind, {
+      groupType: request.group,
+      groupClaims: ['groups'],
+      hasClaimSets: false,
+      entities: new PolicyEntities(read.kind === 'entities' ? read.entities : undefined),
+      server: request.server,
+      callers: ANYBODY,
+    })
+    const { isTrue, isFalse, fails, scope } = outcomeOf(parsed.policy, requests, new Budget(JUDGEMENT))
+    const isPossible =
+      row.errors !== undefined ? fails : row.reasons !== undefined ? isTrue : isFalse || scope !== 'all'
+    if (!isPossible) t.fail(`${policies[0] ?? ''} ${JSON.stringify(request)}`)
+    decided++
+  }
+  t.ok(decided > 300)
+})
+
+const SCOPE = 'permit(principal, action, resource)'
+
+t.test('what is wrong in a text is said', async (t) => {
+  const rows: readonly (readonly [text: string, hint: string])[] = [
+    [`${SCOPE} when { principal.claim_sub = "x" };`, "compare with '=='"],
+    [`${SCOPE} when { true and true };`, "write '&&'"],
+    [`${SCOPE} when { not true };`, "write '!'"],
+    [`${SCOPE} when { principal.claim_email.endsWith("x") };`, 'write \'like "*…"\' for endsWith'],
+    [`${SCOPE} when { principal.claim_email.size() };`, 'there is no method .size'],
+    [`${SCOPE} when { principal.claim_groups.contains("a", "b") };`, 'give .contains one argument'],
+    [`${SCOPE} when { hasRole("x") };`, 'there is no function hasRole'],
+    [`${SCOPE} when { groups };`, '"groups" is not principal, action, resource or context'],
+    [`${SCOPE} when { "a\\q" == "b" };`, '\\q is not an escape; write \\\\ for \\'],
+    [`${SCOPE}\nwhere { true };`, 'write ; before where in line 2'],
+    [`${SCOPE} when { 1 + };`, '} is not expected in line 1'],
+    [`${SCOPE} when { (1;`, 'close each bracket'],
+    [
+      'permit(principal, action == Action::call_tool, resource);',
+      'write Action::"call_tool", with double quotes',
+    ],
+    [
+      'permit(principal == ?principal, action, resource);',
+      'name an entity; slots such as ?principal are for templates',
+    ],
+    [
+      'permit(principal, action, resource in [Tool::"a"]);',
+      'name one entity here; write when { resource in [ … ] } for several',
+    ],
+  ]
+  for (const [text, hint] of rows) t.same(parsePolicy(text), { kind: 'refused', hint }, text)
+})
+
+t.test('nothing of a stranger is read without a bound', async (t) => {
+  const deep = (open: string, close: string) =>
+    `${SCOPE} when { ${open.repeat(1e5)}true${close.repeat(1e5)} };`
+  for (const text of [
+    deep('(', ')'),
+    deep('[', ']'),
+    deep('{a: ', '}'),
+    deep('!', ''),
+    `${SCOPE} when { context${'.a'.repeat(1e5)} };`,
+    `${SCOPE} when { context has a${'.a'.repeat(1e5)} };`,
+    deep('if true then ', ' else true'),
+  ])
+    t.equal(parsePolicy(text).kind, 'unread', text.slice(0, 60))
+  const long = parsePolicy(`${SCOPE} when { ${Array(1e5).fill('context has arg_a').join(' && ')} };`)
+  t.equal(long.kind, 'policy')
+  const kind = REQUESTS[0]
+  const requests = new KnownRequests(kind, {
+    groupType: 'THVGroup',
+    groupClaims: [],
+    hasClaimSets: false,
+    entities: new PolicyEntities([]),
+    server: undefined,
+    callers: ANYBODY,
+  })
+  const { policy } = long as { policy: CedarPolicy }
+  t.equal(
+    withinBudget(() => outcomeOf(policy, requests, new Budget(JUDGEMENT))),
+    undefined,
+  )
+  t.equal(readEntities(`[${'{"attrs":{"a":'.repeat(1e4)}1${'}}'.repeat(1e4)}]`).kind, 'entities')
+})
+
+/** Resources with policies, and what is said of these: nothing of the last half of them, which are right. */
+const POLICIES = new URL('golden/policies.jsonl', import.meta.url)
+
+t.test('what is said of policies', async (t) => {
+  const rows = readFileSync(POLICIES, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; spec: object; findings: readonly string[] })
+  const judged = rows.map(({ kind, spec }) => {
+    const object = resourceOf(kind, spec, { name: 'gw', namespace: 'default' })
+    const { errors, warnings } = judgeOf({ release: undefined, settings: { severities: [] } }).file(
+      fileOf(object),
+    )
+    const found = [...errors, ...warnings].filter(({ id }) => id.startsWith('authorization-'))
+    return { kind, spec, findings: found.map(findingText) }
+  })
+  if (process.env.UPDATE_GOLDEN === '1')
+    writeFileSync(POLICIES, `${judged.map((row) => JSON.stringify(row)).join('\n')}\n`)
+  t.ok(rows.length > 150)
+  t.same(judged, rows)
+})
+
+t.test('what a ConfigMap of policies must hold', async (t) => {
+  const whole = { version: '1.0', type: 'cedarv1', cedar: { policies: [`${SCOPE};`] } }
+  const rows: readonly (readonly [text: string | undefined, said: string | undefined])[] = [
+    [JSON.stringify(whole), undefined],
+    [`version: "1.0"\ntype: cedarv1\ncedar:\n  policies: ['${SCOPE};']\n`, undefined],
+    [JSON.stringify({ Version: '1.0', TYPE: 'cedarv1', Cedar: whole.cedar }), undefined],
+    ['{"version": "${VERSION}"}', undefined],
+    [JSON.stringify({ version: '1.0', type: 'httpv1' }), undefined],
+    ['', 'is empty'],
+    ['a: [', 'is neither JSON nor YAML'],
+    ['[]', 'must be an object with version, type and cedar'],
+    ['version: 1.0\ntype: cedarv1\n', 'version must be a text; write "version": "1.0"'],
+    [JSON.stringify({ ...whole, type: '' }), 'has no type; write "type": "cedarv1"'],
+    [JSON.stringify({ ...whole, type: 'opa' }), '"opa" is not a type; write "type": "cedarv1"'],
+    [JSON.stringify({ ...whole, cedar: null }), 'has no cedar; write "cedar": {"policies": […]}'],
+    [JSON.stringify({ ...whole, cedar: [] }), 'cedar must be an object with policies'],
+    [JSON.stringify({ ...whole, cedar: { policies: 'x' } }), 'policies must be an array of texts'],
+    [JSON.stringify({ ...whole, cedar: { policies: [1] } }), 'policies must be an array of texts'],
+    [JSON.stringify({ ...whole, cedar: { policies: null } }), 'has no policies'],
+    [JSON.stringify({ ...whole, cedar: {} }), 'has no policies'],
+    [
+      JSON.stringify({ ...whole, cedar: { ...whole.cedar, entities_json: [] } }),
+      'entities_json must be a text of JSON, in quotes',
+    ],
+    [undefined, 'the ConfigMap "c18" has no such key'],
+  ]
+  const cwd = t.testdir()
+  const objects = rows.flatMap(([text], i) => [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `c${i}` },
+      data: text === undefined ? {} : { 'authz.json': text },
+    },
+    {
+      apiVersion: 'toolhive.stacklok.dev/v1beta1',
+      kind: 'MCPServer',
+      metadata: { name: `s${i}` },
+      spec: {
+        authzConfig: { type: 'configMap', configMap: { name: `c${i}`, ...(i % 2 === 0 && { key: '' }) } },
+      },
+    },
+  ])
+  writeFileSync(join(cwd, 'all.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+  const { stdout } = await runCli(['check', '--output', 'json', 'all.json'], { cwd })
+  const { findings } = JSON.parse(stdout) as {
+    findings: readonly { id: string; name: string; message: string }[]
+  }
+  for (const [i, [text, said]] of rows.entries()) {
+    const found = findings.filter(
+      ({ id, name }) => name === `s${i}` && /^(?:authorization|config-map)-/.test(id),
+    )
+    t.equal(found.length, said === undefined ? 0 : 1, `${text ?? ''}: ${JSON.stringify(found)}`)
+    if (said !== undefined) t.match(found[0]?.message, said)
+  }
+})
