@@ -10,7 +10,8 @@ import { allows } from '../src/release/allows.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
 import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/engine/settings.ts'
-import { findingText } from '../src/rule/finding.ts'
+import { findingText, MOST_FINDINGS } from '../src/rule/finding.ts'
+import { unknownFields } from '../src/engine/unknown-fields.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { nearestReleases } from '../src/cli/input/release.ts'
 import { pathText } from '../src/rule/path.ts'
@@ -329,7 +330,7 @@ t.test('the installed release goes first', async (t) => {
       'a field that it does not have',
       'MCPServer',
       { image: 'a', gruopRef: { name: 'a' } },
-      /^$/,
+      /^error: spec\.gruopRef: no operator release to 0\.63 has this field; did you mean 'groupRef' \(unknown-field\)$/,
       /^error: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
     ],
     [
@@ -367,6 +368,106 @@ t.test('the installed release goes first', async (t) => {
       t.ok(all.length <= 1, all.join('\n'))
     }
   }
+})
+
+/** A value with every field of the schema. */
+function fullValue(schema: ReleaseSchema): unknown {
+  const { type, properties = {}, items, additionalProperties: values } = schema
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { anything: { at: ['all'] } }
+  if (type === 'array') return [items === undefined ? 'text' : fullValue(items)]
+  if (type !== 'object') return type === 'string' || type === undefined ? 'text' : 1
+  const fields = Object.entries(properties).map(([name, field]) => [name, fullValue(field)] as const)
+  return Object.fromEntries([
+    ...fields,
+    ...(typeof values === 'object' ? [['any key', fullValue(values)] as const] : []),
+  ])
+}
+
+t.test('no field that a known release has is unknown where none is named', async (t) => {
+  let newer = 0
+  for (const { version, schemas } of RELEASES)
+    for (const kind of KINDS) {
+      const { spec } = schemas[kind.kind]?.properties ?? {}
+      const object = { apiVersion: '', kind: kind.kind, metadata: { any: 1 }, spec: fullValue(spec ?? {}) }
+      const found = unknownFields(kind, object)
+      t.strictSame(found.findings.map(findingText), [], `${kind.kind} of ${version}`)
+      if (version.startsWith('0.26.')) t.strictSame(found.newer, [], 'the oldest release has no newer fields')
+      newer += found.newer.length
+    }
+  t.ok(newer > 1_000, `${newer} fields that came with a release`)
+})
+
+t.test('a field that no known release has', async (t) => {
+  const proxy = { remoteUrl: 'https://a.example.com/mcp', groupRef: { name: 'a' } }
+  const rows: [kind: string, spec: object, expected: Record<string, string | undefined>][] = [
+    ['MCPRemoteProxy', { remoteURL: 'https://a.example.com/mcp' }, { 'spec.remoteURL': 'remoteUrl' }],
+    ['MCPRemoteProxy', { ...proxy, remoteURL: 'x' }, { 'spec.remoteURL': 'remoteUrl' }],
+    [
+      'MCPRemoteProxy',
+      { oidcConfigRef: { name: 'a', clientID: 'b' } },
+      { 'spec.oidcConfigRef.clientID': undefined },
+    ],
+    ['MCPServerEntry', { remote_url: 'x' }, { 'spec.remote_url': 'remoteUrl' }],
+    [
+      'MCPServer',
+      { Image: 'a', resources: { limits: { gpu: 1 } } },
+      { 'spec.Image': 'image', 'spec.resources.limits.gpu': 'cpu' },
+    ],
+    ['MCPServer', { image: 'a', podTemplateSpec: { spec: { containers: [{ nmae: 'mcp' }] } } }, {}],
+    ['MCPServer', { image: 'a', env: [{ name: 'A', valeu: 'b' }] }, { 'spec.env[0].valeu': 'value' }],
+    ['MCPServer', { image: 'a', env: 'A=b', args: [{ a: 1 }] }, {}],
+    [
+      'MCPServer',
+      { image: 'a', resourceOverrides: { proxyDeployment: { annotations: { 'a/b': 'c' }, label: {} } } },
+      { 'spec.resourceOverrides.proxyDeployment.label': 'labels' },
+    ],
+    ['MCPServer', { image: 'a', '${MORE}': 'b', '{{ .Values.more }}': 'c' }, {}],
+    [
+      'VirtualMCPServer',
+      { config: { aggregation: { conflictResolutoin: 'prefix' } } },
+      { 'spec.config.aggregation.conflictResolutoin': 'conflictResolution' },
+    ],
+    [
+      'MCPExternalAuthConfig',
+      { type: 'tokenExchange', tokenExchange: { token_url: 'x', clientID: 'y' } },
+      { 'spec.tokenExchange.clientID': 'clientId', 'spec.tokenExchange.token_url': 'tokenUrl' },
+    ],
+    ['MCPGroup', { colour: 'red' }, { 'spec.colour': undefined }],
+  ]
+  for (const [kind, spec, expected] of rows) {
+    const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
+    const { errors, warnings } = judgeOf({}).file(fileOf(object))
+    const found = [...errors, ...warnings].filter(({ id }) => id === 'unknown-field')
+    t.strictSame(
+      Object.fromEntries(
+        found.map(({ error: { at, detail } }) => [pathText(at), /did you mean '(.*)'/.exec(detail)?.[1]]),
+      ),
+      expected,
+      JSON.stringify(spec),
+    )
+    t.ok(
+      found.every(({ severity }) => severity === 'error'),
+      JSON.stringify(spec),
+    )
+  }
+  const status = {
+    ...resourceOf('MCPExternalAuthConfig', {}, { name: 'a', namespace: 'default' }),
+    status: { colour: 1 },
+  }
+  t.match(
+    judgeOf({}).file(fileOf(status)).warnings.map(findingText),
+    [/^status\.colour: is not in the specification/],
+    'of the status only the specification says what it holds',
+  )
+})
+
+t.test('the unknown fields of an object are bounded', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field${i}`, i]))
+  const object = resourceOf('MCPServer', { list: [many], ...many }, { name: 'a', namespace: 'default' })
+  const { errors } = judgeOf({}).file(fileOf(object))
+  const found = errors.filter(({ id }) => id === 'unknown-field')
+  t.equal(found.length, MOST_FINDINGS + 1)
+  t.equal(found.at(-1)?.more, true)
 })
 
 t.test('the newest release', async (t) => {
