@@ -241,7 +241,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     `half.yaml:8:13: error: MCPExternalAuthConfig reports: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
     `warned.yaml:8:15: warning: MCPExternalAuthConfig reports: spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)`,
     '',
-    '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read',
+    '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read; judged by the specification (no --release)',
     '',
   ])
   t.match(json.unread.map(at), ['missing.yaml:0:0', /^half\.yaml:1[12]:/])
@@ -460,12 +460,12 @@ t.test('output that cannot be written is not a verdict', { skip: !existsSync('/d
 
 t.test('counts', async (t) => {
   const rows: [args: string[], last: string][] = [
-    [['valid.yaml'], '1 resource in 1 file: 0 errors, 0 warnings'],
-    [['valid.yaml', 'wrong.yaml', 'warned.yaml'], '3 resources in 3 files: 1 error, 1 warning'],
-    [['other.yaml'], '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings'],
+    [['valid.yaml'], '1 resource in 1 file: 0 errors, 0 warnings; judged by the specification (no --release)'],
+    [['valid.yaml', 'wrong.yaml', 'warned.yaml'], '3 resources in 3 files: 1 error, 1 warning; judged by the specification (no --release)'],
+    [['other.yaml'], '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings; judged by the specification (no --release)'],
     [
       ['other.yaml', 'other.yaml', 'broken.yaml'],
-      '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read',
+      '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read; judged by the specification (no --release)',
     ],
   ]
   await Promise.all(
@@ -660,7 +660,7 @@ versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegis
 versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 
-2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 1 of advice, 1 note
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 1 of advice, 1 note; judged by the specification (no --release)
 `,
     stderr: '',
   })
@@ -758,7 +758,7 @@ t.test('one line for people tells of the same version in many documents', async 
     `old/a.yaml:1:13: advice: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
 old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 
-4 resources in 2 files: 0 errors, 1 warning, 3 of advice
+4 resources in 2 files: 0 errors, 1 warning, 3 of advice; judged by the specification (no --release)
 `,
   )
   const { findings } = await printed(['old'])
@@ -1756,7 +1756,7 @@ t.test('one cause is shown once, with the others named, and counted as often as 
   const { stdout } = await vmcp(['check', '--output', 'human', 'cause'], { environment: { COLUMNS: '120' } })
   t.equal(stdout.match(/^ {2}warning reference-found$/gm)?.length, 1)
   t.match(stdout, /same cause: 4 warnings at MCPServer b, MCPServer c, MCPServer d, MCPServer e\n/)
-  t.match(stdout, /: 0 errors, 5 warnings\n/)
+  t.match(stdout, /: 0 errors, 5 warnings;/)
 })
 
 t.test('the lines of a Secret are not shown', async (t) => {
@@ -1779,7 +1779,7 @@ t.test('advice is counted, and shown where somebody asks for it', async (t) => {
   const args = ['--set', 'OKTA_URL=https://okta.example.com', 'shop/auth/login.yaml']
   const advised = async (...flags: string[]) => {
     const { status, stdout } = await vmcp(['check', ...flags, ...args])
-    return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,\n]*)/.exec(stdout)?.[1]]
+    return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,;\n]*)/.exec(stdout)?.[1]]
   }
   t.strictSame(await advised(), [1, 0, '4 of advice (--advice shows it)'])
   t.strictSame(await advised('--advice'), [1, 4, '4 of advice'])

@@ -57,7 +57,8 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
     },
     environment,
   )
-  const report = judgeAll(live, { ...world, exemptions })
+  const release = installedRelease(live.definitions, group) ?? world.release
+  const report = judgeAll(live, { ...world, release, exemptions })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
@@ -82,7 +83,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The release that the flags name. */
+  /** That of the cluster, or the one that the flags or the configuration file name. */
   readonly release: Release | undefined
 }
 
@@ -92,8 +93,7 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
     unread: unreadOf(live),
   })
   const state = stateOfCluster(live, group)
-  const counting = release ?? installedRelease(live.definitions, group)
-  const judge = judgeIn({ group, settings, release: counting }, state)
+  const judge = judgeIn({ group, settings, release }, state)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
     if (judge.leavesOut(namespace)) {

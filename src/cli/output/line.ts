@@ -69,10 +69,10 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
     : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
 }
 
-/** The counts, as the last line says them. */
+/** The last line: the counts, and what the resources were judged by. */
 export function summary(
   { judged, others, notes, notJudged, unread, findings, ignored }: Report,
-  { scope, advice, showIgnored }: Printing,
+  { scope, judgedBy, advice, showIgnored }: Printing,
 ): string {
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
   const parts = [
@@ -87,5 +87,5 @@ export function summary(
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(judged.length, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
+  return `${counted(judged.length, 'resource')} in ${scope}${left}: ${parts.join(', ')}${judgedBy === undefined ? '' : `; judged by ${judgedBy}`}`
 }
