@@ -440,6 +440,49 @@ t.test('the example of the documentation', async (t) => {
   for (const key of Object.keys(ConfigurationSchema.properties)) t.match(page, `| \`${key}\``)
 })
 
+t.test('role and access take the release of the file', async (t) => {
+  const config = JSON.stringify({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'aws' },
+    spec: {
+      type: 'awsSts',
+      awsSts: {
+        region: 'eu-central-1',
+        fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader',
+        roleMappings: [{ claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin' }],
+      },
+    },
+  })
+  // To 0.48 a claim that is a string fits no mapping.
+  const rows: [release: string, flags: string[], outcome: RegExp][] = [
+    ["release: '0.44'", [], /^role: \S+:role\/reader /m],
+    ["release: '0.58'", [], /^role: \S+:role\/admin /m],
+    ["release: '0.44'", ['--release', '0.58'], /^role: \S+:role\/admin /m],
+    ["release: '0.44'", ['--config-file', 'off'], /^role with release 0\.48 and older: /m],
+    ['release: none', [], /^role with release 0\.48 and older: /m],
+  ]
+  for (const [release, flags, outcome] of rows) {
+    const cwd = t.testdir({
+      'aws.json': config,
+      'claims.json': JSON.stringify({ groups: 'admins', sub: 'ann' }),
+      [FILE_NAME]: release,
+    })
+    for (const command of ['role', 'access']) {
+      const args = ['--config', 'aws.json', '--claims', 'claims.json', ...flags]
+      t.match(
+        (await runCli([command, ...args], { cwd })).stdout,
+        outcome,
+        `${command} ${release} ${flags.join(' ')}`,
+      )
+    }
+  }
+  const cwd = t.testdir({ 'a.yaml': 'kind: MCPGroup', [FILE_NAME]: "release: '0.99'" })
+  const { status, stderr } = await runCli(['check', 'a.yaml'], { cwd })
+  t.equal(status, 2)
+  t.match(stderr, /vmcp-admission\.yaml: release: '0\.99' is not a release that is known: they are 0\.26 to /)
+})
+
 t.test('a wrong file', async (t) => {
   const rows: [text: string, ...problems: string[]][] = [
     ['', ...[]],
