@@ -301,23 +301,48 @@ function judged(
 }
 
 t.test('the installed release goes first', async (t) => {
-  const note = 'operator release 0.44 allows this; the specification does not'
   const rows: [title: string, kind: string, spec: object, alone: RegExp, beside: RegExp][] = [
     [
       'a type that it has',
       'MCPExternalAuthConfig',
       { type: 'obo', obo: {} },
       /^error: spec\.type: Unsupported value/,
-      new RegExp(`^warning: spec\\.type: Unsupported value: "obo": .*; ${note} \\(schema-enum\\)$`),
+      /^warning: spec\.type: Unsupported value: "obo": operator release 0\.44 stores it, .* \(schema-enum\)$/,
     ],
     [
       'a rule in the place of a required field',
       'MCPExternalAuthConfig',
       server({ upstreamProviders: [OAUTH2] }),
       /^error: .*userInfo: Required value/,
-      new RegExp(
-        `^warning: .*userInfo: Required value: .*; ${note} \\(upstream-oauth2-user-info-configured\\)$`,
-      ),
+      /^warning: .*userInfo: Required value: .*; operator release 0\.44 takes a user for another one .* \(upstream-oauth2-user-info-configured\)$/,
+    ],
+    [
+      'a type that it has and runs',
+      'MCPExternalAuthConfig',
+      {
+        type: 'xaa',
+        xaa: {
+          idpTokenUrl: 'https://a.example.com',
+          targetTokenUrl: 'https://b.example.com',
+          targetAudience: 'b',
+        },
+      },
+      /^error: spec\.type: Unsupported value/,
+      /^$/,
+    ],
+    [
+      'no spec',
+      'MCPOIDCConfig',
+      undefined as unknown as object,
+      /^error: spec: Required value/,
+      /^warning: spec: Required value: operator release 0\.44 stores the object, which configures nothing/,
+    ],
+    [
+      'a name that is empty',
+      'MCPExternalAuthConfig',
+      { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: '' } } },
+      /^error: .*key: Invalid value: ""/,
+      /^warning: .*key: Invalid value: "": .*; operator release 0\.44 stores the empty text, which names nothing/,
     ],
     [
       'a required field that it requires too',
@@ -765,18 +790,18 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     [['--release', '0.63'], 1, /spec\.gruopRef: .*did you mean 'groupRef'/, 'wrong.yaml'],
     [['--release', '0.63'], 1, /metadata\.lables: .*did you mean 'labels'/, 'wrong.yaml'],
     [[], 1, /error: .*Unsupported value: "obo"/],
-    [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],
-    [['--release', 'v0.44.0'], 0, /warning: .*; operator release 0\.44 allows this/],
+    [['--release', '0.44'], 0, /warning: .*: operator release 0\.44 stores it/],
+    [['--release', 'v0.44.0'], 0, /warning: .*: operator release 0\.44 stores it/],
     [['--release', 'none'], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.26'], 1, /error: .*Unsupported value: "obo"/],
-    [['--crds', 'crd.yaml'], 0, /warning: .*; the release of --crds allows this/],
+    [['--crds', 'crd.yaml'], 0, /warning: .*: the release of --crds stores it/],
     [
       ['--release', '0.99'],
       2,
       /'0\.99' is not a release that is known: they are 0\.26 to 0\.48, 0\.50, 0\.55 to 0\.63; /,
     ],
     [['--release', '0.49.1'], 2, /'0\.49\.1' is not .* with --crds/],
-    [['--release', '0.63'], 0, /warning: .*; operator release 0\.63 allows this/],
+    [['--release', '0.63'], 0, /warning: .*: operator release 0\.63 stores it/],
     [['--release', '0.44', '--crds', 'crd.yaml'], 2, /give either --release or --crds/],
     [['--crds', 'a.json'], 2, /there is no CustomResourceDefinition of an operator for the group/],
     [['--crds', 'nope'], 2, /--crds nope: cannot read nope: no such file or folder/],

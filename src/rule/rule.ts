@@ -62,6 +62,11 @@ export interface RuleFor<S extends TSchema> {
    */
   readonly constraint?: 'required'
   /**
+   * With `constraint`: what the releases that do not require the field do without it, after their name. Nothing is said
+   * where it is left out.
+   */
+  readonly instead?: string
+  /**
    * Set where other releases of the operator treat the same fields differently: the first and the last that it is about,
    * such as `0.55`. It counts where the installed release is between them; without `from` also where none is known.
    */
