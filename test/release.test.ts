@@ -12,6 +12,8 @@ import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/
 import { parseSeveritySetting, type SeveritySetting } from '../src/engine/settings.ts'
 import { findingText, MOST_FINDINGS } from '../src/rule/finding.ts'
 import { unknownFields } from '../src/engine/unknown-fields.ts'
+import { ClusterState } from '../src/state/cluster-state.ts'
+import type { Verdict } from '../src/engine/index.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { nearestReleases } from '../src/cli/input/release.ts'
 import { pathText } from '../src/rule/path.ts'
@@ -181,9 +183,9 @@ t.test('a rule about other releases does not count', async (t) => {
   for (const [version, told] of rows) {
     const known = RELEASES.find((each) => each.version.startsWith(`${version}.`))
     const release = known && { name: version, schemas: new Map(Object.entries(known.schemas)) }
-    const { warnings } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
+    const { errors } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
     t.equal(
-      warnings.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
+      errors.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
       told,
       version,
     )
@@ -485,6 +487,83 @@ t.test('a field that no known release has', async (t) => {
     [/^status\.colour: is not in the specification/],
     'of the status only the specification says what it holds',
   )
+})
+
+t.test('a certain outage is an error where the release is known', async (t) => {
+  const url = 'https://mcp.example.com/mcp'
+  const login = {
+    issuer: 'https://mcp.example.com',
+    upstreamProviders: [
+      { name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp' } },
+    ],
+  }
+  const gateway = (audience: string, outgoingAuth: object = { source: 'discovered' }, more: object = {}) =>
+    resourceOf('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tokens', audience, resourceUrl: url, ...more } },
+      outgoingAuth,
+      authServerConfig: login,
+    })
+  const workload = (audience: string) =>
+    resourceOf('MCPServer', {
+      image: 'a',
+      authServerRef: { kind: 'MCPExternalAuthConfig', name: 'login' },
+      oidcConfigRef: { name: 'tokens', audience, resourceUrl: url },
+    })
+  const entry = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'login' } }
+  const naming = (...names: string[]) =>
+    gateway(url, { source: 'inline', backends: Object.fromEntries(names.map((name) => [name, entry])) })
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+  const put = (kind: string, name: string, spec: object) => {
+    const known = kindNamed.get(kind)
+    if (known !== undefined) state.put(known, resourceOf(kind, spec, { name }), 'default')
+  }
+  put('MCPExternalAuthConfig', 'login', { type: 'embeddedAuthServer', embeddedAuthServer: login })
+  for (const name of ['jira', 'server-1']) put('MCPServer', name, { image: 'a', groupRef: { name: 'tools' } })
+
+  const [audience, member, callback] = [
+    'auth-server-audience-is-resource-url',
+    'outgoing-auth-backend-is-member',
+    'resource-url-host-agreed',
+  ]
+  const rows: [title: string, id: string, object: Record<string, unknown>, admit: string, file: string][] = [
+    ['another audience', audience, gateway('https://other.example.com'), 'error', 'error'],
+    ['the same audience', audience, gateway(url), 'none', 'none'],
+    [
+      'another audience of a workload',
+      `workload-${audience}`,
+      workload('https://other.example.com'),
+      'warning',
+      'error',
+    ],
+    ['the same audience of a workload', `workload-${audience}`, workload(url), 'none', 'none'],
+    ['a misspelt backend', member, naming('jirra', 'server-1'), 'warning', 'error'],
+    ['the names of backends', member, naming('jira', 'server-1'), 'none', 'none'],
+    ['a backend beside the one that is near', member, naming('jira', 'jirra'), 'warning', 'warning'],
+    ['a backend with another number', member, naming('jira', 'server-2'), 'warning', 'warning'],
+    ['a backend that is not there yet', member, naming('jira', 'wiki'), 'warning', 'warning'],
+    [
+      'a callback on another host',
+      callback,
+      gateway('https://api.example.com', {}, { resourceUrl: 'https://api.example.com' }),
+      'error',
+      'error',
+    ],
+    ['a callback on the host of the issuer', callback, gateway(url), 'none', 'none'],
+  ]
+  for (const [title, id, object, admitted, ofFile] of rows) {
+    const severityIn = ({ errors, warnings }: Pick<Verdict, 'errors' | 'warnings'>) =>
+      [...errors, ...warnings].find((finding) => finding.id === id)?.severity ?? 'none'
+    const asWarning = (severity: string) => (severity === 'error' && id !== callback ? 'warning' : severity)
+    const kind = String(object.kind)
+    const known = judgeOf({ state, release: RELEASE_0_63 })
+    t.equal(severityIn(known.admit(submissionOf(kind, object))), admitted, `${title}, webhook`)
+    t.equal(severityIn(known.file(fileOf(object))), ofFile, `${title}, file`)
+    if (id === callback) continue
+    const alone = judgeOf({ state })
+    t.equal(severityIn(alone.admit(submissionOf(kind, object))), asWarning(admitted), `${title}, not known`)
+    t.equal(severityIn(alone.file(fileOf(object))), asWarning(ofFile), `${title}, file, not known`)
+  }
 })
 
 t.test('the unknown fields of an object are bounded', async (t) => {

@@ -14,6 +14,7 @@ import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
 import { type FindPlaceholder, holdsPlaceholder, type Placeholder } from '../documents/index.ts'
 import { folded, refusedBy, yielding } from './yielding.ts'
+import type { Surroundings } from './rules.ts'
 import type { Ignore } from './settings.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
 import {
@@ -59,7 +60,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
     dryRun: false,
     confirmed: undefined,
     *find(budget) {
-      const asRead = { ...around(prepared, file), old: readable(kind, old), budget }
+      const asRead: Surroundings = { ...aroundFile(prepared, file), old: readable(kind, old), budget }
       const found = strict
         ? { findings: yield* findingsIn(kind, object, asRead), placeholders: [] }
         : yield* findingsBeforeDeployment(kind, object, asRead, own)
@@ -87,6 +88,12 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   return { ...verdict, placeholders, newerFields: newer }
 }
 
+/** All that a commit brings is among the files. */
+const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
+  ...around(prepared, file),
+  outages: prepared.installed && 'all',
+})
+
 const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>
   yielding(findings, { kind: kind.kind, value, release: installed })
 
@@ -98,7 +105,7 @@ function* foundBefore(
   budget: Budget,
 ): Steps<readonly Finding[]> {
   const { kind } = file
-  const within = { ...around(before, file), budget }
+  const within = { ...aroundFile(before, file), budget }
   const known = yieldingIn(before, kind, old, yield* findingsIn(kind, old, within))
   const release = before.installed
   const refused = refusedBy(old, {

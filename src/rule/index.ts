@@ -34,6 +34,7 @@ export {
   forbidden,
   invalid,
   notFound,
+  outage,
   type Related,
   relatedTo,
   required,

@@ -1,4 +1,4 @@
-import { defineRule, end, relatedTo } from '../../rule/index.ts'
+import { defineRule, dependingAsError, end, outage, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   audienceErrors,
@@ -44,7 +44,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
       at: at.audience,
       resourceUrl: at.resourceUrl,
     })
-    for (const error of errors) yield relatedTo(error, ends)
+    for (const error of errors) yield relatedTo(dependingAsError(outage(error), server.to), ends)
   },
   examples: {
     valid: [

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, outage } from '../../../rule/index.ts'
 import {
   audienceErrors,
   authServer,
@@ -30,7 +30,8 @@ export const authServerAudienceIsResourceUrl = defineRule({
   sources: ['decision 4', 'decision 23'],
   *check(gateway, { path, self }) {
     const checker = gatewayChecker(gateway, { name: self.name, namespace: namespaceOf(gateway) }, path)
-    if (checker !== undefined) yield* audienceErrors(checker)
+    if (checker === undefined) return
+    for (const error of audienceErrors(checker)) yield outage(error)
   },
   examples: {
     valid: [

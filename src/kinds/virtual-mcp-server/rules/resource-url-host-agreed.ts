@@ -1,4 +1,4 @@
-import { advice, defineRule, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, outage, shortQuote } from '../../../rule/index.ts'
 import {
   authorizationHost,
   hostOf,
@@ -34,11 +34,13 @@ export const resourceUrlHostAgreed = defineRule({
       const config = provider?.oidcConfig ?? provider?.oauth2Config
       return config !== undefined && (!Object.hasOwn(config, 'redirectUri') || config.redirectUri === '')
     })
-    if (usesDefault)
-      yield advice(
+    if (!usesDefault) return
+    yield outage(
+      advice(
         path.spec.incomingAuth.oidcConfigRef.resourceUrl,
-        `logins return to this host, not to ${shortQuote(host)}: from release 0.55 on every one is rejected; set \`redirectUri\` there`,
-      )
+        `logins return to this host and are rejected: a cookie binds them to ${shortQuote(host)}; set \`redirectUri\` of each upstream provider to https://${host}/oauth/callback`,
+      ),
+    )
   },
   examples: {
     valid: [
@@ -66,7 +68,7 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'two hosts',
         value: at('https://mcp.example.com', embedded),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from release 0.55 on every one is rejected; set `redirectUri` there',
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
         ],
       },
     ],
