@@ -460,9 +460,18 @@ t.test('output that cannot be written is not a verdict', { skip: !existsSync('/d
 
 t.test('counts', async (t) => {
   const rows: [args: string[], last: string][] = [
-    [['valid.yaml'], '1 resource in 1 file: 0 errors, 0 warnings; judged by the specification (no --release)'],
-    [['valid.yaml', 'wrong.yaml', 'warned.yaml'], '3 resources in 3 files: 1 error, 1 warning; judged by the specification (no --release)'],
-    [['other.yaml'], '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings; judged by the specification (no --release)'],
+    [
+      ['valid.yaml'],
+      '1 resource in 1 file: 0 errors, 0 warnings; judged by the specification (no --release)',
+    ],
+    [
+      ['valid.yaml', 'wrong.yaml', 'warned.yaml'],
+      '3 resources in 3 files: 1 error, 1 warning; judged by the specification (no --release)',
+    ],
+    [
+      ['other.yaml'],
+      '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings; judged by the specification (no --release)',
+    ],
     [
       ['other.yaml', 'other.yaml', 'broken.yaml'],
       '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read; judged by the specification (no --release)',

@@ -181,7 +181,10 @@ t.test('ignored findings are named as such', async (t) => {
     await outputOf('github', '--show-ignored'),
     '::notice file=a.yaml,line=7,col=9,title=ignored%3A schema-enum::MCPExternalAuthConfig a: spec.type: ',
   )
-  t.match(await outputOf('github'), /^1 resource in 1 file: .*2 ignored \(--show-ignored lists them\); judged by [^\n]*\n$/)
+  t.match(
+    await outputOf('github'),
+    /^1 resource in 1 file: .*2 ignored \(--show-ignored lists them\); judged by [^\n]*\n$/,
+  )
   t.equal(await outputOf('gitlab', '--show-ignored'), '[]\n')
 })
 

@@ -101,8 +101,9 @@ export function* runRules(
   places: readonly RulesAt[],
   resource: Resource,
   cluster: Cluster,
-  { self, old, severityOf, outages, isLarge = false, budget = new Budget(JUDGEMENT) }: Surroundings,
+  around: Surroundings,
 ): Steps<readonly Finding[]> {
+  const { self, old, isLarge = false, budget = new Budget(JUDGEMENT) } = around
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
@@ -120,7 +121,7 @@ export function* runRules(
       budget,
     }
     for (const rule of rules) {
-      runRule(rule, value, context, findings, { severityOf, outages })
+      runRule(rule, value, context, findings, around)
       if (!isLarge && budget.spent < next) continue
       next = budget.spent + STEP
       yield
@@ -140,7 +141,7 @@ function runRule(
   value: object,
   context: Context<unknown>,
   findings: Finding[],
-  { severityOf, outages }: Pick<Surroundings, 'severityOf' | 'outages'>,
+  { severityOf, outages }: Surroundings,
 ): void {
   try {
     // Most rules find nothing, and then nothing is counted.
