@@ -982,6 +982,23 @@ t.test('placeholders', async (t) => {
   )
 })
 
+t.test('placeholders are one note a file, for people', async (t) => {
+  const providers = ['A', 'B', 'C', 'D', 'A'].map(
+    (name, i) => `    - {name: p${i}, type: oidc, oidcConfig: {issuerUrl: '\${${name}}', clientId: vmcp}}\n`,
+  )
+  const many = manifest(
+    `type: embeddedAuthServer\nembeddedAuthServer:\n  issuer: https://mcp.example.com\n  upstreamProviders:\n${providers.join('')}`,
+  )
+  const files = await write({ 'note/many.yaml': many, 'note/one.yaml': region('{{ .region }}') })
+  const said = await lines(files)
+  const notes = said.lines.filter((line) => line.includes('note: '))
+  t.strictSame(notes, [
+    'note/many.yaml:11:56: note: 5 values are not judged, because ${A}, ${B}, ${C} and 1 more are filled in later; to judge them: --set A=VALUE; --output json has each place',
+    'note/one.yaml:8:11: note: spec.awsSts.region: not judged, because {{ .region }} is filled in later',
+  ])
+  t.equal((await printed(files)).notes.length, 6, 'JSON has each place')
+})
+
 /** What stands in several documents, and what is found in them: kind/name and id of errors and warnings that tell of others. */
 const GATEWAY = `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: VirtualMCPServer

@@ -130,7 +130,8 @@ export function* judgingDocument(
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
-    report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
+    const placeholder = { text: onOneLine(text), name }
+    report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message, placeholder })
   }
   return undefined
 }
