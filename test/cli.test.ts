@@ -993,8 +993,8 @@ t.test('placeholders are one note a file, for people', async (t) => {
   const said = await lines(files)
   const notes = said.lines.filter((line) => line.includes('note: '))
   t.strictSame(notes, [
-    'note/many.yaml:11:56: note: 5 values are not judged, because ${A}, ${B}, ${C} and 1 more are filled in later; to judge them: --set A=VALUE; --output json has each place',
-    'note/one.yaml:8:11: note: spec.awsSts.region: not judged, because {{ .region }} is filled in later',
+    'note/many.yaml:10:56: note: 5 values are not judged, because ${A}, ${B}, ${C} and 1 more are filled in later; to judge them: --set A=VALUE; --output json has each place',
+    'note/one.yaml:8:13: note: spec.awsSts.region: not judged, because {{ .region }} is filled in later; to judge it: --set .region=VALUE',
   ])
   t.equal((await printed(files)).notes.length, 6, 'JSON has each place')
 })
