@@ -173,10 +173,10 @@ function misspeltFields(): [before: string, titles: string[]][] {
       of('MCPRemoteProxy', '  remoteURL: https://a.example.com/mcp\n  remoteUrl: https://b.example.com\n'),
       [],
     ],
-    [of('MCPServer', '  imgae: a\n'), [title('image')]],
-    [of('MCPServer', '  imgae: 1\n'), []],
+    [of('MCPServer', '  Image: a\n'), [title('image')]],
+    [of('MCPServer', '  Image: 1\n'), []],
     [of('MCPServer', '  image: a\n  resources: {limits: {gpu: "1"}}\n'), []],
-    [of('MCPServer', '  image: a\n  podTemplateSpec: {sepc: {}}\n'), []],
+    [of('MCPServer', '  image: a\n  podTemplateSpec: {specs: {}}\n'), []],
   ]
 }
 

@@ -441,8 +441,8 @@ t.test('a field that no known release has', async (t) => {
       { Image: 'a', resources: { limits: { gpu: 1 } } },
       { 'spec.Image': 'image', 'spec.resources.limits.gpu': 'cpu' },
     ],
-    ['MCPServer', { image: 'a', podTemplateSpec: { spec: { containers: [{ nmae: 'mcp' }] } } }, {}],
-    ['MCPServer', { image: 'a', env: [{ name: 'A', valeu: 'b' }] }, { 'spec.env[0].valeu': 'value' }],
+    ['MCPServer', { image: 'a', podTemplateSpec: { spec: { containers: [{ named: 'mcp' }] } } }, {}],
+    ['MCPServer', { image: 'a', env: [{ name: 'A', values: 'b' }] }, { 'spec.env[0].values': 'value' }],
     ['MCPServer', { image: 'a', env: 'A=b', args: [{ a: 1 }] }, {}],
     [
       'MCPServer',
@@ -452,8 +452,8 @@ t.test('a field that no known release has', async (t) => {
     ['MCPServer', { image: 'a', '${MORE}': 'b', '{{ .Values.more }}': 'c' }, {}],
     [
       'VirtualMCPServer',
-      { config: { aggregation: { conflictResolutoin: 'prefix' } } },
-      { 'spec.config.aggregation.conflictResolutoin': 'conflictResolution' },
+      { config: { aggregation: { conflict_resolution: 'prefix' } } },
+      { 'spec.config.aggregation.conflict_resolution': 'conflictResolution' },
     ],
     [
       'MCPExternalAuthConfig',

@@ -1,7 +1,7 @@
 import { KNOWN_FIELDS } from './generated/known-fields.ts'
 import type { ReleaseSchema } from './schema.ts'
 
-export { NEWEST_RELEASE, OLDEST_RELEASE } from './generated/known-fields.ts'
+export { NEWEST_RELEASE } from './generated/known-fields.ts'
 
 /** What any known release has at a place. */
 export interface KnownField extends ReleaseSchema {

@@ -2,7 +2,7 @@ import {
   counted,
   type Format,
   type Located,
-  type Note,
+  type ReportNote,
   placeText,
   type Printing,
   type Report,
@@ -33,7 +33,7 @@ export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): read
   quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
 
 /** The notes, where those on the placeholders of a file are one, at the first of them. */
-function onePerFile(notes: readonly Note[]): readonly Located[] {
+function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
   const firsts = new Set(Array.from(held.values(), ([first]) => first))
   return notes.flatMap((note): Located[] => {
@@ -47,7 +47,7 @@ function onePerFile(notes: readonly Note[]): readonly Located[] {
 /** Most placeholders that a note names. */
 const MOST_PLACEHOLDERS = 3
 
-function heldBack(notes: readonly Note[]): string {
+function heldBack(notes: readonly ReportNote[]): string {
   const placeholders = notes.flatMap(({ placeholder }) => placeholder ?? [])
   const texts = [...new Set(placeholders.map(({ text }) => text))]
   const more = texts.length - MOST_PLACEHOLDERS

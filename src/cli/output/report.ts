@@ -26,7 +26,7 @@ export interface Located {
   readonly message: string
 }
 
-export interface Note extends Located {
+export interface ReportNote extends Located {
   /** The placeholder for which a value is not judged, and the name that `--set` gives it. */
   readonly placeholder?: { readonly text: string; readonly name: string | undefined }
 }
@@ -89,7 +89,7 @@ export interface Report {
   others: number
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
-  readonly notes: Note[]
+  readonly notes: ReportNote[]
   /** The files and objects that may be built or applied and were not judged; every format names them. */
   readonly notJudged: Located[]
   readonly unread: Unread[]
