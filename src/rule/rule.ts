@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Budget } from './budget.ts'
 import type { Cluster, ObjectName } from './cluster.ts'
+import type { Consequence } from './consequence.ts'
 import type { FieldError } from './field-error.ts'
 import { type Memo, remembered } from './memo.ts'
 import type { Path } from './path.ts'
@@ -37,6 +38,8 @@ export interface KnownFailure {
   readonly symptom: string
   /** The component that reports it without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
+  /** The worst that it does to the users of the object. */
+  readonly consequence: Consequence
   /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
   readonly releases?: string
   /** Public threads about it: `owner/repository#number`. */

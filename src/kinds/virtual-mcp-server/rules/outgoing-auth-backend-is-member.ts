@@ -38,6 +38,12 @@ export const outgoingAuthBackendIsMember = defineRule({
   severity: 'warning',
   summary: 'A key of `backends` is the name of a backend of the group.',
   why: 'The entry has no effect, and the backend that was meant is contacted without credentials.',
+  failure: {
+    symptom:
+      'the backend answers 401, or is missing from the tools, although `backends` names its credentials',
+    toldBy: 'nobody',
+    threads: [],
+  },
   sources: [
     { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },
     { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
