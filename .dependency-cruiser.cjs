@@ -17,7 +17,7 @@ const MAY_IMPORT = {
   steps: ['rule', 'kinds', 'relations', 'release', 'state', 'documents', 'engine', 'access'],
   probe: ['rule', 'relations', 'documents', 'engine'],
   library: ['rule', 'kinds', 'release', 'state', 'documents', 'engine'],
-  configuration: ['rule', 'kinds', 'engine'],
+  configuration: ['rule', 'kinds', 'release', 'engine'],
   certificates: ['rule'],
   registration: ['rule', 'kinds', 'release'],
   arming: ['rule', 'kinds', 'configuration', 'registration'],

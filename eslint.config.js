@@ -2,7 +2,15 @@ import redos from 'eslint-plugin-redos'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['src/shape/generated/validators.js', 'dist/', '.tap/', 'test/golden/'] },
+  {
+    ignores: [
+      'src/shape/generated/validators.js',
+      'src/release/generated/',
+      'dist/',
+      '.tap/',
+      'test/golden/',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

@@ -387,7 +387,10 @@ t.test('over the wire', async (t) => {
   const answer = await post(server, '/validate?timeout=5s', JSON.stringify(reviewOf(config)))
   t.equal(answer.status, 200)
   t.match(JSON.parse(answer.body), {
-    response: { allowed: true, warnings: [/^spec\.awsSts\.region: Invalid value: "Europe"/] },
+    response: {
+      allowed: true,
+      warnings: [/^MCPExternalAuthConfig \S+: spec\.awsSts\.region: Invalid value: "Europe"/],
+    },
   })
   t.match(answer.headers, { connection: 'keep-alive', 'keep-alive': 'timeout=95' })
 

@@ -491,7 +491,7 @@ t.test('files are judged and planned without a cluster that cannot be read', asy
   t.match(checked.stdout, /^aws\.json:1:\d+: error: MCPExternalAuthConfig aws: spec\.type: Unsupported value/)
   t.ok(
     checked.stdout.endsWith(
-      `1 resource in 1 file, beside 0 resources of ${server}: 1 error, 0 warnings, 1 that could not be read\n`,
+      `1 resource in 1 file, beside 0 resources of ${server}: 1 error, 0 warnings, 1 that could not be read; judged by the specification (no --release)\n`,
     ),
     checked.stdout,
   )

@@ -241,7 +241,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     `half.yaml:8:13: error: MCPExternalAuthConfig reports: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
     `warned.yaml:8:15: warning: MCPExternalAuthConfig reports: spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)`,
     '',
-    '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read',
+    '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read; judged by the specification (no --release)',
     '',
   ])
   t.match(json.unread.map(at), ['missing.yaml:0:0', /^half\.yaml:1[12]:/])
@@ -460,12 +460,21 @@ t.test('output that cannot be written is not a verdict', { skip: !existsSync('/d
 
 t.test('counts', async (t) => {
   const rows: [args: string[], last: string][] = [
-    [['valid.yaml'], '1 resource in 1 file: 0 errors, 0 warnings'],
-    [['valid.yaml', 'wrong.yaml', 'warned.yaml'], '3 resources in 3 files: 1 error, 1 warning'],
-    [['other.yaml'], '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings'],
+    [
+      ['valid.yaml'],
+      '1 resource in 1 file: 0 errors, 0 warnings; judged by the specification (no --release)',
+    ],
+    [
+      ['valid.yaml', 'wrong.yaml', 'warned.yaml'],
+      '3 resources in 3 files: 1 error, 1 warning; judged by the specification (no --release)',
+    ],
+    [
+      ['other.yaml'],
+      '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings; judged by the specification (no --release)',
+    ],
     [
       ['other.yaml', 'other.yaml', 'broken.yaml'],
-      '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read',
+      '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read; judged by the specification (no --release)',
     ],
   ]
   await Promise.all(
@@ -528,22 +537,36 @@ awsSts:
 token_exchange: {}
 `,
     ),
-    'open.yaml':
+    'group.yaml':
       'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {colour: blue}\n',
+    // Releases before the known ones had other fields.
+    'old.yaml':
+      'apiVersion: toolhive.stacklok.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: b}\nspec: {colour: blue}\n',
   })
+  const files = ['unknown.yaml', 'group.yaml', 'old.yaml']
   const [usual, strict, profile, off] = await Promise.all([
-    lines(['unknown.yaml', 'open.yaml']),
-    lines(['--strict', 'unknown.yaml', 'open.yaml']),
-    lines(['--profile', 'strict', 'unknown.yaml', 'open.yaml']),
+    lines(files),
+    lines(['--strict', ...files]),
+    lines(['--profile', 'strict', ...files]),
     lines(['--strict', '--severity', 'unknown-field=off', 'unknown.yaml']),
   ])
-  const expected = (severity: string) => [
-    `unknown.yaml:9:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.fallBackRoleArn: is not in the specification; did you mean 'fallbackRoleArn' (unknown-field)`,
-    `unknown.yaml:11:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.colour: is not in the specification; a cluster whose CRD does not know it drops or refuses it (unknown-field)`,
-    `unknown.yaml:12:3: ${severity}: MCPExternalAuthConfig reports: spec.token_exchange: is not in the specification; did you mean 'tokenExchange' (unknown-field)`,
+  const line = (place: string, of: string, advice: string) =>
+    `${place}: ${of}: no operator release to 0.63 has this field; ${advice} (unknown-field)`
+  const dropped = 'kubectl refuses it, and the API server drops it'
+  const expected = (old: string) => [
+    ...[
+      ['9:5', 'awsSts.fallBackRoleArn', "did you mean 'fallbackRoleArn'"],
+      ['11:5', 'awsSts.colour', dropped],
+      ['12:3', 'token_exchange', "did you mean 'tokenExchange'"],
+    ].map(([at, field, advice = '']) =>
+      line(`unknown.yaml:${at}`, `error: MCPExternalAuthConfig reports: spec.${field}`, advice),
+    ),
+    line('group.yaml:4:8', 'error: MCPGroup a: spec.colour', dropped),
+    line('old.yaml:4:8', `${old}: MCPGroup b: spec.colour`, dropped),
   ]
-  t.strictSame(usual, { status: 0, lines: expected('warning') })
-  t.strictSame(strict, { status: 1, lines: expected('error') })
+  const isOfFields = (line: string) => line.endsWith('(unknown-field)')
+  t.strictSame({ ...usual, lines: usual.lines.filter(isOfFields) }, { status: 1, lines: expected('warning') })
+  t.strictSame({ ...strict, lines: strict.lines.filter(isOfFields) }, { status: 1, lines: expected('error') })
   t.strictSame(profile, strict)
   t.strictSame(off, { status: 0, lines: [] })
 })
@@ -553,7 +576,7 @@ t.test('fields of newer releases are one note', async (t) => {
     manifest(`type: embeddedAuthServer\nembeddedAuthServer:\n  issuer: https://mcp.example.com\n${fields}`)
   const two = '  cimd: { enabled: true }\n  trustedIssuers: []\n'
   const text =
-    'cimd, trustedIssuers: of operator release 0.44 and later; --release VERSION judges by what yours accepts'
+    'trustedIssuers, cimd (0.29): of operator release 0.44 and later; --release VERSION judges by what yours accepts'
   const rows: [fields: string, flags: string[], notes: string[]][] = [
     ['', [], []],
     [two, [], [`newer.yaml:10:5 ${text}`]],
@@ -578,8 +601,8 @@ t.test('unknown fields of newer releases, and of types that are unknown themselv
     [
       'type: token_exchange\ntoken_exchange: {}\n',
       [
-        ['spec.type', /^Unsupported value/],
         ['spec.token_exchange', /did you mean 'tokenExchange'/],
+        ['spec.type', /^Unsupported value/],
       ],
     ],
     [
@@ -592,17 +615,17 @@ t.test('unknown fields of newer releases, and of types that are unknown themselv
     [
       'type: tokenExchange\ntokenExchange: { tokenUrl: "https://a", audience: a, subject: a, ex: a }\n',
       [
-        ['spec.tokenExchange.ex', /; a cluster/],
-        ['spec.tokenExchange.subject', /; a cluster/],
+        ['spec.tokenExchange.ex', /; kubectl refuses it/],
+        ['spec.tokenExchange.subject', /; kubectl refuses it/],
       ],
     ],
     [
       'type: unauthenticated\nunauthenticated: {}\n',
-      [['spec.unauthenticated', /^is not in the specification; a cluster/]],
+      [['spec.unauthenticated', /^no operator release to 0\.63 has this field; kubectl/]],
     ],
     [
       `type: awsSts\nawsSts: { region: eu-central-1, fallbackRoleArn: ${ROLE}, subjectProviderName: okta, cimd: {} }\n`,
-      [['spec.awsSts.cimd', /^is not in the specification; a cluster/]],
+      [['spec.awsSts.cimd', /^no operator release to 0\.63 has this field; kubectl/]],
     ],
   ]
   const files = await write(Object.fromEntries(rows.map(([spec], i) => [`newer/${i}.yaml`, manifest(spec)])))
@@ -646,7 +669,7 @@ versions.yaml:14:7: note: not checked: the kind 'MCPRegistry' is deprecated: a l
 versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 
-2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 1 of advice, 1 note
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 1 of advice, 1 note; judged by the specification (no --release)
 `,
     stderr: '',
   })
@@ -744,7 +767,7 @@ t.test('one line for people tells of the same version in many documents', async 
     `old/a.yaml:1:13: advice: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
 old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 
-4 resources in 2 files: 0 errors, 1 warning, 3 of advice
+4 resources in 2 files: 0 errors, 1 warning, 3 of advice; judged by the specification (no --release)
 `,
   )
   const { findings } = await printed(['old'])
@@ -957,6 +980,23 @@ t.test('placeholders', async (t) => {
       t.strictSame([places(run.findings, file), run.notes], [filled[1], []], `${title}, filled in`)
     }),
   )
+})
+
+t.test('placeholders are one note a file, for people', async (t) => {
+  const providers = ['A', 'B', 'C', 'D', 'A'].map(
+    (name, i) => `    - {name: p${i}, type: oidc, oidcConfig: {issuerUrl: '\${${name}}', clientId: vmcp}}\n`,
+  )
+  const many = manifest(
+    `type: embeddedAuthServer\nembeddedAuthServer:\n  issuer: https://mcp.example.com\n  upstreamProviders:\n${providers.join('')}`,
+  )
+  const files = await write({ 'note/many.yaml': many, 'note/one.yaml': region('{{ .region }}') })
+  const said = await lines(files)
+  const notes = said.lines.filter((line) => line.includes('note: '))
+  t.strictSame(notes, [
+    'note/many.yaml:10:56: note: 5 values are not judged, because ${A}, ${B}, ${C} and 1 more are filled in later; to judge them: --set A=VALUE; --output json has each place',
+    'note/one.yaml:8:13: note: spec.awsSts.region: not judged, because {{ .region }} is filled in later; to judge it: --set .region=VALUE',
+  ])
+  t.equal((await printed(files)).notes.length, 6, 'JSON has each place')
 })
 
 /** What stands in several documents, and what is found in them: kind/name and id of errors and warnings that tell of others. */
@@ -1742,7 +1782,7 @@ t.test('one cause is shown once, with the others named, and counted as often as 
   const { stdout } = await vmcp(['check', '--output', 'human', 'cause'], { environment: { COLUMNS: '120' } })
   t.equal(stdout.match(/^ {2}warning reference-found$/gm)?.length, 1)
   t.match(stdout, /same cause: 4 warnings at MCPServer b, MCPServer c, MCPServer d, MCPServer e\n/)
-  t.match(stdout, /: 0 errors, 5 warnings\n/)
+  t.match(stdout, /: 0 errors, 5 warnings;/)
 })
 
 t.test('the lines of a Secret are not shown', async (t) => {
@@ -1765,7 +1805,7 @@ t.test('advice is counted, and shown where somebody asks for it', async (t) => {
   const args = ['--set', 'OKTA_URL=https://okta.example.com', 'shop/auth/login.yaml']
   const advised = async (...flags: string[]) => {
     const { status, stdout } = await vmcp(['check', ...flags, ...args])
-    return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,\n]*)/.exec(stdout)?.[1]]
+    return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,;\n]*)/.exec(stdout)?.[1]]
   }
   t.strictSame(await advised(), [1, 0, '4 of advice (--advice shows it)'])
   t.strictSame(await advised('--advice'), [1, 4, '4 of advice'])

@@ -397,7 +397,10 @@ t.test('they are counted, and the exit code is that of the rest', async (t) => {
   }
   const { status, lines, counts } = await checked(files, ['check', '.'])
   t.same([status, lines], [0, []])
-  t.equal(counts.trim(), '1 resource in 1 file: 0 errors, 0 warnings, 2 ignored (--show-ignored lists them)')
+  t.equal(
+    counts.trim(),
+    '1 resource in 1 file: 0 errors, 0 warnings, 2 ignored (--show-ignored lists them); judged by the specification (no --release)',
+  )
   const { lines: text, counts: rest } = await checked(files, ['check', '.', '--output', 'json'])
   const report = JSON.parse([...text, rest].join('')) as { ignored: object[]; counts: object }
   t.match(report.counts, { errors: 0, warnings: 0, ignored: 2 })
@@ -430,10 +433,54 @@ t.test('the example of the documentation', async (t) => {
       { id: 'unknown-field' },
       { id: 'reference-found', severity: 'off', namespaces: ['sandbox'] },
     ],
-    exemptions: [{ id: 'storage-redis-used', expires: '2027-03-31', line: 7, column: 5 }],
+    exemptions: [{ id: 'storage-redis-used', expires: '2027-03-31', line: 8, column: 5 }],
+    release: '0.63',
     leftOut: ['kube-*', 'sandbox'],
   })
   for (const key of Object.keys(ConfigurationSchema.properties)) t.match(page, `| \`${key}\``)
+})
+
+t.test('role and access take the release of the file', async (t) => {
+  const config = JSON.stringify({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'aws' },
+    spec: {
+      type: 'awsSts',
+      awsSts: {
+        region: 'eu-central-1',
+        fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader',
+        roleMappings: [{ claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin' }],
+      },
+    },
+  })
+  // To 0.48 a claim that is a string fits no mapping.
+  const rows: [release: string, flags: string[], outcome: RegExp][] = [
+    ["release: '0.44'", [], /^role: \S+:role\/reader /m],
+    ["release: '0.58'", [], /^role: \S+:role\/admin /m],
+    ["release: '0.44'", ['--release', '0.58'], /^role: \S+:role\/admin /m],
+    ["release: '0.44'", ['--config-file', 'off'], /^role with release 0\.48 and older: /m],
+    ['release: none', [], /^role with release 0\.48 and older: /m],
+  ]
+  for (const [release, flags, outcome] of rows) {
+    const cwd = t.testdir({
+      'aws.json': config,
+      'claims.json': JSON.stringify({ groups: 'admins', sub: 'ann' }),
+      [FILE_NAME]: release,
+    })
+    for (const command of ['role', 'access']) {
+      const args = ['--config', 'aws.json', '--claims', 'claims.json', ...flags]
+      t.match(
+        (await runCli([command, ...args], { cwd })).stdout,
+        outcome,
+        `${command} ${release} ${flags.join(' ')}`,
+      )
+    }
+  }
+  const cwd = t.testdir({ 'a.yaml': 'kind: MCPGroup', [FILE_NAME]: "release: '0.99'" })
+  const { status, stderr } = await runCli(['check', 'a.yaml'], { cwd })
+  t.equal(status, 2)
+  t.match(stderr, /vmcp-admission\.yaml: release: '0\.99' is not a release that is known: they are 0\.26 to /)
 })
 
 t.test('a wrong file', async (t) => {
@@ -442,10 +489,15 @@ t.test('a wrong file', async (t) => {
     ['profiles: strict', "1:1: there is no key 'profiles'; did you mean 'profile'"],
     [
       'x: 1',
-      "1:1: there is no key 'x'; the keys are profile, severities, exemptions, allowIgnores, namespaces, placeholders",
+      "1:1: there is no key 'x'; the keys are profile, release, severities, exemptions, allowIgnores, namespaces, placeholders",
     ],
     ['profile: lax', "1:10: 'profile' is one of standard, strict"],
     ['allowIgnores: warning', "1:15: 'allowIgnores' is one of none, warnings, all; did you mean 'warnings'"],
+    ['release: 0.63', "1:10: 'release' must be in quotes, such as '0.63'"],
+    ["release: ['0.63']", "1:10: 'release' must be a text"],
+    ['release: newest', "1:10: 'newest' is not a release of the operator such as '0.63'"],
+    ["release: 'none'", ...[]],
+    ['release: v0.63.0', ...[]],
     ['severities: a', "1:13: 'severities' must be a list"],
     [`placeholders: ['@${'*'.repeat(500)}']`, "1:16: 'placeholders' has at most 500 characters"],
     [

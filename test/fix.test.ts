@@ -156,10 +156,29 @@ t.test('what is fixed, by the finding', async (t) => {
     [login('7d', 'https://auth.example.com/'), ['remove the slash at its end', "write '168h'"]],
     [login('7'), []],
     [login('168h').replace('okta', 'Okta'), []],
+    ...misspeltFields(),
     [sts(STS).replace('spec:', 'Spec:'), ["rename it to 'spec', which takes effect then"]],
   ]
   for (const [before, titles] of rows) t.strictSame(fixed(before).titles, titles, titles.join())
 })
+
+/** In kinds of which the specification leaves the fields open. */
+function misspeltFields(): [before: string, titles: string[]][] {
+  const of = (kind: string, spec: string) =>
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: ${kind}\nmetadata: {name: a}\nspec:\n${spec}`
+  const title = (name: string) => `rename it to '${name}', which takes effect then`
+  return [
+    [of('MCPRemoteProxy', '  remoteURL: https://a.example.com/mcp\n'), [title('remoteUrl')]],
+    [
+      of('MCPRemoteProxy', '  remoteURL: https://a.example.com/mcp\n  remoteUrl: https://b.example.com\n'),
+      [],
+    ],
+    [of('MCPServer', '  Image: a\n'), [title('image')]],
+    [of('MCPServer', '  Image: 1\n'), []],
+    [of('MCPServer', '  image: a\n  resources: {limits: {gpu: "1"}}\n'), []],
+    [of('MCPServer', '  image: a\n  podTemplateSpec: {specs: {}}\n'), []],
+  ]
+}
 
 t.test('every example of every rule: twice is once, and nothing that was fixed is found again', async (t) => {
   const seen = new Set<string>()

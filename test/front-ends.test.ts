@@ -165,6 +165,24 @@ const ROWS: readonly Row[] = [
   { title: 'without a release', ...obo, settings: {}, told: 'error' },
   { title: 'a release that accepts it', ...obo, settings: { release: '0.63' }, told: 'warning' },
   {
+    title: 'the release of the file',
+    ...obo,
+    settings: { file: "release: '0.63'" },
+    told: 'warning',
+  },
+  {
+    title: 'a release beside that of the file',
+    ...obo,
+    settings: { release: '0.63', file: "release: '0.26'" },
+    told: 'warning',
+  },
+  {
+    title: 'an older release of the file',
+    ...obo,
+    settings: { file: "release: '0.26'" },
+    told: 'error',
+  },
+  {
     title: 'a severity beside a release',
     ...obo,
     settings: { release: '0.63', severity: 'schema-enum=off' },
@@ -270,7 +288,7 @@ async function serverWorld(given: Given): Promise<World & { readonly state: Clus
     group,
     settings: chosen.settings,
     state: new ClusterState({ group, knows: () => true }),
-    release: (await readRelease({ release, crds: '' }, group)) ?? 'specification',
+    release: (await readRelease({ release, crds: '' }, group)) ?? chosen.release ?? 'specification',
     defaults: {
       written: values.defaults,
       serviceAccountAudience: values['service-account-audience'],

@@ -52,7 +52,7 @@ t.test('every normative statement of the specification is held by a rule, a sche
 
 t.test('--check names what is stale, fails, and writes nothing', async (t) => {
   const copy = t.testdir()
-  for (const folder of ['src', 'schemas', 'deploy', 'docs', 'contributing', 'package.json'])
+  for (const folder of ['src', 'releases', 'schemas', 'deploy', 'docs', 'contributing', 'package.json'])
     cpSync(new URL(`../${folder}`, import.meta.url), join(copy, folder), { recursive: true })
   symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(copy, 'node_modules'))
   const stale = ['docs/rules/schema-enum.md', 'deploy/crds/mcpgroups.yaml'].map((path) => join(copy, path))

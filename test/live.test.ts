@@ -139,7 +139,9 @@ const listed = [backend('jira'), headerConfig('key'), oidcConfig('corporate'), g
 const ids = (answer: Answer['response']) =>
   [answer.status?.message ?? '', ...(answer.warnings ?? [])]
     .flatMap((text) => [
-      ...text.matchAll(/(not confirmed: |alone, this would be denied: )?[^:]*.*?\(([a-z-]+)\)/g),
+      ...text
+        .replace(/^\w+ \S+: /, '')
+        .matchAll(/(not confirmed: |alone, this would be denied: )?[^:]*.*?\(([a-z-]+)\)/g),
     ])
     .map((match) => `${match[1] ?? ''}${match[2] ?? ''}`)
     .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted|is-member/.test(id))
@@ -373,7 +375,7 @@ t.test('what is too large to keep is read for a review that it may concern', asy
   t.match(answer.status?.message, /workload-auth-server-single-provider/, 'errors that rest on it deny')
 
   const silent = serverWith({ stored, budget: small, answer: 'refuse' })
-  const doubt = /^not confirmed: VirtualMCPServer\/gateway was not read: .* \(others-known\)$/
+  const doubt = /^\w+ \S+: not confirmed: VirtualMCPServer\/gateway was not read: .* \(others-known\)$/
   t.match((await silent.send(config)).warnings?.[0], doubt, 'a review that cannot read it says so')
   t.equal(
     (await silent.send(group(), { operation: 'UPDATE', oldObject: resource(group()) })).warnings,
@@ -464,7 +466,9 @@ t.test(
     t.match(answer.status?.message, /workload-auth-server-single-provider/)
     t.ok(server.reads.includes('MCPExternalAuthConfig/auth'))
     const { warnings } = await server.send(backend('jira', 'jira'))
-    t.match(warnings, [/^not confirmed: not all of the namespace fits into --cache-memory: .*others-known/])
+    t.match(warnings, [
+      /^\w+ \S+: not confirmed: not all of the namespace fits into --cache-memory: .*others-known/,
+    ])
     t.equal(
       (await server.send(group(), { namespace: 'other' })).warnings,
       undefined,

@@ -165,8 +165,8 @@ t.test('ignored findings are named as such', async (t) => {
   t.match(json, {
     findings: [],
     ignored: [
+      { id: 'unknown-field', severity: 'error', by: 'comment', reason: 'our fork reads it' },
       { id: 'schema-enum', severity: 'error', by: 'configuration', reason: 'of our fork' },
-      { id: 'unknown-field', severity: 'warning', by: 'comment', reason: 'our fork reads it' },
     ],
     counts: { errors: 0, ignored: 2 },
   })
@@ -174,14 +174,17 @@ t.test('ignored findings are named as such', async (t) => {
     (JSON.parse(await outputOf('sarif', ...more)) as Log).runs[0]?.results
   t.strictSame(await results(), [])
   t.match(await results('--show-ignored'), [
-    { ruleId: 'schema-enum', suppressions: [{ kind: 'external', justification: 'of our fork' }] },
     { ruleId: 'unknown-field', suppressions: [{ kind: 'inSource', justification: 'our fork reads it' }] },
+    { ruleId: 'schema-enum', suppressions: [{ kind: 'external', justification: 'of our fork' }] },
   ])
   t.match(
     await outputOf('github', '--show-ignored'),
     '::notice file=a.yaml,line=7,col=9,title=ignored%3A schema-enum::MCPExternalAuthConfig a: spec.type: ',
   )
-  t.match(await outputOf('github'), /^1 resource in 1 file: .*2 ignored \(--show-ignored lists them\)\n$/)
+  t.match(
+    await outputOf('github'),
+    /^1 resource in 1 file: .*2 ignored \(--show-ignored lists them\); judged by [^\n]*\n$/,
+  )
   t.equal(await outputOf('gitlab', '--show-ignored'), '[]\n')
 })
 

@@ -10,7 +10,10 @@ import { allows } from '../src/release/allows.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
 import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/engine/settings.ts'
-import { findingText } from '../src/rule/finding.ts'
+import { findingText, MOST_FINDINGS } from '../src/rule/finding.ts'
+import { unknownFields } from '../src/engine/unknown-fields.ts'
+import { ClusterState } from '../src/state/cluster-state.ts'
+import type { Verdict } from '../src/engine/index.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { nearestReleases } from '../src/cli/input/release.ts'
 import { pathText } from '../src/rule/path.ts'
@@ -180,9 +183,9 @@ t.test('a rule about other releases does not count', async (t) => {
   for (const [version, told] of rows) {
     const known = RELEASES.find((each) => each.version.startsWith(`${version}.`))
     const release = known && { name: version, schemas: new Map(Object.entries(known.schemas)) }
-    const { warnings } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
+    const { errors } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
     t.equal(
-      warnings.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
+      errors.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
       told,
       version,
     )
@@ -292,7 +295,8 @@ function judged(
   spec: unknown,
   how: { release?: Release | undefined; severities?: SeveritySetting[] },
 ) {
-  const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
+  const made = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
+  const object = JSON.parse(JSON.stringify(made)) as typeof made
   const { release, severities = [] } = how
   const { errors, warnings } = judgeOf({ release, settings: { severities } }).file(fileOf(object))
   const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith('persistent)'))
@@ -300,23 +304,48 @@ function judged(
 }
 
 t.test('the installed release goes first', async (t) => {
-  const note = 'operator release 0.44 allows this; the specification does not'
-  const rows: [title: string, kind: string, spec: object, alone: RegExp, beside: RegExp][] = [
+  const rows: [title: string, kind: string, spec: object | undefined, alone: RegExp, beside: RegExp][] = [
     [
       'a type that it has',
       'MCPExternalAuthConfig',
       { type: 'obo', obo: {} },
       /^error: spec\.type: Unsupported value/,
-      new RegExp(`^warning: spec\\.type: Unsupported value: "obo": .*; ${note} \\(schema-enum\\)$`),
+      /^warning: spec\.type: Unsupported value: "obo": operator release 0\.44 stores it, .* \(schema-enum\)$/,
     ],
     [
       'a rule in the place of a required field',
       'MCPExternalAuthConfig',
       server({ upstreamProviders: [OAUTH2] }),
       /^error: .*userInfo: Required value/,
-      new RegExp(
-        `^warning: .*userInfo: Required value: .*; ${note} \\(upstream-oauth2-user-info-configured\\)$`,
-      ),
+      /^warning: .*userInfo: Required value: .*; operator release 0\.44 takes a user for another one .* \(upstream-oauth2-user-info-configured\)$/,
+    ],
+    [
+      'a type that it has and runs',
+      'MCPExternalAuthConfig',
+      {
+        type: 'xaa',
+        xaa: {
+          idpTokenUrl: 'https://a.example.com',
+          targetTokenUrl: 'https://b.example.com',
+          targetAudience: 'b',
+        },
+      },
+      /^error: spec\.type: Unsupported value/,
+      /^$/,
+    ],
+    [
+      'no spec',
+      'MCPOIDCConfig',
+      undefined,
+      /^error: spec: Required value/,
+      /^warning: spec: Required value: operator release 0\.44 stores the object, which configures nothing/,
+    ],
+    [
+      'a name that is empty',
+      'MCPExternalAuthConfig',
+      { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: '' } } },
+      /^error: .*key: Invalid value: ""/,
+      /^warning: .*key: Invalid value: "": .*; operator release 0\.44 stores the empty text, which names nothing/,
     ],
     [
       'a required field that it requires too',
@@ -329,7 +358,7 @@ t.test('the installed release goes first', async (t) => {
       'a field that it does not have',
       'MCPServer',
       { image: 'a', gruopRef: { name: 'a' } },
-      /^$/,
+      /^error: spec\.gruopRef: no operator release to 0\.63 has this field; did you mean 'groupRef' \(unknown-field\)$/,
       /^error: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
     ],
     [
@@ -367,6 +396,183 @@ t.test('the installed release goes first', async (t) => {
       t.ok(all.length <= 1, all.join('\n'))
     }
   }
+})
+
+/** A value with every field of the schema. */
+function fullValue(schema: ReleaseSchema): unknown {
+  const { type, properties = {}, items, additionalProperties: values } = schema
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { anything: { at: ['all'] } }
+  if (type === 'array') return [items === undefined ? 'text' : fullValue(items)]
+  if (type !== 'object') return type === 'string' || type === undefined ? 'text' : 1
+  const fields = Object.entries(properties).map(([name, field]) => [name, fullValue(field)] as const)
+  return Object.fromEntries([
+    ...fields,
+    ...(typeof values === 'object' ? [['any key', fullValue(values)] as const] : []),
+  ])
+}
+
+t.test('no field that a known release has is unknown where none is named', async (t) => {
+  let newer = 0
+  for (const { version, schemas } of RELEASES)
+    for (const kind of KINDS) {
+      const { spec } = schemas[kind.kind]?.properties ?? {}
+      const object = { apiVersion: '', kind: kind.kind, metadata: { any: 1 }, spec: fullValue(spec ?? {}) }
+      const found = unknownFields(kind, object)
+      t.strictSame(found.findings.map(findingText), [], `${kind.kind} of ${version}`)
+      if (version.startsWith('0.26.')) t.strictSame(found.newer, [], 'the oldest release has no newer fields')
+      newer += found.newer.length
+    }
+  t.ok(newer > 1_000, `${newer} fields that came with a release`)
+})
+
+t.test('a field that no known release has', async (t) => {
+  const proxy = { remoteUrl: 'https://a.example.com/mcp', groupRef: { name: 'a' } }
+  const rows: [kind: string, spec: object, expected: Record<string, string | undefined>][] = [
+    ['MCPRemoteProxy', { remoteURL: 'https://a.example.com/mcp' }, { 'spec.remoteURL': 'remoteUrl' }],
+    ['MCPRemoteProxy', { ...proxy, remoteURL: 'x' }, { 'spec.remoteURL': 'remoteUrl' }],
+    [
+      'MCPRemoteProxy',
+      { oidcConfigRef: { name: 'a', clientID: 'b' } },
+      { 'spec.oidcConfigRef.clientID': undefined },
+    ],
+    ['MCPServerEntry', { remote_url: 'x' }, { 'spec.remote_url': 'remoteUrl' }],
+    [
+      'MCPServer',
+      { Image: 'a', resources: { limits: { gpu: 1 } } },
+      { 'spec.Image': 'image', 'spec.resources.limits.gpu': 'cpu' },
+    ],
+    ['MCPServer', { image: 'a', podTemplateSpec: { spec: { containers: [{ named: 'mcp' }] } } }, {}],
+    ['MCPServer', { image: 'a', env: [{ name: 'A', values: 'b' }] }, { 'spec.env[0].values': 'value' }],
+    ['MCPServer', { image: 'a', env: 'A=b', args: [{ a: 1 }] }, {}],
+    [
+      'MCPServer',
+      { image: 'a', resourceOverrides: { proxyDeployment: { annotations: { 'a/b': 'c' }, label: {} } } },
+      { 'spec.resourceOverrides.proxyDeployment.label': 'labels' },
+    ],
+    ['MCPServer', { image: 'a', '${MORE}': 'b', '{{ .Values.more }}': 'c' }, {}],
+    [
+      'VirtualMCPServer',
+      { config: { aggregation: { conflict_resolution: 'prefix' } } },
+      { 'spec.config.aggregation.conflict_resolution': 'conflictResolution' },
+    ],
+    [
+      'MCPExternalAuthConfig',
+      { type: 'tokenExchange', tokenExchange: { token_url: 'x', clientID: 'y' } },
+      { 'spec.tokenExchange.clientID': 'clientId', 'spec.tokenExchange.token_url': 'tokenUrl' },
+    ],
+    ['MCPGroup', { colour: 'red' }, { 'spec.colour': undefined }],
+  ]
+  for (const [kind, spec, expected] of rows) {
+    const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
+    const { errors, warnings } = judgeOf({}).file(fileOf(object))
+    const found = [...errors, ...warnings].filter(({ id }) => id === 'unknown-field')
+    t.strictSame(
+      Object.fromEntries(
+        found.map(({ error: { at, detail } }) => [pathText(at), /did you mean '(.*)'/.exec(detail)?.[1]]),
+      ),
+      expected,
+      JSON.stringify(spec),
+    )
+    t.ok(
+      found.every(({ severity }) => severity === 'error'),
+      JSON.stringify(spec),
+    )
+  }
+  const status = {
+    ...resourceOf('MCPExternalAuthConfig', {}, { name: 'a', namespace: 'default' }),
+    status: { colour: 1 },
+  }
+  t.match(
+    judgeOf({}).file(fileOf(status)).warnings.map(findingText),
+    [/^status\.colour: is not in the specification/],
+    'of the status only the specification says what it holds',
+  )
+})
+
+t.test('a certain outage is an error where the release is known', async (t) => {
+  const url = 'https://mcp.example.com/mcp'
+  const login = {
+    issuer: 'https://mcp.example.com',
+    upstreamProviders: [
+      { name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp' } },
+    ],
+  }
+  const gateway = (audience: string, outgoingAuth: object = { source: 'discovered' }, more: object = {}) =>
+    resourceOf('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tokens', audience, resourceUrl: url, ...more } },
+      outgoingAuth,
+      authServerConfig: login,
+    })
+  const workload = (audience: string) =>
+    resourceOf('MCPServer', {
+      image: 'a',
+      authServerRef: { kind: 'MCPExternalAuthConfig', name: 'login' },
+      oidcConfigRef: { name: 'tokens', audience, resourceUrl: url },
+    })
+  const entry = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'login' } }
+  const naming = (...names: string[]) =>
+    gateway(url, { source: 'inline', backends: Object.fromEntries(names.map((name) => [name, entry])) })
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+  const put = (kind: string, name: string, spec: object) => {
+    const known = kindNamed.get(kind)
+    if (known !== undefined) state.put(known, resourceOf(kind, spec, { name }), 'default')
+  }
+  put('MCPExternalAuthConfig', 'login', { type: 'embeddedAuthServer', embeddedAuthServer: login })
+  for (const name of ['jira', 'server-1']) put('MCPServer', name, { image: 'a', groupRef: { name: 'tools' } })
+
+  const [audience, member, callback] = [
+    'auth-server-audience-is-resource-url',
+    'outgoing-auth-backend-is-member',
+    'resource-url-host-agreed',
+  ]
+  const rows: [title: string, id: string, object: Record<string, unknown>, admit: string, file: string][] = [
+    ['another audience', audience, gateway('https://other.example.com'), 'error', 'error'],
+    ['the same audience', audience, gateway(url), 'none', 'none'],
+    [
+      'another audience of a workload',
+      `workload-${audience}`,
+      workload('https://other.example.com'),
+      'warning',
+      'error',
+    ],
+    ['the same audience of a workload', `workload-${audience}`, workload(url), 'none', 'none'],
+    ['a misspelt backend', member, naming('jirra', 'server-1'), 'warning', 'error'],
+    ['the names of backends', member, naming('jira', 'server-1'), 'none', 'none'],
+    ['a backend beside the one that is near', member, naming('jira', 'jirra'), 'warning', 'warning'],
+    ['a backend with another number', member, naming('jira', 'server-2'), 'warning', 'warning'],
+    ['a backend that is not there yet', member, naming('jira', 'wiki'), 'warning', 'warning'],
+    [
+      'a callback on another host',
+      callback,
+      gateway('https://api.example.com', {}, { resourceUrl: 'https://api.example.com' }),
+      'error',
+      'error',
+    ],
+    ['a callback on the host of the issuer', callback, gateway(url), 'none', 'none'],
+  ]
+  for (const [title, id, object, admitted, ofFile] of rows) {
+    const severityIn = ({ errors, warnings }: Pick<Verdict, 'errors' | 'warnings'>) =>
+      [...errors, ...warnings].find((finding) => finding.id === id)?.severity ?? 'none'
+    const asWarning = (severity: string) => (severity === 'error' && id !== callback ? 'warning' : severity)
+    const kind = String(object.kind)
+    const known = judgeOf({ state, release: RELEASE_0_63 })
+    t.equal(severityIn(known.admit(submissionOf(kind, object))), admitted, `${title}, webhook`)
+    t.equal(severityIn(known.file(fileOf(object))), ofFile, `${title}, file`)
+    if (id === callback) continue
+    const alone = judgeOf({ state })
+    t.equal(severityIn(alone.admit(submissionOf(kind, object))), asWarning(admitted), `${title}, not known`)
+    t.equal(severityIn(alone.file(fileOf(object))), asWarning(ofFile), `${title}, file, not known`)
+  }
+})
+
+t.test('the unknown fields of an object are bounded', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field${i}`, i]))
+  const object = resourceOf('MCPServer', { list: [many], ...many }, { name: 'a', namespace: 'default' })
+  const { errors } = judgeOf({}).file(fileOf(object))
+  const found = errors.filter(({ id }) => id === 'unknown-field')
+  t.equal(found.length, MOST_FINDINGS + 1)
+  t.equal(found.at(-1)?.more, true)
 })
 
 t.test('the newest release', async (t) => {
@@ -668,18 +874,18 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     [['--release', '0.63'], 1, /spec\.gruopRef: .*did you mean 'groupRef'/, 'wrong.yaml'],
     [['--release', '0.63'], 1, /metadata\.lables: .*did you mean 'labels'/, 'wrong.yaml'],
     [[], 1, /error: .*Unsupported value: "obo"/],
-    [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],
-    [['--release', 'v0.44.0'], 0, /warning: .*; operator release 0\.44 allows this/],
+    [['--release', '0.44'], 0, /warning: .*: operator release 0\.44 stores it/],
+    [['--release', 'v0.44.0'], 0, /warning: .*: operator release 0\.44 stores it/],
     [['--release', 'none'], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.26'], 1, /error: .*Unsupported value: "obo"/],
-    [['--crds', 'crd.yaml'], 0, /warning: .*; the release of --crds allows this/],
+    [['--crds', 'crd.yaml'], 0, /warning: .*: the release of --crds stores it/],
     [
       ['--release', '0.99'],
       2,
       /'0\.99' is not a release that is known: they are 0\.26 to 0\.48, 0\.50, 0\.55 to 0\.63; /,
     ],
     [['--release', '0.49.1'], 2, /'0\.49\.1' is not .* with --crds/],
-    [['--release', '0.63'], 0, /warning: .*; operator release 0\.63 allows this/],
+    [['--release', '0.63'], 0, /warning: .*: operator release 0\.63 stores it/],
     [['--release', '0.44', '--crds', 'crd.yaml'], 2, /give either --release or --crds/],
     [['--crds', 'a.json'], 2, /there is no CustomResourceDefinition of an operator for the group/],
     [['--crds', 'nope'], 2, /--crds nope: cannot read nope: no such file or folder/],

@@ -37,6 +37,7 @@ import { ignoreAnnotation } from '../src/engine/ignored.ts'
 import { idPage } from '../src/cli/output/id-page.ts'
 import { severitiesOf, STRICT } from '../src/engine/profiles.ts'
 import { parseSeveritySetting, type Settings, type SeveritySetting } from '../src/engine/settings.ts'
+import { CONSEQUENCES, type Consequence } from '../src/rule/consequence.ts'
 import { answering, type Cluster, nameKey } from '../src/rule/cluster.ts'
 import { pathText, valueAt } from '../src/rule/path.ts'
 import { isObject, metadataOf } from '../src/rule/resource.ts'
@@ -250,6 +251,26 @@ t.test('of other objects rules read the spec and the annotations of the API grou
     [...read].filter((path) => !isKept(path)),
     [],
   )
+})
+
+t.test('the severity of each rule fits the consequence of its failure', async (t) => {
+  const seen = new Set<Consequence>()
+  for (const { id, severity, failure } of allRules()) {
+    if (failure === undefined) continue
+    seen.add(failure.consequence)
+    const may: readonly string[] = CONSEQUENCES[failure.consequence]
+    t.ok(may.includes(severity), `${id}: ${failure.consequence} is ${may.join(' or ')}, not ${severity}`)
+  }
+  t.ok(seen.size > 4)
+  // What is an error where the release is known.
+  const outages = new Set<string>()
+  for (const { place, example } of placed())
+    for (const { id, error } of found(place, example)) if (error.isOutage) outages.add(id)
+  t.ok(outages.size > 4)
+  for (const { id, failure } of allRules().filter((rule) => outages.has(rule.id))) {
+    const may: readonly string[] = CONSEQUENCES[failure?.consequence ?? 'style']
+    t.ok(may.includes('error'), `${id}: an outage is worse than ${failure?.consequence ?? 'no failure'}`)
+  }
 })
 
 t.test('a null field counts as absent, for its own rules and for others (decision 17)', async (t) => {

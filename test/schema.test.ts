@@ -197,7 +197,7 @@ const EDGES: readonly (readonly [kind: string, object: object, ...found: string[
   [
     'VirtualMCPServer',
     incoming('OIDC'),
-    'spec.incomingAuth.type: Unsupported value: "OIDC": supported values: "anonymous", "oidc" (schema-enum)',
+    `spec.incomingAuth.type: Unsupported value: "OIDC": supported values: "anonymous", "oidc"; did you mean 'oidc' (schema-enum)`,
   ],
   ...['discovered', 'inline'].map((source) => ['VirtualMCPServer', outgoing({ source })] as const),
   [

@@ -156,8 +156,8 @@ t.test('an answer with nothing but warnings', async (t) => {
       uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
       allowed: true,
       warnings: [
-        "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)",
-        'spec.tokenExchange.tokenUrl: holds the placeholder ${REALM}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
+        "MCPExternalAuthConfig example: spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)",
+        'MCPExternalAuthConfig example: spec.tokenExchange.tokenUrl: holds the placeholder ${REALM}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
       ],
       auditAnnotations: { warnings: 'token-exchange-url-https,unresolved-placeholder' },
     },
@@ -198,8 +198,8 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   const { allowed, warnings, failures, log } = await judged(new Broken(options))
   t.equal(allowed, true)
   t.strictSame(
-    warnings?.filter((text) => text.startsWith('internal error')),
-    [`internal error: this check did not run, please report it (${id})`],
+    warnings?.filter((text) => text.includes(': internal error')),
+    [`MCPExternalAuthConfig example: internal error: this check did not run, please report it (${id})`],
   )
   t.strictSame(failures, [`vmcp_admission_rule_failures_total{id="${id}"} 1`])
   const lines = log.map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -237,7 +237,7 @@ t.test('what is admitted', async (t) => {
       widget,
       { kind: { group: 'x', version: 'v1', kind: 'Widget' } },
       [
-        "this webhook does not know Widget of the group 'x'; its registration is too wide (registration-covers-known-kinds)",
+        "Widget example: this webhook does not know Widget of the group 'x'; its registration is too wide (registration-covers-known-kinds)",
       ],
     ],
   ]
@@ -709,7 +709,7 @@ t.test('ratchet: an error that the stored object has already is a warning', asyn
       operation: 'UPDATE',
       oldObject: before,
     })
-    return { allowed, stored: warnings.filter((text) => text.startsWith('stored before: ')).length }
+    return { allowed, stored: warnings.filter((text) => text.includes(': stored before: ')).length }
   }
   const rows: [string, object, object, boolean, number][] = [
     ['the same error at the same place', config(both), config(both, mapping({ claim: 'b' })), true, 1],
@@ -856,7 +856,8 @@ t.test('mode and severities', async (t) => {
     const { app: other, log: lines, probes } = server(settings)
     const { body } = await send(other, '/validate', reviewOf(invalid))
     t.strictSame([body.response.allowed, body.response.warnings?.length ?? 0], [allowed, warnings], title)
-    if (settings.mode === 'warn') t.match(body.response.warnings?.[0], /^would be denied: spec\.awsSts/)
+    if (settings.mode === 'warn')
+      t.match(body.response.warnings?.[0], /^MCPExternalAuthConfig \S+: would be denied: spec\.awsSts/)
     const isExempted = settings.severities !== undefined && allowed
     const counted = isExempted
       ? ['vmcp_admission_exempted_findings_total{id="role-mapping-claim-or-matcher"} 1']
@@ -974,7 +975,7 @@ t.test('placeholders: what a deployment tool forgot, not what runs later', async
       const { body } = await send(app, '/validate', text)
       const found = (body.response.warnings ?? [])
         .filter((warning) => warning.endsWith('(unresolved-placeholder)'))
-        .map((warning) => warning.split(': ')[0])
+        .map((warning) => warning.split(': ')[1])
       t.strictSame(found, places, title)
     }
   }
@@ -996,6 +997,13 @@ t.test('warnings fit what the API server passes on', async (t) => {
   for (const text of warnings) t.ok(text.length <= 256 && !/[\u0000-\u001f]/.test(text), text)
   t.match(warnings.at(-1), /^and \d+ more; `vmcp-admission check` shows all of them$/)
   t.match(warnings[1], /… \(unresolved-placeholder\)$/)
+  const named = resourceOf('MCPExternalAuthConfig', { type: 'unauthenticated' })
+  const { body } = await send(app, '/validate', reviewOf(named, { name: 'n'.repeat(253) }))
+  t.match(
+    body.response.warnings,
+    [/^MCPExternalAuthConfig n{63}…: spec\.type: .* sends no credentials/],
+    'a long name',
+  )
 })
 
 t.test('the probe is denied for the marker alone, and counted nowhere', async (t) => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
@@ -7,17 +7,9 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 // Files that come with the program: in the clone, in the bundle (whose folders are all of the same depth), or as assets of
 // a single-file executable, which `generate/executables.ts` makes.
 const IN_CLONE = import.meta.url.endsWith('.ts')
-const RELEASES = new URL(IN_CLONE ? '../../releases/' : '../releases/', import.meta.url)
 const WORKER = IN_CLONE
   ? new URL('commands/role/worker.ts', import.meta.url)
   : new URL('../cli/worker.js', import.meta.url)
-
-/** The names of the files of operator releases. */
-export const releaseFiles = (): readonly string[] =>
-  isSea() ? (JSON.parse(getAsset('releases', 'utf8')) as string[]) : readdirSync(RELEASES)
-
-export const readReleaseFile = (name: string): string =>
-  isSea() ? getAsset(`releases/${name}`, 'utf8') : readFileSync(new URL(name, RELEASES), 'utf8')
 
 /** A page that `generate/pages.ts` makes; a clone makes it when it is asked for. */
 export function readPage(name: 'playground' | 'audit'): string {

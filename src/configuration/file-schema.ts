@@ -46,6 +46,11 @@ export const ConfigurationSchema = Type.Object(
         'strict',
       ]),
     ),
+    release: Type.Optional(
+      text(
+        'Release of the operator that the resources are for, in quotes, such as "0.63"; none: the specification alone.',
+      ),
+    ),
     severities: list(
       text('ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]'),
       'Severities of rules; the last that applies counts.',

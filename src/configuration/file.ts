@@ -25,6 +25,8 @@ export interface Configuration {
   readonly defaultNamespace: string
   readonly leftOut: readonly string[]
   readonly placeholders: readonly string[]
+  /** The release of the operator, such as `0.63`, or `none`. */
+  readonly release?: string
 }
 
 export const NO_CONFIGURATION: Configuration = {

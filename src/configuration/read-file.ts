@@ -8,6 +8,7 @@ import { ConfigurationSchema, type WrittenConfiguration } from './file-schema.ts
 import { ConfigurationError } from './configuration-error.ts'
 import type { Configuration, FileExemption } from './file.ts'
 import { isNamespaceName } from './flags.ts'
+import { NO_RELEASE, RELEASE } from './known-releases.ts'
 
 type Step = string | number
 
@@ -67,6 +68,9 @@ export function readConfiguration(file: string, content: string): Configuration 
   const { default: defaultNamespace = '', leaveOut: leftOut = [] } = written.namespaces ?? {}
   if (defaultNamespace !== '' && !isNamespaceName(defaultNamespace))
     fail(['namespaces', 'default'], `'${defaultNamespace}' is not the name of a namespace`)
+  const { release } = written
+  if (release !== undefined && release !== NO_RELEASE && !RELEASE.test(release))
+    fail(['release'], `'${release}' is not a release of the operator such as '0.63'`)
   const placeholders = written.placeholders ?? []
   for (const [i, placeholder] of placeholders.entries())
     if (placeholder.replaceAll(/[*\w\s]/g, '') === '')
@@ -80,6 +84,7 @@ export function readConfiguration(file: string, content: string): Configuration 
     file,
     ...(profile && { profile }),
     ...(allowIgnores && { allowIgnores }),
+    ...(release !== undefined && { release }),
     severities,
     exemptions,
     defaultNamespace,
@@ -125,6 +130,9 @@ function schemaProblems(value: unknown): SchemaProblem[] {
         return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
       }
       case 'type':
+        // YAML reads 0.50 as the number 0.5.
+        if (at.join('.') === 'release' && typeof valueAt(value, at) === 'number')
+          return [{ at, message: `'release' must be in quotes, such as '0.63'` }]
         return [
           { at, message: `${field} must be ${IN_WORDS[String(error.params.type)] ?? 'of another type'}` },
         ]

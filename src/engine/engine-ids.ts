@@ -303,9 +303,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
   },
   {
     id: 'unknown-field',
-    severity: 'warning',
-    summary: 'A field is one that the specification names, where it names all of them (CLI only).',
-    why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it.',
+    severity: 'error',
+    summary:
+      'A field is one that the release of the operator has: the one that is named or installed, or else any known one (CLI only).',
+    why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it. Without a release it is an error only of v1beta1, since releases before the known ones had v1alpha1 with other fields, and where releases say nothing of the place, as in the status, it is a warning. A release after the known ones is given by its CRDs (`--crds`).',
     sources: [
       { section: '2', says: 'Fields beyond those listed are not shown for the other kinds.' },
       'decision 2',
@@ -313,7 +314,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ...example(
       awsSts({ sessionduration: 3600 }),
       awsSts({ sessionDuration: 3600 }),
-      "spec.awsSts.sessionduration: is not in the specification; did you mean 'sessionDuration' (unknown-field)",
+      "spec.awsSts.sessionduration: no operator release to 0.63 has this field; did you mean 'sessionDuration' (unknown-field)",
     ),
   },
   {

@@ -1,10 +1,18 @@
 import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Budget, type FieldError, type Finding, type Fix, isObject, type Steps } from '../rule/index.ts'
+import {
+  type Budget,
+  type FieldError,
+  type Finding,
+  type Fix,
+  isObject,
+  jsonKey,
+  type Steps,
+} from '../rule/index.ts'
 import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
-import type { FindPlaceholder, Placeholder } from '../documents/index.ts'
+import { type FindPlaceholder, holdsPlaceholder, type Placeholder } from '../documents/index.ts'
 import { folded, refusedBy, yielding } from './yielding.ts'
 import type { Ignore } from './settings.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
@@ -52,7 +60,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
     dryRun: false,
     confirmed: undefined,
     find: (budget) =>
-      findingsInFile(file, { ...around(prepared, file), old: readable(kind, old), budget }, prepared, {
+      findingsInFile(file, { ...aroundFile(prepared, file), old: readable(kind, old), budget }, prepared, {
         unknown,
         placeholders,
       }),
@@ -90,6 +98,11 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
+/** All that a commit brings is among the files. */
+const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
+  ...around(prepared, file),
+  outages: prepared.installed && 'all',
+})
 
 const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>
   yielding(findings, { kind: kind.kind, value, release: installed })
@@ -102,7 +115,7 @@ function* foundBefore(
   budget: Budget,
 ): Steps<readonly Finding[]> {
   const { kind } = file
-  const within = { ...around(before, file), budget }
+  const within = { ...aroundFile(before, file), budget }
   const known = yieldingIn(before, kind, old, yield* findingsIn(kind, old, within))
   const release = before.installed
   const refused = refusedBy(old, {
@@ -115,12 +128,27 @@ function* foundBefore(
   return [...known, ...unknownIn(before, file, old).findings, ...refused]
 }
 
-/** The unknown fields of an object in a file: errors where that is strict, and where the release is known. */
-function unknownIn({ installed }: Prepared, { kind, strict }: FileObject, object: unknown) {
+/**
+ * The unknown fields of an object in a file. Without a release an error is one only of v1beta1: releases before the known
+ * ones had v1alpha1 alone, with other fields.
+ */
+function unknownIn({ installed }: Prepared, { kind, strict, placeholders }: FileObject, object: unknown) {
   const { findings, newer } = unknownFields(kind, object, installed)
-  const severity = strict || installed?.schemas.has(kind.kind) === true ? 'error' : 'warning'
-  return { findings: findings.map((finding): Finding => ({ ...finding, severity })), newer }
+  const isKnown = installed?.schemas.has(kind.kind) === true
+  const mostly = versionOf(object) === API_VERSION ? undefined : 'warning'
+  const severityOf = ({ severity }: Finding) => (strict || isKnown ? 'error' : (mostly ?? severity))
+  const isTemplate = ({ error }: Finding) =>
+    !strict && holdsPlaceholder(String(jsonKey(error.at.at(-1) ?? '')), placeholders)
+  return {
+    findings: findings.flatMap((finding): Finding[] =>
+      isTemplate(finding) ? [] : [{ ...finding, severity: severityOf(finding) }],
+    ),
+    newer,
+  }
 }
+
+const versionOf = (object: unknown): string | undefined =>
+  String(isObject(object) ? object.apiVersion : '').split('/')[1]
 
 /** A file may name `v1alpha1`, or a version that never existed (decision 1). */
 function otherVersion(object: unknown, strict: boolean): Finding[] {

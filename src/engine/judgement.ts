@@ -77,6 +77,7 @@ export const around = (
 ): Surroundings => ({
   cluster,
   self: { kind: kind.kind, name },
+  outages: prepared.installed && 'of the object alone',
   severityOf: prepared.severityIn(namespace),
   rulesOf: prepared.rulesOf,
 })

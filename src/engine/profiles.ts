@@ -18,7 +18,7 @@ export const STRICT: readonly StrictGroup[] = [
   { reason: 'A deletion that breaks what refers to it', ids: ['deleted-resource-unreferenced'] },
   {
     reason: 'An unfinished or misspelt manifest',
-    ids: ['api-group-known', 'kind-known', 'unknown-field', 'unresolved-placeholder'],
+    ids: ['api-group-known', 'kind-known', 'unresolved-placeholder'],
   },
   {
     reason: 'What the API server of the operator, the operator or its container refuses, by the object alone',

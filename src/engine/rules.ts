@@ -7,6 +7,7 @@ import {
   Budget,
   type Cluster,
   type Context,
+  type FieldError,
   type Finding,
   isObject,
   type Memo,
@@ -38,6 +39,8 @@ export interface Surroundings {
   readonly self: ObjectName
   /** The stored resource, on an update; every part has the right JSON type. */
   readonly old?: () => Resource | undefined
+  /** The outages that are errors; absent where no release is known. */
+  readonly outages?: 'all' | 'of the object alone' | undefined
   /** The severity of a finding at its place; that of its rule when absent. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
   /** Whether going through the resource takes long enough to let others be served between two rules. */
@@ -98,8 +101,9 @@ export function* runRules(
   places: readonly RulesAt[],
   resource: Resource,
   cluster: Cluster,
-  { self, old, severityOf, isLarge = false, budget = new Budget(JUDGEMENT) }: Surroundings,
+  around: Surroundings,
 ): Steps<readonly Finding[]> {
+  const { self, old, isLarge = false, budget = new Budget(JUDGEMENT) } = around
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
@@ -119,7 +123,7 @@ export function* runRules(
     const holder = at.length === 0 ? (value as Resource).spec : value
     for (const rule of rules) {
       if (rule.needs !== undefined && !hasOneOf(holder, rule.needs)) continue
-      runRule(rule, value, context, findings, severityOf)
+      runRule(rule, value, context, findings, around)
       if (!isLarge && budget.spent < next) continue
       next = budget.spent + STEP
       yield
@@ -135,18 +139,24 @@ function hasOneOf(holder: unknown, fields: readonly string[]): boolean {
   return false
 }
 
+function isErrorIn(outages: Surroundings['outages'], error: FieldError): boolean {
+  if (outages === undefined || error.isOutage !== true) return false
+  return outages === 'all' || (error.dependsOn ?? error.dependsOnAsError) === undefined
+}
+
 function runRule(
-  { id, severity, constraint, check: run }: Rule,
+  { id, severity: usual, constraint, check: run }: Rule,
   value: object,
   context: Context<unknown>,
   findings: Finding[],
-  severityOf: Surroundings['severityOf'],
+  { severityOf, outages }: Surroundings,
 ): void {
   try {
     // Most rules find nothing, and then nothing is counted.
     let counts: Map<Severity, number> | undefined
     for (const error of run(value, context)) {
       counts ??= new Map()
+      const severity = isErrorIn(outages, error) ? 'error' : usual
       const finding = { id, severity, error, ...(constraint && { constraint }) }
       const weight = severityOf?.(finding) ?? severity
       const count = (counts.get(weight) ?? 0) + 1

@@ -1,6 +1,23 @@
 import type { Kind } from '../kinds/kind.ts'
-import { type Release, type ReleaseSchema, schemaAt } from '../release/index.ts'
-import { type Finding, type Fix, isObject, jsonKey, nearest, type Segment } from '../rule/index.ts'
+import {
+  ANYTHING,
+  fieldOf,
+  itemOf,
+  type KnownField,
+  knownFields,
+  NEWEST_RELEASE,
+  type Release,
+} from '../release/index.ts'
+import {
+  andMore,
+  type Finding,
+  type Fix,
+  isObject,
+  jsonKey,
+  MOST_FINDINGS,
+  nearest,
+  type Segment,
+} from '../rule/index.ts'
 import { renameFix, type SchemaNode } from '../shape/index.ts'
 
 /** A field that came with a release of the operator. */
@@ -11,9 +28,10 @@ export interface NewerField {
 }
 
 /**
- * Fields that the specification does not name, where it names all of them (decision 2): as findings those that no release
- * has, and apart from them those that came with a release. Where the installed release is known, its schema says instead
- * which fields there are. For the CLI: at the webhook the API server has dropped what its CRD does not know.
+ * Fields that nobody reads (decision 2): those that the installed release does not have, or where none is known those that
+ * neither the specification nor any known release has. Apart from them those that came with a release. A warning is about
+ * a place of which no release says anything. For the CLI: at the webhook the API server has dropped what its CRD does not
+ * know.
  */
 export function unknownFields(
   kind: Kind,
@@ -21,67 +39,144 @@ export function unknownFields(
   release?: Release,
 ): { readonly findings: readonly Finding[]; readonly newer: readonly NewerField[] } {
   const schema = release?.schemas.get(kind.kind)
-  const installed = release === undefined || schema === undefined ? undefined : { name: release.name, schema }
-  const searched: Search = { installed, findings: [], newer: [] }
-  search(kind.schema, resource, [], searched)
+  const installed = schema && release?.name
+  const searched: Search = { installed, at: [], findings: [], newer: [] }
+  search(
+    { ours: kind.schema, theirs: schema ?? knownFields(kind.kind), since: undefined },
+    resource,
+    searched,
+  )
   return searched
 }
 
 interface Search {
-  readonly installed: { readonly name: string; readonly schema: ReleaseSchema } | undefined
+  /** The name of the installed release; undefined where any known one counts. */
+  readonly installed: string | undefined
+  /** The place that is searched. */
+  readonly at: Segment[]
   readonly findings: Finding[]
   readonly newer: NewerField[]
 }
 
-/** A field that only releases have: the installed one says which fields it holds. */
-const ANY: SchemaNode = {}
+/** What may lie at a place. */
+interface Known {
+  /** By the specification; undefined where it says nothing of the place. */
+  readonly ours: SchemaNode | undefined
+  /** By the installed release, or any known one; undefined where they do not have the place. */
+  readonly theirs: KnownField | undefined
+  /** The release that brought a field around it which the specification does not name. */
+  readonly since: string | undefined
+}
 
-function search(node: SchemaNode, value: unknown, at: readonly Segment[], searched: Search): void {
-  const { installed, findings, newer } = searched
-  const { open, properties, additionalProperties, items } = node
-  const deeper = (child: SchemaNode, field: unknown, segment: Segment) =>
-    search(child, field, [...at, segment], searched)
-  if (Array.isArray(value) && items !== undefined) {
-    for (const [i, item] of value.entries()) deeper(items, item, i)
-  }
-  if (!isObject(value)) return
-  for (const [name, field] of Object.entries(value)) {
-    const known = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
-    const place = [...at, name]
-    if (known === undefined && additionalProperties !== undefined) {
-      deeper(additionalProperties, field, { key: name })
-    } else if (installed !== undefined && at.length > 0) {
-      if (schemaAt(installed.schema, place) === undefined) {
-        const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
-        const fix = fixOf(place, value, near, properties)
-        findings.push(unknownField(place, `${installed.name} does not have this field`, near, fix, DROPPED))
-      } else deeper(known ?? ANY, field, name)
-    } else if (known?.since !== undefined && !open) {
-      const told = name === value.type && isUnsupported(name, properties?.type)
-      if (!told) newer.push({ at: place, since: known.since })
-    } else if (known !== undefined) {
-      deeper(known, field, name)
-    } else if (properties !== undefined && !open) {
-      const near = meant(name, Object.keys(properties))
-      const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
-      if (!told)
-        findings.push(
-          unknownField(place, 'is not in the specification', near, fixOf(place, value, near, properties)),
-        )
+function search(known: Known, value: unknown, searched: Search): void {
+  const { ours, theirs } = known
+  if (ours === undefined && (theirs === undefined || isLeaf(theirs))) return
+  if (Array.isArray(value)) {
+    const items = { ...known, ours: ours?.items, theirs: theirs && itemOf(theirs) }
+    for (let i = 0; i < value.length; i++) step(i, items, value[i], searched)
+  } else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      if (searched.findings.at(-1)?.more === true) return
+      searchField(known, name, value, searched)
     }
   }
 }
+
+/** Whether nothing is known of fields below: a scalar, or where anything may lie. */
+const isLeaf = (theirs: KnownField): boolean =>
+  theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
+
+function step(segment: Segment, known: Known, value: unknown, searched: Search): void {
+  if (typeof value !== 'object' || value === null) return
+  searched.at.push(segment)
+  search(known, value, searched)
+  searched.at.pop()
+}
+
+function searchField(
+  known: Known,
+  name: string,
+  holder: Readonly<Record<string, unknown>>,
+  searched: Search,
+): void {
+  const { ours: { open, properties, additionalProperties } = {}, theirs, since } = known
+  const { installed, at } = searched
+  const ours = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+  const field: KnownField | undefined = theirs && fieldOf(theirs, name)
+  const value = holder[name]
+  if (ours === undefined && additionalProperties !== undefined) {
+    step({ key: name }, { ours: additionalProperties, theirs: field, since }, value, searched)
+  } else if (installed !== undefined && at.length > 0) {
+    if (field === undefined) tell(known, name, holder, searched, `${installed} does not have this field`)
+    else step(segmentIn(theirs, name), { ours, theirs: field, since }, value, searched)
+  } else if (ours !== undefined || (field !== undefined && field !== ANYTHING)) {
+    const came = ours !== undefined && ours.newer !== true ? since : (field?.since ?? since)
+    const isTold = name === holder.type && isUnsupported(name, properties?.type)
+    if (came !== undefined && came !== since && !isTold)
+      searched.newer.push({ at: [...at, name], since: came })
+    step(segmentIn(theirs, name), { ours, theirs: field, since: came }, value, searched)
+  } else if (installed === undefined && field === undefined && theirs !== undefined) {
+    tell(known, name, holder, searched, `no operator release to ${NEWEST_RELEASE} has this field`)
+  } else if (properties !== undefined && open !== true) {
+    tell(known, name, holder, searched, NOT_SPECIFIED)
+  }
+}
+
+/** A name that the schema does not list is the key of a map. */
+const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
+  typeof theirs?.additionalProperties === 'object' && !Object.hasOwn(theirs.properties ?? {}, name)
+    ? { key: name }
+    : name
+
+/** Most unknown fields of an object for which a near name is looked for. */
+const MOST_HINTS = 100
+
+const NOT_SPECIFIED = 'is not in the specification'
+
+/** Adds the finding of a field that is not known; nothing for a template, which a tool replaces. */
+function tell(
+  { ours, theirs }: Known,
+  name: string,
+  holder: Readonly<Record<string, unknown>>,
+  { at: around, findings, installed }: Search,
+  what: string,
+): void {
+  const fields = { ...theirs?.properties, ...(installed === undefined && ours?.properties) }
+  const near = findings.length < MOST_HINTS ? meant(name, Object.keys(fields)) : undefined
+  const type = ours?.properties?.type
+  if (near === undefined && name === holder.type && isUnsupported(name, type)) return
+  const at = [...around, name]
+  const fix = near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...ours?.properties })
+  const isSpecified = what !== NOT_SPECIFIED
+  const finding: Finding = {
+    id: 'unknown-field',
+    severity: isSpecified ? 'error' : 'warning',
+    error: {
+      type: 'advice',
+      at,
+      detail: `${what}; ${near === undefined ? (isSpecified ? DROPPED : MAY_BE_DROPPED) : `did you mean '${near}'`}`,
+      ...(fix && { fix }),
+    },
+  }
+  findings.push(findings.length < MOST_FINDINGS ? finding : andMore(finding))
+}
+
+const DROPPED = 'kubectl refuses it, and the API server drops it'
+const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it'
+
+/** Shorter names are near to others that may well be meant: `gpu` to `cpu`. */
+const SHORTEST = 4
 
 /** A near name is meant for certain, one that only begins alike is not. */
 function fixOf(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
-  near: string | undefined,
-  properties: SchemaNode['properties'] = {},
+  near: string,
+  fields: Readonly<Record<string, Pick<SchemaNode, 'type'>>>,
 ): Fix | undefined {
-  const isCertain =
-    near !== undefined && near === nearest(String(jsonKey(at.at(-1) ?? '')), Object.keys(properties))
-  return isCertain ? renameFix(at, holder, near, properties[near]) : undefined
+  const name = String(jsonKey(at.at(-1) ?? ''))
+  const isCertain = name.length >= SHORTEST && near === nearest(name, Object.keys(fields))
+  return isCertain ? renameFix(at, holder, near, fields[near]) : undefined
 }
 
 /** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
@@ -96,20 +191,3 @@ function meant(name: string, known: readonly string[]): string | undefined {
 /** The settings of an unknown type are not reported: the type has a finding. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false
-
-const DROPPED = 'kubectl refuses it, and the API server drops it'
-
-function unknownField(
-  at: readonly Segment[],
-  what: string,
-  near: string | undefined,
-  fix: Fix | undefined,
-  consequence = 'a cluster whose CRD does not know it drops or refuses it',
-): Finding {
-  const advice = near === undefined ? consequence : `did you mean '${near}'`
-  return {
-    id: 'unknown-field',
-    severity: 'warning',
-    error: { type: 'advice', at, detail: `${what}; ${advice}`, ...(fix && { fix }) },
-  }
-}

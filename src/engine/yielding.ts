@@ -14,7 +14,7 @@ interface Situated {
 
 /**
  * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint that
- * it does not share is a warning that says so.
+ * it does not share is a warning of what the release does instead, and nothing where that is what the author wants.
  */
 export function yielding(
   findings: readonly Finding[],
@@ -22,16 +22,37 @@ export function yielding(
 ): readonly Finding[] {
   const schema = release?.schemas.get(kind)
   if (schema === undefined || release === undefined) return findings
-  return findings.filter(isOfSpecification).map((finding) => {
+  return findings.filter(isOfSpecification).flatMap((finding): Finding[] => {
     const { constraint: keyword, severity, error } = finding
-    if (keyword === undefined || severity !== 'error') return finding
+    if (keyword === undefined || severity !== 'error') return [finding]
     const { at } = error
     const broken = { keyword, at, value: valueAt(value, at), holder: valueAt(value, at.slice(0, -1)) }
-    if (!allows(schema, broken)) return finding
-    const note = `${release.name} allows this; the specification does not`
-    const detail = error.detail === '' ? note : `${error.detail}; ${note}`
-    return { ...finding, severity: 'warning', error: { ...error, detail } }
+    if (!allows(schema, broken)) return [finding]
+    const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
+    if (instead === undefined) return []
+    // The list of supported values is that of the specification.
+    const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
+    return [
+      { ...finding, severity: 'warning', error: { ...error, detail: `${before}${release.name} ${instead}` } },
+    ]
   })
+}
+
+const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
+
+/** What the releases that take an object do, which breaks a rule in the place of a constraint. */
+const INSTEAD = new Map(
+  allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
+)
+
+/** The same of a constraint of the schema; undefined where the release does what is written. */
+function insteadOf(keyword: string, value: unknown): string | undefined {
+  // The CRDs require all that the specification does, but for the spec.
+  if (keyword === 'required') return 'stores the object, which configures nothing'
+  if (keyword === 'minLength') return 'stores the empty text, which names nothing at run time'
+  return keyword === 'enum' && value === 'obo'
+    ? 'stores it, and only an enterprise build runs it: the others set Valid=False, EnterpriseRequired'
+    : undefined
 }
 
 /** Bounds of fields of newer releases are warnings (decision 3): the schema of the installed release says more. */

@@ -1,11 +1,15 @@
 import { allRules } from '../kinds/places.ts'
-import type { KnownFailure, Rule } from '../rule/index.ts'
+import { CONSEQUENCES, type KnownFailure, type Rule } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { GENERATED, idLink, page, table } from './markdown.ts'
 
 const INTRODUCTION = `The index of rules by symptom: setups that people ran and that failed, by who tells them so today. Search this page for what
 you see. The page of the rule says what must be true, with a wrong and a right manifest and the public threads.
-[The index by kind](rules/README.md) has all rules, also those whose failure nobody has reported.`
+[The index by kind](rules/README.md) has all rules, also those whose failure nobody has reported.
+
+The consequence decides the severity. What does not start, denies everyone, lets anyone in or takes somebody for another is an error
+where the manifest alone shows it, else a warning; what degrades is a warning or advice. Where the release is named or installed,
+warnings of what fails for certain are errors ([decision 9](decisions.md#decision-9)).`
 
 /** The components that report a failure, the latest first. */
 const TOLD: readonly {
@@ -48,8 +52,18 @@ export function failuresPage(): GeneratedFile {
   return { path: 'docs/failures.md', text }
 }
 
+/** The worst first. */
+const rank = ({ consequence }: KnownFailure): number => Object.keys(CONSEQUENCES).indexOf(consequence)
+
 const failureTable = (rules: readonly (Rule & { readonly failure: KnownFailure })[]) =>
   table(
-    ['What is seen', 'Releases', 'Rule'],
-    rules.map(({ id, failure: { symptom, releases } }) => [symptom, releases ?? 'all', idLink(id)]),
+    ['What is seen', 'Consequence', 'Releases', 'Rule'],
+    rules
+      .toSorted((a, b) => rank(a.failure) - rank(b.failure))
+      .map(({ id, severity, failure: { symptom, releases, consequence } }) => [
+        symptom,
+        `${consequence}: ${severity}`,
+        releases ?? 'all',
+        idLink(id),
+      ]),
   )

@@ -5,6 +5,7 @@ import { crds } from './crds.ts'
 import { failuresPage } from './failures-page.ts'
 import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
+import { knownFieldsModule } from './known-fields.ts'
 import { jsonSchemas } from './json-schemas.ts'
 import { reportSchema } from './report-schema.ts'
 import { manualPage } from './manual-page.ts'
@@ -19,6 +20,7 @@ import { validatorsModule } from './validators.ts'
 /** Everything that is derived from the code, as it should stand in the repository. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/shape/generated/validators.js', text: validatorsModule() }
+  yield knownFieldsModule()
   yield* jsonSchemas()
   yield* reportSchema()
   yield* crds()

@@ -83,5 +83,6 @@ export function schemaAt(root: ReleaseSchema, at: readonly Segment[]): ReleaseSc
   return schema
 }
 
-const itemOf = ({ items, ...schema }: ReleaseSchema): ReleaseSchema | undefined =>
+/** The schema of an item of a list. */
+export const itemOf = ({ items, ...schema }: ReleaseSchema): ReleaseSchema | undefined =>
   items ?? (schema['x-kubernetes-preserve-unknown-fields'] === true ? ANYTHING : undefined)

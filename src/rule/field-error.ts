@@ -46,6 +46,11 @@ export interface FieldError {
    * several objects have findings about the same, one is the cause of all: outputs for people show one.
    */
   readonly causes?: () => Iterable<Thing>
+  /**
+   * Of a warning: the operator fails by it for certain, whatever comes later. It is an error where the release is known; one
+   * that depends on other objects only in files, because a later apply may bring them.
+   */
+  readonly isOutage?: true
   /** How to mend it, where that is certain and changes nothing else. */
   readonly fix?: Fix
 }
@@ -122,6 +127,9 @@ export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName
 export function dependingAsError(error: FieldError, ...dependsOnAsError: readonly ObjectName[]): FieldError {
   return { ...error, dependsOnAsError }
 }
+
+/** The warning of what fails for certain where the release is known. */
+export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
 /** The error with the one thing that it is about. */
 export function about(error: FieldError, ...thing: Thing): FieldError {

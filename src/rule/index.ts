@@ -14,6 +14,7 @@ export {
   oncePerCluster,
 } from './cluster.ts'
 export { compareText } from './compare-text.ts'
+export { type Consequence, CONSEQUENCES } from './consequence.ts'
 export { changedAt, copyOf, type JsonHolder } from './copies.ts'
 export { deepEqual } from './deep-equal.ts'
 export { parseDuration } from './duration.ts'
@@ -35,6 +36,7 @@ export {
   forbidden,
   invalid,
   notFound,
+  outage,
   type Related,
   relatedTo,
   required,

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Budget } from './budget.ts'
 import type { Cluster, ObjectName } from './cluster.ts'
+import type { Consequence } from './consequence.ts'
 import type { FieldError } from './field-error.ts'
 import { type Memo, remembered } from './memo.ts'
 import type { Path } from './path.ts'
@@ -37,6 +38,8 @@ export interface KnownFailure {
   readonly symptom: string
   /** The component that reports it without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
+  /** The worst that it does to the users of the object. */
+  readonly consequence: Consequence
   /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
   readonly releases?: string
   /** Public threads about it: `owner/repository#number`. */
@@ -66,6 +69,11 @@ export interface RuleFor<S extends TSchema> {
    * a release of the operator that does not require the field (decision 3).
    */
   readonly constraint?: 'required'
+  /**
+   * With `constraint`: what the releases that do not require the field do without it, after their name. Nothing is said
+   * where it is left out.
+   */
+  readonly instead?: string
   /**
    * Set where other releases of the operator treat the same fields differently: the first and the last that it is about,
    * such as `0.55`. It counts where the installed release is between them; without `from`, or with `orUnknown`, also where

@@ -74,7 +74,7 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
     uid,
     allowed: errors.length === 0,
     ...(errors.length === 0 ? {} : { status: denial(submission, name, errors) }),
-    ...(warnings.length === 0 ? {} : { warnings: warningTexts(warnings) }),
+    ...(warnings.length === 0 ? {} : { warnings: warningTexts(warnings, beginningOf(submission, name)) }),
     auditAnnotations: annotations,
   })
 }
@@ -140,6 +140,13 @@ function idsOf(name: string, findings: readonly Finding[]): Record<string, strin
     : { [name]: [...new Set(findings.map(({ id }) => id))].toSorted().join(',') }
 }
 
+/** Characters of a name in a warning; most are shorter. */
+const LONGEST_NAME = 63
+
+/** The object that a warning is about: kubectl prints the warnings of many without it. */
+const beginningOf = ({ kind }: Submission, name: string): string =>
+  `${kind} ${name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`}: `
+
 const LONGEST_WARNING = 256
 const ALL_WARNINGS = 4_096
 
@@ -147,11 +154,11 @@ const ALL_WARNINGS = 4_096
  * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters; so the
  * text is fitted here, the id kept, and the last one says how many are not shown (decision 21).
  */
-function warningTexts(findings: readonly Finding[]): string[] {
+function warningTexts(findings: readonly Finding[], of: string): string[] {
   const shown: string[] = []
   let left = ALL_WARNINGS
   for (const [i, finding] of findings.entries()) {
-    const text = fitted(findingText(finding), ` (${finding.id})`)
+    const text = fitted(of + findingText(finding), ` (${finding.id})`)
     const rest = findings.length - i
     const last = rest === 1 ? 0 : moreWarnings(rest - 1).length
     if (text.length + last > left) return [...shown, moreWarnings(rest)]

@@ -4,7 +4,9 @@ import { readRegularFile } from '../certificates/regular-file.ts'
 import { type Configuration, holdsAt, NO_CONFIGURATION } from '../configuration/file.ts'
 import { UsageError } from '../configuration/flags.ts'
 import { chosenSettings } from '../configuration/judging.ts'
+import { releaseOfFile } from '../configuration/known-releases.ts'
 import type { Settings } from '../engine/index.ts'
+import type { Release } from '../release/index.ts'
 import { errorMessage } from '../rule/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
@@ -30,6 +32,7 @@ export class ConfigurationFile {
   #text: string | undefined
   #configuration: Configuration = NO_CONFIGURATION
   #settings: Settings
+  #release: Release | undefined
   #since = 0
   #problem: string | undefined
 
@@ -43,6 +46,11 @@ export class ConfigurationFile {
 
   get settings(): Settings {
     return this.#settings
+  }
+
+  /** The release that the file names; that of the cluster goes before it. */
+  get release(): Release | undefined {
+    return this.#release
   }
 
   state(): ConfigurationFileState {
@@ -93,7 +101,9 @@ export class ConfigurationFile {
     if (text === this.#text) return false
     // Servers without a file do without the parser.
     const { readConfiguration } = await import('../configuration/read-file.ts')
-    this.#configuration = readConfiguration(file, text)
+    const configuration = readConfiguration(file, text)
+    this.#release = releaseOfFile(configuration)
+    this.#configuration = configuration
     this.#text = text
     this.#since = this.#now()
     this.#settings = this.#choose()

@@ -130,7 +130,7 @@ export const SERVER_FLAGS = {
     '',
   ),
   'installed-release': choice(
-    'auto reads the CRDs of the operator every 30 s: what they accept is not an error; off judges by the specification alone',
+    'auto reads the CRDs of the operator every 30 s: what they accept is not an error; off judges by the release of the configuration file, or else the specification alone',
     ['auto', 'off'],
     'auto',
   ),

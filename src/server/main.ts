@@ -114,7 +114,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const cluster =
     connection === undefined || role === 'leader'
       ? undefined
-      : openClusterCache(configuration, connection, () => chosen.settings, logger, metrics.registry)
+      : openClusterCache(configuration, connection, chosen, logger, metrics.registry)
   if (readsFile) {
     metrics.configuration(() => chosen.state())
     void chosen.keepReading(ended.signal, () => cluster?.recheck())
@@ -137,7 +137,10 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
           serviceAccountAudience: configuration['service-account-audience'],
         },
       },
-      { settings: () => chosen.settings, release: () => cluster?.release() },
+      {
+        settings: () => chosen.settings,
+        release: () => (cluster === undefined ? chosen.release : cluster.release()),
+      },
     ),
     logger,
     metrics,

@@ -19,7 +19,7 @@ import { errorMessage } from '../rule/index.ts'
 export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: LiveReads
-  /** The schemas of the installed operator; undefined while they are not known, and with --installed-release off. */
+  /** The schemas of the installed operator, or else of the release that the configuration file names. */
   release(): Release | undefined
   isSynced(): boolean
   /** Checks all stored objects again, because the settings are others. */
@@ -55,7 +55,7 @@ export async function openConnection(
 export function openClusterCache(
   configuration: ServerConfiguration,
   connection: ClusterConnection,
-  settings: () => Settings,
+  chosen: { readonly settings: Settings; readonly release: Release | undefined },
   logger: Logger,
   registry: Registry,
 ): OpenClusterCache {
@@ -73,10 +73,13 @@ export function openClusterCache(
   const state = new ClusterState({ group, knows }, budget)
   const installed =
     configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
-  const release = () => installed?.current()
+  const release = () => installed?.current() ?? chosen.release
   // In a trial period (--mode warn) the current findings are still errors.
   const counting = (chosen: Settings): Settings => ({ ...chosen, mode: 'enforce' })
-  const judge = latestJudge({ group, state, defaults: ALL_DEFAULTS }, { settings, release, counting })
+  const judge = latestJudge(
+    { group, state, defaults: ALL_DEFAULTS },
+    { settings: () => chosen.settings, release, counting },
+  )
   const findings = new CurrentFindings(state, judge)
   const cache = new ClusterCache(state, findings, logger, (...of) => connection.read(...of))
   measureClock(registry, () => connection.clockOffset())
@@ -87,7 +90,7 @@ export function openClusterCache(
   isKnown = (kind, namespace) => informers.knows(kind, namespace)
   const stopped = new AbortController()
   void installed?.keepReading(stopped.signal, () => findings.recheck(undefined))
-  measureRelease(registry, release)
+  measureRelease(registry, () => installed?.current())
   void informers.synced.then(() => cache.keepChecking(stopped.signal))
   const live = new LiveReads(connection, findings, measureCluster(registry, informers, { findings, state }))
   return {

@@ -11,6 +11,7 @@ import {
   type JsonHolder,
   isObject,
   MOST_FINDINGS,
+  nearest,
   pathText,
   type Resource,
   type Segment,
@@ -164,7 +165,10 @@ const fromKeyword: Record<
     jsonType(value),
   ],
   required: () => ['required', ''],
-  enum: ({ allowedValues }) => ['notSupported', supportedValues(allowedValues)],
+  enum: ({ allowedValues }, value) => [
+    'notSupported',
+    supportedValues(allowedValues) + nearValue(value, allowedValues),
+  ],
   pattern: ({ pattern }, value) => ['invalid', mismatchDetail(pattern, String(value))],
   format: ({ format }) => ['invalid', FORMAT_DETAILS[format] ?? `must have the format ${format}`],
   minLength: ({ limit }) => ['invalid', `must be at least ${counted(limit, 'character')} long`],
@@ -195,6 +199,12 @@ function fieldError(
   const [type, detail, shown = value] = translate(params as Params, value, node)
   const fix = schemaFix(keyword, at, value, node)
   return { type, at, detail, value: shown, ...(fix && { fix }) }
+}
+
+/** The value that a misspelt one was probably meant to be. */
+function nearValue(value: unknown, allowed: readonly string[]): string {
+  const near = typeof value === 'string' ? nearest(value, allowed.map(String)) : undefined
+  return near === undefined ? '' : `; did you mean '${near}'`
 }
 
 const FORMAT_DETAILS: Readonly<Record<string, string>> = {

@@ -143,12 +143,14 @@ async function submitWithKubectl(api: ApiServer, { place, resource, namespace }:
   return { isDenied, texts: Array.from(answer.matchAll(line), ([, text = '']) => text), answer }
 }
 
-function showsItsFindings(t: Test, { title, place, findings }: Placed, verdict: Verdict): void {
+function showsItsFindings(t: Test, { title, place, resource, findings }: Placed, verdict: Verdict): void {
   const { id, severity } = place.rule
   const isDenied = findings.length > 0 && severity === 'error'
   t.equal(verdict.isDenied, isDenied, `${title}: ${verdict.answer}`)
   const own = verdict.texts.filter((text) => text.endsWith(` (${id})`))
-  const expected = isDenied ? findings : findings.map((text) => fitted(text, id))
+  const expected = isDenied
+    ? findings
+    : findings.map((text) => fitted(`${place.kind.kind} ${resource.metadata.name}: ${text}`, id))
   t.strictSame(own.toSorted(), expected.toSorted(), `${title}: exactly its findings`)
 }
 

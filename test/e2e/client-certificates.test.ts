@@ -173,7 +173,7 @@ async function isJudged(t: Test, api: ApiServer): Promise<void> {
   t.match(bad.stderr, /^\* spec\.awsSts: Required value: .* \(aws-sts-role-configured\)$/m)
   const good = await apply(api, GOOD)
   t.equal(good.code, 0)
-  t.match(good.stderr, 'Warning: spec.type: ', 'admitted with our warning')
+  t.match(good.stderr, /Warning: MCPExternalAuthConfig \S+: spec\.type: /, 'admitted with our warning')
   await kubectl(api, ['delete', '-f', GOOD])
 }
 

@@ -236,7 +236,7 @@ function notYetThere(order: readonly Resource[]): string[] {
 }
 
 function saidToBeMissing(stderr: string): string[] {
-  const warnings = stderr.matchAll(/^Warning: (\S+): Not found: "(.*?)": no (\w+) of this name/gm)
+  const warnings = stderr.matchAll(/^Warning: \S+ \S+: (\S+): Not found: "(.*?)": no (\w+) of this name/gm)
   const texts = Array.from(warnings, ([, at = '', name = '', kind = '']) => `${at} ${kind}/${name}`)
   return [...new Set(texts)].toSorted()
 }

@@ -73,7 +73,7 @@ const OF_RELEASES: readonly (readonly [field: RegExp, why: string])[] = [
   [/(?:signingKeySecretRefs|additionalAuthorizationParams)$/, 'The specification has no such bound.'],
   [
     /^a field/,
-    'The API server drops it unless asked to be strict, as kubectl asks; `unknown-field` is a warning.',
+    'The API server drops it unless asked to be strict, as kubectl asks; `unknown-field` is of files alone.',
   ],
   [
     /embedded server|^VirtualMCPServer spec$|caBundleRef$/,

@@ -14,6 +14,7 @@ import { generationsOf } from '../../access/role/releases.ts'
 import { type Environment, UsageError } from '../../configuration/flags.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { isWritten, needCluster } from '../input/cluster-flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
 import { printUnread } from '../input/reading.ts'
 import {
   accessFindings,
@@ -28,7 +29,7 @@ import {
 import { EXIT } from '../output/report.ts'
 import { sarifLog } from '../output/sarif.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
-import { ACCESS_FLAGS, fits, type Flags } from './access/flags.ts'
+import { ACCESS_FLAGS, fits, type Flags, withConfiguration } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
 import { printRoleOf } from './role/one-caller.ts'
 import { loadClaims } from './role/load-claims.ts'
@@ -55,12 +56,15 @@ export const access = defineCommand({
 })
 
 async function printAccess({
-  flags,
+  flags: given,
   names: positionals,
   args,
   environment,
 }: Invocation<typeof ACCESS_FLAGS>): Promise<number> {
-  needCluster(flags.cluster, args, ['kubeconfig'])
+  needCluster(given.cluster, args, ['kubeconfig'])
+  const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
+  const configuration = await openConfiguration(given['config-file'], files.slice(-1))
+  const flags = withConfiguration(given, configuration)
   // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, environment)

@@ -57,8 +57,8 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
     },
     environment,
   )
-  const counting = world.release ?? installedRelease(live.definitions, group)
-  const report = judgeAll(live, { ...world, exemptions, release: counting })
+  const release = installedRelease(live.definitions, group) ?? world.release
+  const report = judgeAll(live, { ...world, release, exemptions })
   const isWhole = namespaces.length === 0 && report.unread.length === 0
   report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
@@ -69,7 +69,7 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
     { ...flags, profile: world.profile },
     {
       scope: scopeOf(live, namespaces),
-      plans: () => plansOf(stateOfCluster(live, group), true, counting && versionOf(counting)),
+      plans: () => plansOf(stateOfCluster(live, group), true, release && versionOf(release)),
     },
     environment,
   )
@@ -86,7 +86,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The release that the flags name, or that of the cluster. */
+  /** That of the cluster, or the one that the flags or the configuration file name. */
   readonly release: Release | undefined
 }
 

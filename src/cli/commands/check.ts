@@ -20,7 +20,7 @@ import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
 import { dryRun } from './server-dry-run.ts'
 import { openWorld } from '../input/world.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
-import { RELEASE_FLAGS } from '../input/release.ts'
+import { judgedBy, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
@@ -72,7 +72,7 @@ async function judgeFiles({
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
   const judging = { ...world, exemptions, progress }
-  const { report, scope } = flags.cluster
+  const { report, scope, release } = flags.cluster
     ? await readAndJudge(documents, judging, flags, environment)
     : judgeAlone(documents, judging)
   const isWhole = coversAll(world.configuration, positionals) && flags.exclude.length === 0
@@ -83,7 +83,7 @@ async function judgeFiles({
   await printReport(
     report,
     { ...flags, profile: world.profile },
-    { scope, strict: world.strict, names: positionals, texts: documents.texts },
+    { scope, judgedBy: judgedBy(release), strict: world.strict, names: positionals, texts: documents.texts },
     environment,
   )
   return exitCode(report)
@@ -111,7 +111,7 @@ function judgeBesideCluster(
   documents: Documents,
   given: Judging,
 ): Checked {
-  const judging = { ...given, ...reading, release: given.release ?? installed }
+  const judging = { ...given, ...reading, release: installed ?? given.release }
   const report = judgeDocuments(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...unread)
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)?.kind))
@@ -131,6 +131,7 @@ function judgeBesideCluster(
   const { server, objects } = live
   return {
     report,
+    release: judging.release,
     scope: server === '' ? scope : `${scope}, beside ${counted(objects.length, 'resource')} of ${server}`,
   }
 }

@@ -130,7 +130,8 @@ export function* judgingDocument(
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
-    report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
+    const placeholder = { text: onOneLine(text), name }
+    report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message, placeholder })
   }
   return undefined
 }
@@ -139,15 +140,21 @@ export function* judgingDocument(
 export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
-/** Says once for a document which release it needs, at the first of the fields that came latest. */
+/** Says once for a document which release it needs, at the first of the fields that came latest, with those of the others. */
 function noteNewerFields(
   newer: readonly NewerField[],
   { file, document, report }: { file: string; document: ReadDocument; report: Report },
 ): void {
-  const [latest] = newer.toSorted((a, b) => compareReleases(b.since, a.since))
+  const ordered = newer.toSorted((a, b) => compareReleases(b.since, a.since))
+  const [latest] = ordered
   if (latest === undefined) return
-  const names = [...new Set(newer.map(({ at }) => String(jsonKey(at.at(-1) ?? ''))))]
-  const message = `${listed(names)}: of operator release ${latest.since} and later; --release VERSION judges by what yours accepts`
+  const sinceOf = new Map<string, string>()
+  for (const { at, since } of ordered) {
+    const name = String(jsonKey(at.at(-1) ?? ''))
+    if (!sinceOf.has(name)) sinceOf.set(name, since)
+  }
+  const named = Array.from(sinceOf, ([name, since]) => (since === latest.since ? name : `${name} (${since})`))
+  const message = `${listed(named)}: of operator release ${latest.since} and later; --release VERSION judges by what yours accepts`
   report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
 }
 

@@ -5,13 +5,14 @@ import type { FileDocument } from '../input/load.ts'
 import { kindOf, namespaceOf, stateOf } from '../../documents/index.ts'
 import { type Beside, judgeDocument, type Judging, targetIn } from './judge-document.ts'
 import { judgeIn } from '../judge-in.ts'
-import { unevaluatedRules } from '../../release/index.ts'
+import { type Release, unevaluatedRules } from '../../release/index.ts'
 import { counted, IN_CLUSTER, type Located, openReport, type Report } from '../output/report.ts'
 
 export interface Checked {
   readonly report: Report
   /** Where the resources are, for the last line: `in 3 files`. */
   readonly scope: string
+  readonly release: Release | undefined
 }
 
 /** Judges the documents of all files beside each other. */
@@ -23,6 +24,7 @@ export function judgeAlone(documents: Documents, judging: Judging): Checked {
   return {
     report: judgeDocuments(documents, judging, { state }),
     scope: counted(documents.files.length, 'file'),
+    release: judging.release,
   }
 }
 

@@ -38,9 +38,9 @@ export const lsp = defineCommand({
 export async function judgingWith(
   flags: Values<typeof LSP_FLAGS>,
 ): Promise<{ readonly judging: Judging; readonly configured: Configured }> {
-  const release = await readRelease(flags, flags['api-group'])
-  const judging = (configuration: Configuration) => worldWith(configuration, flags, release)
+  const judging = async (configuration: Configuration) =>
+    worldWith(configuration, flags, await readRelease(flags, flags['api-group'], configuration))
   const configured = async (folders: readonly string[]) =>
     judging(await openConfiguration(flags['config-file'], folders))
-  return { judging: judging(NO_CONFIGURATION), configured }
+  return { judging: await judging(NO_CONFIGURATION), configured }
 }

@@ -68,7 +68,10 @@ async function printPlan({
 }: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
-  const reading = openReading(flags, configuration)
+  const reading = {
+    ...openReading(flags, configuration),
+    release: await readRelease(flags, flags['api-group'], configuration),
+  }
   const { text, unread } = flags.cluster
     ? await planCluster(positionals, flags, reading, environment)
     : await planFiles(positionals, flags, reading, environment)
@@ -79,6 +82,11 @@ async function printPlan({
 
 type Flags = Values<typeof FLAGS>
 
+/** How documents are read, and the release that the flags or the configuration file name; a cluster's goes before that of the file. */
+interface Reading extends DocumentReading {
+  readonly release: Release | undefined
+}
+
 const versionOf = (release: Release | undefined): string | undefined => release && newestVersion(release)
 
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
@@ -86,12 +94,12 @@ const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 async function planFiles(
   names: readonly string[],
   flags: Flags,
-  reading: DocumentReading,
+  reading: Reading,
   environment: Environment,
 ): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const release = versionOf(await readRelease(flags, reading.group))
+  const release = versionOf(reading.release)
   const plansIn = ({ documents }: Documents) =>
     plansOf(
       stateOf(
@@ -112,15 +120,14 @@ async function planFiles(
 async function planCluster(
   names: readonly string[],
   flags: Flags,
-  reading: DocumentReading,
+  reading: Reading,
   environment: Environment,
 ): Promise<Printed> {
   const { namespaces, output } = flags
-  const { group } = reading
-  const named = await readRelease(flags, group)
+  const { group, release: named } = reading
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
-    const release = versionOf(named ?? installedRelease(live.definitions, group))
+    const release = versionOf(installedRelease(live.definitions, group) ?? named)
     printMissingKinds(live, group)
     return formatPlans(
       { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags), release), unread: unreadOf(live) },
@@ -139,7 +146,7 @@ async function planCluster(
     environment,
   )
   printMissingKinds(live, group)
-  const release = versionOf(named ?? installed)
+  const release = versionOf(installed ?? named)
   const plans = plansOf(after, writesDefaults(flags), release)
   if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.

@@ -1,7 +1,8 @@
 import { choice, text, toggle, UsageError } from '../../configuration/flags.ts'
 import { defineCommand, UNREAD } from '../define-command.ts'
 import { needCluster } from '../input/cluster-flags.ts'
-import { ACCESS_FLAGS } from './access/flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { ACCESS_FLAGS, withConfiguration } from './access/flags.ts'
 import { printRoleOf } from './role/one-caller.ts'
 
 const { config, release, kubeconfig, 'api-group': group } = ACCESS_FLAGS
@@ -23,19 +24,21 @@ export const role = defineCommand({
     ),
     release: {
       ...release,
-      help: 'the release of the operator whose gateway decides, such as 0.58; without it all of them',
+      help: 'the release of the operator whose gateway decides, such as 0.58; without it that of the configuration file, or else all of them',
     },
     output: choice('format of the output', ['human', 'json'], 'human'),
     'api-group': group,
+    'config-file': ACCESS_FLAGS['config-file'],
     cluster: toggle('read the configuration from a cluster'),
     kubeconfig,
   },
   examples: ['--config aws.yaml --claims ann.json'],
   exitCodes: { 0: 'a role', 1: 'no role', 3: UNREAD },
-  run: ({ flags, names, args, environment }) => {
+  run: async ({ flags, names, args, environment }) => {
     if (names.length > 0 || flags.config === '' || flags.claims === '')
       throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
     needCluster(flags.cluster, args, ['kubeconfig'])
-    return printRoleOf(flags, environment)
+    const configuration = await openConfiguration(flags['config-file'], flags.cluster ? [] : [flags.config])
+    return printRoleOf(withConfiguration(flags, configuration), environment)
   },
 })

@@ -93,7 +93,7 @@ async function printSteps({
   const plan = planSteps({
     ...states.question,
     settings,
-    release: world.release ?? states.installed,
+    release: states.installed ?? world.release,
     defaults: flags.defaults,
     tools: flags.tool === 'all' ? TOOLS : [flags.tool],
     tell: (count) => progress.tell(() => `looking for an order: ${counted(count, 'state')} judged`),

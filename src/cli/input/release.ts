@@ -1,14 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { text, UsageError, type Values } from '../../configuration/flags.ts'
-import { type Release, releaseOf, type ReleaseSchema } from '../../release/index.ts'
-import { readReleaseFile, releaseFiles } from '../program-files.ts'
+import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
+import {
+  inRanges,
+  knownRelease,
+  knownReleases,
+  NO_RELEASE,
+  releaseOfFile,
+  schemasOf,
+} from '../../configuration/known-releases.ts'
+import { type Release, releaseOf } from '../../release/index.ts'
 import { readDocuments } from './documents.ts'
-
-const NO_RELEASE = 'none'
 
 export const RELEASE_FLAGS = {
   release: text(
-    `release of the operator that the resources are for, such as 0.63: what its API server takes is not an error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
+    `release of the operator that the resources are for, such as 0.63: what its API server takes is not an error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too; without it that of the cluster, or else of the configuration file`,
     'VERSION',
     '',
   ),
@@ -19,50 +25,28 @@ export const RELEASE_FLAGS = {
   ),
 }
 
-/** A file of `releases/`. */
-interface KnownRelease {
-  readonly version: string
-  readonly schemas: Readonly<Record<string, ReleaseSchema>>
-}
-
-/** The releases that can be named, the oldest first. */
-const knownReleases = (): readonly string[] =>
-  releaseFiles()
-    .map((name) => name.replace(/\.json$/, ''))
-    .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
-
 /**
- * The release that the flags name: one of those that come with this program, or CRDs in files; undefined where they name
- * none. Throws UsageError for a release that is not known, and for files without a CRD of the group.
+ * The release that the flags name, or else the configuration file: one of those that come with this program, or CRDs in
+ * files; undefined where they name none. Throws UsageError for a release that is not known, and for files without a CRD
+ * of the group.
  */
 export async function readRelease(
   { release, crds }: Values<typeof RELEASE_FLAGS>,
   group: string,
+  configuration: Configuration = NO_CONFIGURATION,
 ): Promise<Release | undefined> {
   if (crds !== '' && release !== '') throw new UsageError('give either --release or --crds')
   if (crds !== '') return releaseInFiles(crds, group)
-  return release === '' || release === NO_RELEASE ? undefined : knownRelease(release)
+  if (release === '') return releaseOfFile(configuration)
+  return release === NO_RELEASE ? undefined : knownRelease(release)
 }
+
+/** What resources are judged by, as the last line of a report says. */
+export const judgedBy = (release: Release | undefined): string =>
+  release?.name ?? 'the specification (no --release)'
 
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
-
-/** A release that comes with this program, by its minor version; a patch version is as its minor. */
-function knownRelease(written: string): Release {
-  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(written)?.[1] ?? written
-  const known = knownReleases()
-  if (!known.includes(minor)) {
-    throw new UsageError(
-      `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`,
-    )
-  }
-  return { name: `operator release ${minor}`, schemas: schemasOf(minor) }
-}
-
-function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
-  const { schemas } = JSON.parse(readReleaseFile(`${minor}.json`)) as KnownRelease
-  return new Map(Object.entries(schemas))
-}
 
 /** A kind whose CRD is that of other releases. */
 interface Other {
@@ -98,15 +82,7 @@ export function nearestReleases({ schemas }: Release): {
   }
 }
 
-/** Versions in order, with the gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
-function inRanges(versions: readonly string[]): string {
-  const minor = (version: string | undefined) => Number(version?.split('.')[1])
-  const starts = versions.filter((version, i) => minor(versions[i - 1]) !== minor(version) - 1)
-  const ends = versions.filter((version, i) => minor(versions[i + 1]) !== minor(version) + 1)
-  return starts.map((start, i) => (start === ends[i] ? start : `${start} to ${ends[i]}`)).join(', ')
-}
-
-/** Whether the release is that of the cluster: no other one is given, and it is not turned off. */
+/** Whether the release is that of the cluster: the flags name no other one. What it has goes before the configuration file. */
 export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
   release === '' && crds === ''
 

@@ -45,7 +45,7 @@ export function openReading(
 export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
-  /** The release that the flags name. */
+  /** The release that the flags or the configuration file name; that of a cluster goes before the one of the file. */
   readonly release: Release | undefined
   readonly configuration: Configuration
   /** When the command began, by which exemptions end. */
@@ -66,7 +66,7 @@ export async function openWorld(
   names: readonly string[],
 ): Promise<OpenWorld> {
   const configuration = await openConfiguration(flags['config-file'], names)
-  return worldWith(configuration, flags, await readRelease(flags, flags['api-group']))
+  return worldWith(configuration, flags, await readRelease(flags, flags['api-group'], configuration))
 }
 
 export function worldWith(

@@ -57,6 +57,7 @@ interface Chosen {
 
 interface Told {
   readonly scope: string
+  readonly judgedBy?: string
   /** Whether the run is strict, beside the profile. */
   readonly strict?: boolean
   readonly names?: readonly string[]
@@ -70,7 +71,7 @@ interface Told {
 export async function printReport(
   report: Report,
   { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-  { scope, strict = false, names = [], texts, plans = () => [] }: Told,
+  { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
   environment: Environment,
 ): Promise<void> {
   const { stdout } = process
@@ -89,6 +90,7 @@ export async function printReport(
   stdout.write(
     format(report, {
       scope,
+      judgedBy,
       group,
       names,
       quiet,

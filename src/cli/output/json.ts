@@ -3,7 +3,7 @@ import type { Format } from './report.ts'
 import { json } from './visible.ts'
 
 /** Fields that only our own front ends read; the text of an edit may hold values of the user. */
-const HIDDEN = new Set(['causes', 'edits'])
+const HIDDEN = new Set(['causes', 'edits', 'placeholder'])
 
 /** The report as one JSON object, of REPORT_SCHEMA. */
 export const printJson: Format = (report) => {

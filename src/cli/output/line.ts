@@ -2,6 +2,7 @@ import {
   counted,
   type Format,
   type Located,
+  type ReportNote,
   placeText,
   type Printing,
   type Report,
@@ -29,7 +30,34 @@ export const shownIn = ({ findings }: Report, { advice }: Printing): readonly Re
 
 /** The notes, first those on documents that were not judged, which are shown with `--quiet` too. */
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
-  quiet ? notJudged : [...notJudged, ...notes]
+  quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
+
+/** The notes, where those on the placeholders of a file are one, at the first of them. */
+function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
+  const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
+  const firsts = new Set(Array.from(held.values(), ([first]) => first))
+  return notes.flatMap((note): Located[] => {
+    const { placeholder, file } = note
+    const all = held.get(file) ?? []
+    if (placeholder === undefined || all.length === 1) return [note]
+    return firsts.has(note) ? [{ ...note, message: heldBack(all) }] : []
+  })
+}
+
+/** Most placeholders that a note names. */
+const MOST_PLACEHOLDERS = 3
+
+function heldBack(notes: readonly ReportNote[]): string {
+  const placeholders = notes.flatMap(({ placeholder }) => placeholder ?? [])
+  const texts = [...new Set(placeholders.map(({ text }) => text))]
+  const more = texts.length - MOST_PLACEHOLDERS
+  const shown = [...texts.slice(0, MOST_PLACEHOLDERS), ...(more > 0 ? [`${more} more`] : [])]
+  const named = [shown.slice(0, -1).join(', '), shown.at(-1)].filter(Boolean).join(' and ')
+  const name = placeholders.find((each) => each.name !== undefined)?.name
+  const advice = name === undefined ? '' : `; to judge them: --set ${name}=VALUE`
+  const verb = texts.length === 1 ? 'is' : 'are'
+  return `${notes.length} values are not judged, because ${named} ${verb} filled in later${advice}; --output json has each place`
+}
 
 export const ignoredIn = ({ ignored }: Report, { showIgnored }: Printing): readonly ReportedIgnored[] =>
   showIgnored ? ignored : []
@@ -69,12 +97,13 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
     : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
 }
 
-/** The counts, as the last line says them. */
+/** The last line: the counts, and what the resources were judged by. */
 export function summary(
   { judged, others, notes, notJudged, unread, findings, ignored }: Report,
-  { scope, advice, showIgnored }: Printing,
+  { scope, judgedBy, advice, showIgnored }: Printing,
 ): string {
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
+  const shown = onePerFile(notes).length
   const parts = [
     counted(count('error'), 'error'),
     counted(count('warning'), 'warning'),
@@ -82,10 +111,10 @@ export function summary(
     ...(ignored.length === 0
       ? []
       : [`${ignored.length} ignored${showIgnored ? '' : ' (--show-ignored lists them)'}`]),
-    ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
+    ...(shown === 0 ? [] : [counted(shown, 'note')]),
     ...(notJudged.length === 0 ? [] : [`${notJudged.length} not judged`]),
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(judged.length, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
+  return `${counted(judged.length, 'resource')} in ${scope}${left}: ${parts.join(', ')}${judgedBy === undefined ? '' : `; judged by ${judgedBy}`}`
 }

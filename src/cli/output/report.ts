@@ -26,6 +26,11 @@ export interface Located {
   readonly message: string
 }
 
+export interface ReportNote extends Located {
+  /** The placeholder for which a value is not judged, and the name that `--set` gives it. */
+  readonly placeholder?: { readonly text: string; readonly name: string | undefined }
+}
+
 /** Something that could not be read. */
 export interface Unread extends Located {
   /** Set where the file is a template, which is not YAML before it is rendered. */
@@ -84,7 +89,7 @@ export interface Report {
   others: number
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
-  readonly notes: Located[]
+  readonly notes: ReportNote[]
   /** The files and objects that may be built or applied and were not judged; every format names them. */
   readonly notJudged: Located[]
   readonly unread: Unread[]
@@ -107,6 +112,8 @@ export const openReport = (read: Partial<Report>): Report => ({
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
+  /** What the resources were judged by; absent where nothing was judged. */
+  readonly judgedBy?: string | undefined
   readonly group: string
   /** Whether advice is shown, and not only counted. */
   readonly advice: boolean

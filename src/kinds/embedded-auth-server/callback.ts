@@ -64,5 +64,6 @@ export const CALLBACK_NOT_SERVED: KnownFailure = {
   symptom:
     'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',
   toldBy: 'nobody',
+  consequence: 'denies everyone',
   threads: [],
 }

@@ -17,6 +17,7 @@ export const advertisedScopeSpelt = defineRule({
   failure: {
     symptom: 'the login of every client ends with `invalid_scope`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

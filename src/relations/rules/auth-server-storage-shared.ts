@@ -32,6 +32,7 @@ export const authServerStorageShared = defineRule({
     symptom:
       'logins and refreshes fail by turns with "invalid_grant" or an unknown client, or requests with 401, depending on the replica',
     toldBy: 'nobody',
+    consequence: 'degrades',
     threads: [],
   },
   sources: [

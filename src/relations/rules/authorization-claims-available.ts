@@ -105,6 +105,7 @@ export const authorizationClaimsAvailable = defineRule({
     symptom:
       'tools/list is empty and every tool is denied; up to release 0.46 for every delegated client: `upstream token for provider … not found in identity`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [
       'stacklok/toolhive#5146',
       'stacklok/toolhive#6424',

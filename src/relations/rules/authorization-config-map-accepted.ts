@@ -35,6 +35,7 @@ export const authorizationConfigMapAccepted = defineRule({
     symptom:
       "`invalid authz config from ConfigMap …`: `version is required`, `type is required`, `unsupported configuration type`, `missing 'cedar' field`, `at least one policy is required`",
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3', 'decision 22'],

@@ -13,6 +13,7 @@ export const authorizationConfiguredOnce = defineRule({
   failure: {
     symptom: '`authzConfig and authzConfigRef are mutually exclusive`',
     toldBy: 'API server',
+    consequence: 'does not start',
     releases: 'from 0.30 on',
     threads: [],
   },

@@ -35,6 +35,7 @@ export const authorizationEntitiesAccepted = defineRule({
     symptom:
       'the pod ends with "failed to parse entities JSON", such as `json: cannot unmarshal string into Go value` or `json entity not found`; or the log says `does not have the attribute`',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3'],

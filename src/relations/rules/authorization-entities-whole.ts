@@ -31,6 +31,7 @@ export const authorizationEntitiesWhole = defineRule({
     symptom:
       'after an upgrade the pod ends with "failed to parse entities JSON": `invalid entity: "attrs" is missing or null`, `duplicate entity`',
     toldBy: 'start-up',
+    consequence: 'does not start',
     releases: '0.63, perhaps earlier ones',
     threads: [],
   },

@@ -24,6 +24,7 @@ export const authorizationPolicyAccepted = defineRule({
     symptom:
       'a `forbid` policy forbids nothing; or the log says "failed to parse policy 0", on an MCPRemoteProxy `AuthzPolicySyntaxInvalid`',
     toldBy: 'start-up',
+    consequence: 'lets anyone in',
     threads: ['ConfigMap'],
   },
   sources: ['decision 3'],

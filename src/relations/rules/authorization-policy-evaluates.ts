@@ -21,6 +21,7 @@ export const authorizationPolicyEvaluates = defineRule({
     symptom:
       'every request is denied with 403 "Unauthorized", or tools/list is empty; the log says `authorization error: … does not have the attribute` or `type error: expected`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3'],

@@ -21,6 +21,7 @@ export const authorizationPolicyMatches = defineRule({
     symptom:
       'a `forbid` policy forbids nothing; or tools/list is empty and each call is denied with 403 "Unauthorized"',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     threads: [],
   },
   sources: ['decision 3'],

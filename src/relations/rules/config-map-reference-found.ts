@@ -48,6 +48,7 @@ export const configMapReferenceFound = defineRule({
     symptom:
       'the pod stays in ContainerCreating: `MountVolume.SetUp failed … configmap not found`; or `CA bundle ConfigMap … does not contain key`, `contains non-PEM certificate data`',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: ['stacklok/toolhive#5632'],
   },
   sources: ['decision 3', 'decision 22'],

@@ -44,6 +44,7 @@ export const forwardedCredentialInSecret = defineRule({
   failure: {
     symptom: '`kubectl get -o yaml` shows a password, an API key or a token in `headerForward`',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     threads: [],
   },
   sources: [

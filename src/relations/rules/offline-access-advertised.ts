@@ -21,6 +21,7 @@ export const offlineAccessAdvertised = defineRule({
   failure: {
     symptom: 'users of MCP clients have to log in again every hour',
     toldBy: 'nobody',
+    consequence: 'degrades',
     threads: ['stacklok/toolhive#3776', 'stacklok/toolhive#5507'],
   },
   sources: ['decision 3', 'decision 21'],

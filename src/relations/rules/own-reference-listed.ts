@@ -27,6 +27,7 @@ export const ownReferenceListed = defineRule({
   failure: {
     symptom: 'CrashLoopBackOff of vMCP; the log says `backend …: environment variable … not set`',
     toldBy: 'start-up',
+    consequence: 'does not start',
     releases: 'up to 0.56',
     threads: ['stacklok/toolhive#6837'],
   },

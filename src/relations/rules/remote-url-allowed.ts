@@ -12,6 +12,7 @@ export const remoteUrlAllowed = defineRule({
   failure: {
     symptom: '`remote URL host is not allowed: …`; the workload is Failed, and the gateway leaves it out',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: '`allowPrivateEndpoint` is of 0.45 and later',
     threads: [],
   },

@@ -12,6 +12,7 @@ export const remoteUrlHttps = defineRule({
     symptom:
       'tokens of users in the clear on the internet; many servers answer with a redirect, which loses the request',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

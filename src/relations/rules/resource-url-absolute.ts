@@ -32,6 +32,7 @@ export const resourceUrlAbsolute = defineRule({
     symptom:
       'clients get 401 and cannot log in: "Protected resource … does not match expected …", or the authorization server answers `invalid_target`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

@@ -1,4 +1,4 @@
-import { defineRule, end, relatedTo } from '../../rule/index.ts'
+import { defineRule, dependingAsError, end, outage, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   audienceErrors,
@@ -22,6 +22,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
     symptom:
       'the workload is not reconciled: `oidcConfigRef.audience … must match resourceUrl`; up to release 0.21 every request is answered with 401',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
   },
   sources: ['decision 4', 'decision 23'],
@@ -44,7 +45,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
       at: at.audience,
       resourceUrl: at.resourceUrl,
     })
-    for (const error of errors) yield relatedTo(error, ends)
+    for (const error of errors) yield relatedTo(dependingAsError(outage(error), server.to), ends)
   },
   examples: {
     valid: [

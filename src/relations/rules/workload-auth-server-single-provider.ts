@@ -14,6 +14,7 @@ export const workloadAuthServerSingleProvider = defineRule({
     symptom:
       'condition with reason `MultiUpstreamNotSupported` on the workload, while the configuration is Valid=True',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: [

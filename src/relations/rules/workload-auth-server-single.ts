@@ -13,6 +13,7 @@ export const workloadAuthServerSingle = defineRule({
     symptom:
       '`conflict: both authServerRef and externalAuthConfigRef reference an embedded auth server`, and the workload is not reconciled',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3'],

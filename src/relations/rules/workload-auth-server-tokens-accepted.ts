@@ -24,6 +24,7 @@ export const workloadAuthServerTokensAccepted = defineRule({
   failure: {
     symptom: 'login succeeds, and then every request is answered with 401: the token has another issuer',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: [

@@ -24,6 +24,7 @@ export const workloadBaselineScopesAdvertised = defineRule({
   failure: {
     symptom: 'CrashLoopBackOff; the log says that `baseline_client_scopes` are not in the supported scopes',
     toldBy: 'start-up',
+    consequence: 'does not start',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5252', 'stacklok/toolhive#5233'],
   },

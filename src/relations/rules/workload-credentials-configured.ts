@@ -32,6 +32,7 @@ export const workloadCredentialsConfigured = defineRule({
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [

@@ -35,6 +35,7 @@ export const workloadCredentialsKept = defineRule({
     symptom:
       '`disableUpstreamTokenInjection cannot be combined with token exchange` (or AWS STS), and the workload is not reconciled',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3'],

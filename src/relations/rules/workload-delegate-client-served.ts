@@ -28,6 +28,7 @@ export const workloadDelegateClientServed = defineRule({
     symptom:
       'the workload is not reconciled: a scope of "delegate_clients" is not in the supported scopes, or an audience "is not in allowed_audiences"',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.43 on',
     threads: [],
   },

@@ -31,6 +31,7 @@ export const workloadProxyPortFree = defineRule({
   failure: {
     symptom: '"proxyPort 8443 conflicts with the embedded auth server TLS listener port"',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.62 on',
     threads: [],
   },

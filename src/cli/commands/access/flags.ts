@@ -1,7 +1,9 @@
 import { fitsGlob } from '../../../rule/index.ts'
 import { choice, type Flag, text, type Values } from '../../../configuration/flags.ts'
-import { JUDGING_FLAGS } from '../../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../../configuration/judging.ts'
 import { readRelease } from '../../../access/role/releases.ts'
+import type { Configuration } from '../../../configuration/file.ts'
+import { NO_RELEASE } from '../../../configuration/known-releases.ts'
 import { CLUSTER_FLAGS } from '../../input/cluster-flags.ts'
 import { READING_FLAGS } from '../../input/reading.ts'
 
@@ -36,7 +38,7 @@ export const ACCESS_FLAGS = {
   ),
   release: {
     ...text(
-      'the release of the operator whose gateways decide, such as 0.58; without it all of them',
+      'the release of the operator whose gateways decide, such as 0.58; without it that of the configuration file, or else all of them',
       'RELEASE',
       '',
     ),
@@ -45,10 +47,23 @@ export const ACCESS_FLAGS = {
   output: choice('format of the output', ['human', 'markdown', 'json', 'sarif'], 'human'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
+  ...CONFIGURATION_FLAG,
   ...CLUSTER_FLAGS,
 }
 
 export type Flags = Values<typeof ACCESS_FLAGS>
+
+/** The flags, with what the configuration file says where they say nothing. */
+export function withConfiguration<F extends { readonly release: string; readonly namespace?: string }>(
+  flags: F,
+  { release = '', defaultNamespace }: Configuration,
+): F {
+  return {
+    ...flags,
+    release: flags.release || (release === NO_RELEASE ? '' : release),
+    ...(flags.namespace === '' && { namespace: defaultNamespace }),
+  }
+}
 
 /** Whether a name fits one of the patterns. */
 export function fits(patterns: readonly string[]): (name: string) => boolean {

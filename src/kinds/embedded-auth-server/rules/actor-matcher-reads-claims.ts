@@ -21,6 +21,7 @@ export const actorMatcherReadsClaims = defineRule({
   failure: {
     symptom: 'every token exchange is denied, or any actor of the issuer exchanges tokens of users',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     releases: 'from 0.45 on',
     threads: ['stacklok/toolhive#6364'],
   },

@@ -14,6 +14,7 @@ export const authServerStoragePersistent = defineRule({
     symptom:
       'after each restart all users log in again; with `dcrConfig` each start leaves one more client at the upstream provider',
     toldBy: 'nobody',
+    consequence: 'degrades',
     threads: [],
   },
   sources: [

@@ -14,6 +14,7 @@ export const authServerUrlWithoutPath = defineRule({
     symptom:
       'clients find the authorization server, and then get 404 or 401 from its endpoints /oauth/register, /oauth/authorize and /oauth/token, or from jwks.json',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

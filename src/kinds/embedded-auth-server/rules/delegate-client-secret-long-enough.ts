@@ -19,6 +19,7 @@ export const delegateClientSecretLongEnough = defineRule({
   failure: {
     symptom: 'the log says "delegate_clients: … resolved client secret must be at least 32 characters"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     releases: 'from 0.45 on',
     threads: [],
   },

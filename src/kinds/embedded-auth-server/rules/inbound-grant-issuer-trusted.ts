@@ -30,6 +30,7 @@ export const inboundGrantIssuerTrusted = defineRule({
   failure: {
     symptom: 'the API server says "every tokenExchange issuerRef must reference a named trusted issuer"',
     toldBy: 'API server',
+    consequence: 'does not start',
     releases: 'from 0.48 on',
     threads: [],
   },

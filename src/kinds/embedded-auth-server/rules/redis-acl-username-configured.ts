@@ -10,6 +10,8 @@ export const redisAclUsernameConfigured = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   constraint: 'required',
+  // pkg/authserver/runner at v0.63.0: convertRedisACLConfig.
+  instead: "logs in as the Redis user 'default'",
   severity: 'error',
   summary: 'The Redis ACL user has a name, unless a Redis without Sentinel takes a password alone.',
   why: 'The server logs in to Redis as that user; without a name the login fails and no session can be stored.',

@@ -24,6 +24,7 @@ export const spiffeClientTlsListenerConfigured = defineRule({
     symptom:
       'the pod ends at start, or the operator says "tls_listener is required when a SPIFFE client association enables spiffe_x509"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     releases: 'from 0.62 on',
     threads: [],
   },

@@ -15,6 +15,7 @@ export const trustedIssuerPolicyConfigured = defineRule({
   failure: {
     symptom: 'Valid=False with "expected_audience is required when JWT-bearer grant is disabled"',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.45 on; the CRD of 0.44 refuses it',
     threads: [],
   },

@@ -17,6 +17,7 @@ export const trustedIssuerUrlAccepted = defineRule({
     symptom:
       'the condition or the log says "trusted_issuers" and "scheme must be https", "must not contain query component" or "must not point to a private or loopback address"',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.44 on',
     threads: ['stacklok/toolhive#6353', 'stacklok/toolhive#6499'],
   },

@@ -20,6 +20,7 @@ export const upstreamClientChangeMeant = defineRule({
     symptom:
       'after a change, refreshes of upstream tokens fail with "invalid_grant" until users log in again',
     toldBy: 'nobody',
+    consequence: 'degrades',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#6508'],
   },

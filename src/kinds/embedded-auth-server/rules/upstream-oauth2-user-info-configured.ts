@@ -10,6 +10,8 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   constraint: 'required',
+  // pkg/authserver/upstream/oauth2.go at v0.63.0: synthesizeIdentity.
+  instead: 'takes a user for another one at each login, without name and email',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',

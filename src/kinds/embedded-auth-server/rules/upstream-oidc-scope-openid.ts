@@ -12,6 +12,7 @@ export const upstreamOidcScopeOpenid = defineRule({
   failure: {
     symptom: 'the pod ends at start with "openid scope is required for OIDC provider"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

@@ -15,6 +15,7 @@ export const upstreamRedirectUriAccepted = defineRule({
     symptom:
       'the pod ends at start with "redirect_uri must be an absolute URI without a fragment" or "redirect_uri must use http (for loopback) or https scheme"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3', 'decision 13'],

@@ -1,4 +1,4 @@
-import { advice, defineRule, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, outage, shortQuote } from '../../../rule/index.ts'
 import {
   authorizationField,
   authorizationHost,
@@ -32,9 +32,11 @@ export const upstreamRedirectUriHostAgreed = defineRule({
         // At another path nothing answers on any host, of which another rule tells.
         if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
         if (callback !== '' && callback !== host)
-          yield advice(
-            path.upstreamProviders.at(i)[config].redirectUri,
-            `must have the host of \`${authorizationField(server)}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login otherwise`,
+          yield outage(
+            advice(
+              path.upstreamProviders.at(i)[config].redirectUri,
+              `must have the host of \`${authorizationField(server)}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login otherwise`,
+            ),
           )
       }
     }

@@ -17,6 +17,7 @@ export const upstreamRefreshTokenRequested = defineRule({
   failure: {
     symptom: 'users have to log in again every hour; at Google the login ends with 400 "invalid_scope"',
     toldBy: 'nobody',
+    consequence: 'degrades',
     threads: ['stacklok/toolhive#3776', 'stacklok/toolhive#5507'],
   },
   sources: ['2.4.3', 'decision 21'],

@@ -19,6 +19,7 @@ export const upstreamRegistrationSingle = defineRule({
     symptom:
       'the API server says "exactly one of clientId or dcrConfig must be set", "clientSecretRef must not be set when dcrConfig is set" or "exactly one of discoveryUrl or registrationEndpoint must be set"',
     toldBy: 'API server',
+    consequence: 'does not start',
     threads: ['stacklok/toolhive#6544'],
   },
   sources: ['decision 3'],

@@ -15,6 +15,7 @@ export const upstreamScopeSpelt = defineRule({
   failure: {
     symptom: 'the login ends at the provider with `invalid_scope`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

@@ -13,6 +13,7 @@ export const upstreamSubjectChangeMeant = defineRule({
   failure: {
     symptom: 'after a change of `subjectClaim` all users are new ones: their stored tokens are gone',
     toldBy: 'nobody',
+    consequence: 'wrong identity',
     releases: 'from 0.31 on',
     threads: [],
   },

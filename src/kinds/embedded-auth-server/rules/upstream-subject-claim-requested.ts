@@ -21,6 +21,7 @@ export const upstreamSubjectClaimRequested = defineRule({
   failure: {
     symptom: 'every login fails at /oauth/callback, because the ID token lacks the subject claim "oid"',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     releases: 'from 0.31 on',
     threads: [],
   },

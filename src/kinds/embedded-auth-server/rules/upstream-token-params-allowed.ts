@@ -28,6 +28,7 @@ export const upstreamTokenParamsAllowed = defineRule({
     symptom:
       'Valid=False says "reserved token parameter … is managed by the framework", or that "resource" must be an absolute URI',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.50 on',
     threads: ['stacklok/toolhive#6430'],
   },

@@ -15,6 +15,7 @@ export const upstreamUrlHttps = defineRule({
     symptom:
       'the pod ends at start with "endpoint must use HTTPS", or "endpoint_url with http scheme requires loopback address"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: [],
   },
   sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],

@@ -15,6 +15,7 @@ export const upstreamUserInfoUsed = defineRule({
     symptom:
       'no effect; the log says that userinfo_override is configured for an OIDC provider but will not be used',
     toldBy: 'nobody',
+    consequence: 'degrades',
     threads: [],
   },
   sources: ['decision 21'],

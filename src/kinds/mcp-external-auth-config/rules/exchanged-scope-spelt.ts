@@ -15,6 +15,7 @@ export const exchangedScopeSpelt = defineRule({
   failure: {
     symptom: 'calls of the backend fail, with `invalid_scope` from the token endpoint',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

@@ -15,6 +15,7 @@ export const roleMappingClaimShapeFits = defineRule({
     symptom:
       'callers get the fallback role, or `no role mapping`; the log has `no such overload` at debug level',
     toldBy: 'nobody',
+    consequence: 'wrong identity',
     releases: '`claim` up to 0.44, `matcher` in all',
     threads: ['stacklok/toolhive#6305'],
   },

@@ -15,6 +15,7 @@ export const roleMappingClaimSpelt = defineRule({
     symptom:
       'callers get the fallback role, or `no role mapping`; or each call ends with 401 `Missing session name claim`',
     toldBy: 'nobody',
+    consequence: 'wrong identity',
     threads: [],
   },
   sources: [{ section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' }],

@@ -14,6 +14,7 @@ export const roleMappingMatcherNeedsClaims = defineRule({
   failure: {
     symptom: 'callers without a group or a claim get a role that was meant for a few',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     releases: 'all',
     threads: [],
   },

@@ -24,15 +24,17 @@ export const roleMappingReachable = defineRule({
     const order = inOrderTried(mappings).filter((i) => conditions.has(i))
     const proved = provedIn(spec?.awsSts, order, context)
     const firstWith = new Map<string, number>()
+    let misfits: ReadonlySet<number> | undefined
     for (const i of order) {
       const condition = conditions.get(i) ?? NEVER
       const taken = proved.get(i)
       const here = context.path.spec.awsSts.roleMappings.at(i)
       const earlier = firstWith.get(condition)
       const always = firstWith.get(ALWAYS)
-      if (condition === NEVER || taken?.by.length === 0)
-        yield advice(here.matcher, 'is never true, so the role is never assumed')
-      else if (always !== undefined)
+      if (condition === NEVER || taken?.by.length === 0) {
+        misfits ??= misfitsIn(mappings, context)
+        if (!misfits.has(i)) yield advice(here.matcher, 'is never true, so the role is never assumed')
+      } else if (always !== undefined)
         yield advice(here, `is never reached: roleMappings[${always}] is tried first and always matches`)
       else if (earlier !== undefined)
         yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
@@ -49,6 +51,17 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: 'true' },
             { roleArn: role('admin'), claim: 'admins', priority: 0 },
             { roleArn: role('editor'), claim: 'editors', priority: 0 },
+          ],
+        }),
+      },
+      {
+        title: 'one that fails at run time, of which another rule tells',
+        value: signing({
+          roleMappings: [
+            {
+              roleArn: role('admin'),
+              matcher: '"a" in claims.scope && claims.scope == "b" && claims.scope == "c"',
+            },
           ],
         }),
       },
@@ -183,6 +196,14 @@ function takenText({ by, isSame }: Taken): string {
     ? `is never reached: ${all} is tried first and takes all its callers`
     : `is never reached: ${all} are tried first and together take all its callers`
 }
+
+/** The mappings of which another rule says that their evaluation fails: the cause of both. */
+const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
+  new Set(
+    factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
+      verdict.ok && verdict.misfit !== undefined ? [index] : [],
+    ),
+  )
 
 const ALWAYS = 'always'
 const NEVER = 'never'

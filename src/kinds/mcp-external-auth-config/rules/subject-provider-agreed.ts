@@ -23,6 +23,7 @@ export const subjectProviderAgreed = defineRule({
   failure: {
     symptom: 'the identity provider refuses the token exchange in one gateway and takes it in another',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5697'],
   },
   sources: [

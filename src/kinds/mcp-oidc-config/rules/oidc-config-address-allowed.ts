@@ -29,6 +29,7 @@ export const oidcConfigAddressAllowed = defineRule({
     symptom:
       'every request gets 401; the log says "the provided URL redirects to a private IP address, which is not allowed"',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4523'],
   },
   sources: [{ section: '2.3', says: 'jwksAllowPrivateIP exists on the OIDC configuration.' }, 'decision 21'],

@@ -16,6 +16,7 @@ export const oidcConfigCaBundleConfigured = defineRule({
     symptom:
       'the workload fails at reconcile with "configMapRef must be specified in caBundleRef" or "is too long … to fit in Kubernetes volume name"',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: ['stacklok/toolhive#5632'],
   },
   sources: ['decision 3'],

@@ -15,6 +15,7 @@ export const oidcConfigUrlHttps = defineRule({
   failure: {
     symptom: 'MCPOIDCConfig has Valid=False, or tokens are rejected because the issuer cannot be discovered',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.42.1 on',
     threads: ['stacklok/toolhive#4823', 'stacklok/toolhive#5936'],
   },

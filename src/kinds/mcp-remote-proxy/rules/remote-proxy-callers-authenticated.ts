@@ -38,6 +38,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
   failure: {
     symptom: 'none: a request without a token is answered, with the rights of your credential',
     toldBy: 'nobody',
+    consequence: 'lets anyone in',
     threads: ['stacklok/toolhive#3104', 'stacklok/toolhive#4168'],
   },
   sources: ['decision 21'],

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, outage } from '../../../rule/index.ts'
 import {
   audienceErrors,
   authServer,
@@ -25,12 +25,14 @@ export const authServerAudienceIsResourceUrl = defineRule({
     symptom:
       "every request is answered with 401, or the VirtualMCPServer stays Failed: `not in auth server's allowed audiences`",
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
   },
   sources: ['decision 4', 'decision 23'],
   *check(gateway, { path, self }) {
     const checker = gatewayChecker(gateway, { name: self.name, namespace: namespaceOf(gateway) }, path)
-    if (checker !== undefined) yield* audienceErrors(checker)
+    if (checker === undefined) return
+    for (const error of audienceErrors(checker)) yield outage(error)
   },
   examples: {
     valid: [

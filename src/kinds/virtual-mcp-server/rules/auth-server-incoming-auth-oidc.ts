@@ -12,6 +12,7 @@ export const authServerIncomingAuthOidc = defineRule({
   failure: {
     symptom: 'the VirtualMCPServer stays Failed: `embedded auth server requires OIDC incoming auth`',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: [

@@ -30,6 +30,7 @@ export const authServerTokensAccepted = defineRule({
   failure: {
     symptom: 'the VirtualMCPServer stays Failed: `auth server issuer mismatch`',
     toldBy: 'operator',
+    consequence: 'does not start',
     threads: [],
   },
   sources: [

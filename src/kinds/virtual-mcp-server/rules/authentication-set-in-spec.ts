@@ -13,6 +13,7 @@ export const authenticationSetInSpec = defineRule({
   failure: {
     symptom: 'what is written below `spec.config` has no effect; backends answer with 401',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: ['decision 3'],

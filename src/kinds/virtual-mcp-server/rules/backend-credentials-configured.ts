@@ -39,6 +39,7 @@ export const backendCredentialsConfigured = defineRule({
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [

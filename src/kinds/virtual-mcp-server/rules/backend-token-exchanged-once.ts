@@ -24,6 +24,7 @@ export const backendTokenExchangedOnce = defineRule({
   failure: {
     symptom: 'the backend answers 401 `Token exchange failed`, or sees a token that was exchanged twice',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4863', 'stacklok/toolhive#4109'],
   },
   sources: [

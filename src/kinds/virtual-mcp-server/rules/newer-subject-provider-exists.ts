@@ -49,6 +49,7 @@ export const newerSubjectProviderExists = defineRule({
   failure: {
     symptom: '`upstream token not found`, or a condition with reason `AmbiguousSubjectProvider`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5697'],
   },
   sources: ['decision 3'],

@@ -5,6 +5,7 @@ import {
   MOST_HINTS,
   nearest,
   notFound,
+  outage,
   type Path,
   relatedTo,
   shortQuote,
@@ -27,6 +28,9 @@ import { VirtualMCPServer } from '../schema.ts'
 /** Most members among which a near name is searched. */
 const MOST_NAMES = 500
 
+/** Names that differ in a number may both be meant: `server-1` and `server-2`. */
+const letters = (name: string): string => name.replaceAll(/\d/g, '')
+
 export const outgoingAuthBackendIsMember = defineRule({
   id: 'outgoing-auth-backend-is-member',
   on: VirtualMCPServer,
@@ -34,6 +38,13 @@ export const outgoingAuthBackendIsMember = defineRule({
   severity: 'warning',
   summary: 'A key of `backends` is the name of a backend of the group.',
   why: 'The entry has no effect, and the backend that was meant is contacted without credentials.',
+  failure: {
+    symptom:
+      'the backend answers 401, or is missing from the tools, although `backends` names its credentials',
+    toldBy: 'nobody',
+    consequence: 'denies everyone',
+    threads: [],
+  },
   sources: [
     { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },
     { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
@@ -46,6 +57,7 @@ export const outgoingAuthBackendIsMember = defineRule({
     const members = membersOf(cluster, group)
     // Other rules report the cause: the group does not exist yet, or it is empty.
     if (members.length === 0) return
+    const listed = gateway.spec?.outgoingAuth?.backends ?? {}
     let hints = MOST_HINTS
     for (const { key, members: found } of listedIn(gateway, cluster)) {
       if (found.length > 0) continue
@@ -56,7 +68,10 @@ export const outgoingAuthBackendIsMember = defineRule({
       )
       const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
-      const error = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
+      const missing = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
+      // The one that was meant has no entry: it is contacted without credentials.
+      const isTypo = near !== undefined && !Object.hasOwn(listed, near) && letters(near) !== letters(key)
+      const error = isTypo ? outage(missing) : missing
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))
       const there = near === undefined ? members : members.filter(({ name }) => name === near)
       yield relatedTo(

@@ -16,6 +16,7 @@ export const outgoingAuthInlineTypeResolved = defineRule({
     symptom:
       'CrashLoopBackOff; the log says "outgoingAuth.backends.<name>: type must be one of: unauthenticated, …"',
     toldBy: 'start-up',
+    consequence: 'does not start',
     threads: [],
   },
   sources: ['decision 3', 'decision 5'],

@@ -12,6 +12,7 @@ export const outgoingAuthInlineUsed = defineRule({
   failure: {
     symptom: 'the backend works for a second after the start of vMCP, then every call is answered with 401',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     releases: 'up to 0.46',
     threads: ['stacklok/toolhive#6454', 'stacklok/toolhive#6513', 'stacklok/toolhive#6329'],
   },

@@ -13,6 +13,7 @@ export const primaryUpstreamProviderExists = defineRule({
     symptom:
       'phase Failed, condition AuthServerConfigValidated with reason `AuthzUpstreamUnknown` or `AuthzPrimaryProviderRequiresAuthServer`',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5197', 'stacklok/toolhive#5002'],
   },

@@ -1,4 +1,4 @@
-import { advice, defineRule, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, outage, shortQuote } from '../../../rule/index.ts'
 import {
   authorizationHost,
   hostOf,
@@ -41,9 +41,11 @@ export const resourceUrlHostAgreed = defineRule({
     const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
     const works = workingCallback(server)
     if (usesDefault !== true || works === undefined) return
-    yield advice(
-      path.spec.incomingAuth.oidcConfigRef.resourceUrl,
-      `logins return to this host, not to ${shortQuote(host)}: from 0.55 on all are rejected; set \`redirectUri\` of the providers to ${shortQuote(works)}`,
+    yield outage(
+      advice(
+        path.spec.incomingAuth.oidcConfigRef.resourceUrl,
+        `logins return to this host and are rejected: a cookie binds them to ${shortQuote(host)}; set \`redirectUri\` of each upstream provider to ${works}`,
+      ),
     )
   },
   examples: {
@@ -72,7 +74,7 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'two hosts',
         value: at('https://mcp.example.com', embedded),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from 0.55 on all are rejected; set `redirectUri` of the providers to "https://auth.example.com/oauth/callback"',
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
         ],
       },
     ],

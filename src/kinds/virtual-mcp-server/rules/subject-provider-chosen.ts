@@ -40,6 +40,7 @@ export const subjectProviderChosen = defineRule({
     symptom:
       'the identity provider refuses the token exchange: `invalid_grant`, or an unknown issuer of the subject token',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4528', 'stacklok/toolhive#5697'],
   },
   sources: [

@@ -22,6 +22,7 @@ export const subjectProviderExists = defineRule({
   failure: {
     symptom: 'every call to the backend fails with `upstream token not found`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4528'],
   },
   sources: [

@@ -15,6 +15,7 @@ export const upstreamFilterProviderExists = defineRule({
   failure: {
     symptom: 'phase Failed, condition AuthServerConfigValidated: `spec.authServerUpstreamFilter: …`',
     toldBy: 'operator',
+    consequence: 'does not start',
     releases: 'from 0.55 on',
     threads: [],
   },

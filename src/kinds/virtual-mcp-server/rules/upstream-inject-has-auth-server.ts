@@ -22,6 +22,7 @@ export const upstreamInjectHasAuthServer = defineRule({
     symptom:
       '`upstream_inject requires an embedded auth server`; where it is discovered, every call fails with `upstream token not found`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: [

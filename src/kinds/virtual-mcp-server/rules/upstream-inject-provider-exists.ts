@@ -21,6 +21,7 @@ export const upstreamInjectProviderExists = defineRule({
   failure: {
     symptom: 'every call to the backend fails with `upstream token not found`',
     toldBy: 'nobody',
+    consequence: 'denies everyone',
     threads: [],
   },
   sources: [
