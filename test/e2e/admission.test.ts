@@ -8,7 +8,14 @@ import type { ApiServer } from './api-server.ts'
 import { answers, installCrds, kubectl, minorOf, pathOf, register, ROOT } from './cluster.ts'
 import { type ExampleFile, exampleFiles, type Manifest } from './example-files.ts'
 import { matchesGolden, transcript } from './golden.ts'
-import { dryRunAll, inBatches, type RuleExample, ruleExamples, type Status } from './rule-examples.ts'
+import {
+  dryRunAll,
+  inBatches,
+  type RuleExample,
+  ruleExamples,
+  type Status,
+  warningOf,
+} from './rule-examples.ts'
 import { additions } from './stored-defaults.ts'
 import { withApiServer } from './suite.ts'
 
@@ -156,14 +163,16 @@ async function showDefaults(t: Test, api: ApiServer): Promise<void> {
 
 async function judgeRuleExamples(t: Test, api: ApiServer): Promise<void> {
   for (const { example, answer } of await dryRunAll(api, ruleExamples())) {
-    const { title, findings, place } = example
+    const { title, findings, place, resource } = example
     const unknown = answer.warnings.filter((text) => text.startsWith('unknown field'))
     t.strictSame(unknown, [], `${title}: the CRD knows every field`)
     if (findings.length > 0 && place.rule.severity === 'error') isDenied(t, example, answer)
     else {
       t.equal(answer.status, 201, `${title}: ${answer.body.message ?? 'admitted'}`)
       const own = answer.warnings.filter((text) => text.endsWith(` (${place.rule.id})`))
-      t.strictSame(own.toSorted(), findings.toSorted(), `${title}: exactly its warnings`)
+      const { name } = resource.metadata as { readonly name: string }
+      const expected = findings.map((finding) => warningOf(place, name, finding))
+      t.strictSame(own.toSorted(), expected.toSorted(), `${title}: exactly its warnings`)
     }
   }
 }

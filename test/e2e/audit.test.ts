@@ -75,6 +75,7 @@ const CONTRADICTIONS = [
 ]
 const CHANGED =
   'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "github" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)'
+const NEWER = 'note: addr: of operator release 0.27 and later; --release VERSION judges by what yours accepts'
 const STORED_ISSUER = `warning: VirtualMCPServer gateway: spec.authServerConfig.issuer: stored before: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`
 
 const CONDITION = {
@@ -198,6 +199,8 @@ await withApiServer(root, async (t, api) => {
         0,
         [
           STORED_ISSUER,
+          NEWER,
+          NEWER,
           'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
         ],
       ],
@@ -315,6 +318,7 @@ await withApiServer(root, async (t, api) => {
       [
         1,
         [
+          NEWER,
           'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "entra", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',

@@ -42,7 +42,7 @@ import {
   stored,
   update,
 } from './resources.ts'
-import { inBatches } from './rule-examples.ts'
+import { inBatches, warningOf } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 
 const ANNOTATION = `${DEFAULT_API_GROUP}/subject-provider-written`
@@ -150,14 +150,8 @@ function showsItsFindings(t: Test, { title, place, resource, findings }: Placed,
   const own = verdict.texts.filter((text) => text.endsWith(` (${id})`))
   const expected = isDenied
     ? findings
-    : findings.map((text) => fitted(`${place.kind.kind} ${resource.metadata.name}: ${text}`, id))
+    : findings.map((finding) => warningOf(place, resource.metadata.name, finding))
   t.strictSame(own.toSorted(), expected.toSorted(), `${title}: exactly its findings`)
-}
-
-/** A warning as the API server passes it on: in 256 characters, with the id of its rule. */
-function fitted(text: string, id: string): string {
-  const end = `… (${id})`
-  return text.length <= 256 ? text : text.slice(0, 256 - end.length) + end
 }
 
 /** kubectl beside a consistent directory: what is refused or warned about, and how a dry run differs. */

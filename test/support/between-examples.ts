@@ -41,7 +41,9 @@ export interface Placed extends PlacedExample {
   readonly isShown: boolean
 }
 
-export function isShownHere({ id, reads, when }: Rule): boolean {
+export function isShownHere({ id, reads, when, appliesTo }: Rule): boolean {
+  // No release is known here.
+  if (appliesTo?.from !== undefined && appliesTo.orUnknown !== true) return false
   // The server does not look policies up.
   if (reads.length > 0 && reads.every(isPolicyKind)) return false
   return reads.length > 0 || when === 'delete' || OF_ONE_GATEWAY.includes(id)
