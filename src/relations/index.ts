@@ -5,6 +5,30 @@ export {
   opaqueIssuer,
   providerOfClaims,
 } from './authorization.ts'
+export {
+  type AwsSts,
+  awsStsOf,
+  consequenceOf,
+  type Foreign,
+  foreignMappings,
+  foreignRolesCause,
+  foreignSessionCause,
+  foreignSessionName,
+  type Front,
+  type Fronts,
+  frontsOf,
+  issuingEnd,
+  mayHaveClaim,
+  opaqueCause,
+  opaqueSubject,
+  opaqueTexts,
+  ownClaimsText,
+  providerEnd,
+  roleClaimOf,
+  subjectOf,
+  type UsedBehind,
+  usedBehind,
+} from './aws-callers.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export { configMapFacts, configMapReferencesOf, getConfigMap, seesConfigMaps } from './config-maps.ts'
 export {
@@ -27,15 +51,18 @@ export {
   exchangeConfigWritten,
   gateway,
   gatewayOf,
+  githubServer,
   group,
   GROUPS_POLICY,
   headerConfig,
   injectConfig,
   inline,
+  mappedConfig,
   oidcConfig,
   PERMIT,
   serverConfig,
   serving,
+  signingProxy,
   stsConfig,
   withPolicies,
   workload,
@@ -56,13 +83,8 @@ export {
   unusedText,
   useOf,
 } from './matrix.ts'
-export {
-  ASSERTION_CLAIMS,
-  denyingClaims,
-  foreignClaims,
-  OWN_CLAIMS,
-  STRING_OR_COMMENT,
-} from './policy-claims.ts'
+export { ASSERTION_CLAIMS, OWN_CLAIMS } from '../kinds/embedded-auth-server/own-claims.ts'
+export { denyingClaims, foreignClaims, STRING_OR_COMMENT } from './policy-claims.ts'
 export {
   getPolicies,
   isPolicyKind,

@@ -11,12 +11,6 @@ const CLAIM = /(\bhas\s+)?(?:"claim(?:set)?_([^"]+)"|\bclaim(?:set)?_(\w+))/g
 /** A policy with one of these words is not read further: a negation, or an alternative by `if`. */
 const UNREAD = /!(?!=)|\bif\b/
 
-const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')
-
-/** Claims that tokens of an embedded authorization server may have: for users and delegates, and for assertions (RFC 7523). */
-export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
-export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
-
 interface Mention {
   readonly claim: string
   /** Whether `has` asks for it; reading a claim that is not there is an error. */
