@@ -244,7 +244,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
   subject: `${isNamed ? '' : 'the first provider '}${shortQuote(provider.name ?? '')} (${issuer})`,
   remedy:
     other === undefined || caller.kind !== 'VirtualMCPServer'
-      ? 'log in at an OpenID Connect provider'
+      ? 'log in at a provider that issues JWTs'
       : `set awsSts.subjectProviderName to ${shortQuote(other)}`,
 })
 

@@ -148,7 +148,7 @@ export const awsSubjectTokenReadable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT, so every call fails; log in at an OpenID Connect provider',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT, so every call fails; log in at a provider that issues JWTs',
         ],
       },
     ],
