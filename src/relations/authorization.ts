@@ -36,14 +36,25 @@ export function providerOfClaims(server: Server, chosen: Chosen | undefined): Pr
 
 /** Hosts of providers whose access tokens are not JWTs, by the name of the provider. */
 const OPAQUE: readonly (readonly [string, RegExp])[] = [
-  ['Google', /^(accounts\.google\.com|oauth2\.googleapis\.com)$/i],
-  ['GitHub', /^(www\.)?github\.com$/i],
+  ['Google', /^(accounts\.google\.com|(oauth2|www)\.googleapis\.com)$/i],
+  ['GitHub', /^((www|api)\.)?github\.com$|\.ghe\.com$/i],
+  ['GitLab', /^gitlab\.com$/i],
+  ['Bitbucket', /^bitbucket\.org$/i],
+  ['Slack', /^slack\.com$/i],
+  ['Discord', /^discord\.com$/i],
+  ['Notion', /^api\.notion\.com$/i],
+  ['Linear', /^api\.linear\.app$/i],
 ]
+/** The path of GitHub, on a server of one's own as well. */
+const GITHUB_PATH = '/login/oauth/access_token'
 
 /** The name of a provider whose access tokens no policy can read; undefined for others. */
 export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | undefined {
-  const host = parseUrl(oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? '')?.host ?? ''
-  return OPAQUE.find(([, hosts]) => hosts.test(host))?.[0]
+  const text = oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? ''
+  const host = parseUrl(text)?.host ?? ''
+  return (
+    OPAQUE.find(([, hosts]) => hosts.test(host))?.[0] ?? (text.endsWith(GITHUB_PATH) ? 'GitHub' : undefined)
+  )
 }
 
 /** What access tokens of a provider lack, and what to do about it. */

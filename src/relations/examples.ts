@@ -47,6 +47,19 @@ export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
   },
 })
 
+/** A proxy with the embedded authorization server `auth` that signs its requests with roles of the configuration `aws`. */
+export const signingProxy = {
+  spec: {
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' },
+    oidcConfigRef: {
+      name: 'corporate',
+      audience: 'https://auth.example.com/mcp',
+      resourceUrl: 'https://auth.example.com/mcp',
+    },
+    externalAuthConfigRef: { name: 'aws' },
+  },
+} as const
+
 const URL_OF_CLIENTS = 'https://auth.example.com/mcp'
 
 const authConfig = (name: string, type: string, settings: unknown): Other => ({
@@ -98,6 +111,28 @@ export const stsConfig = (name: string): Other =>
     region: 'eu-central-1',
     fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
   })
+
+/** A configuration that signs requests with roles that the mappings choose. */
+export const mappedConfig = (name: string, awsSts: object): Other =>
+  authConfig(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
+
+/** An embedded authorization server with a login at GitHub, whose tokens are opaque, and then at these providers. */
+export const githubServer = (...others: readonly string[]) => ({
+  ...authServer(),
+  upstreamProviders: [
+    {
+      name: 'github',
+      type: 'oauth2' as const,
+      oauth2Config: {
+        authorizationEndpoint: 'https://github.com/login/oauth/authorize',
+        tokenEndpoint: 'https://github.com/login/oauth/access_token',
+        clientId: 'vmcp',
+        userInfo: { endpointUrl: 'https://api.github.com/user' },
+      },
+    },
+    ...authServer(...others).upstreamProviders,
+  ],
+})
 
 /** A configuration with an embedded authorization server with these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>

@@ -7,6 +7,30 @@ export {
   opaqueIssuer,
   providerOfClaims,
 } from './authorization.ts'
+export {
+  type AwsSts,
+  awsStsOf,
+  consequenceOf,
+  type Foreign,
+  foreignMappings,
+  foreignRolesCause,
+  foreignSessionCause,
+  foreignSessionName,
+  type Front,
+  type Fronts,
+  frontsOf,
+  issuingEnd,
+  mayHaveClaim,
+  opaqueCause,
+  opaqueSubject,
+  opaqueTexts,
+  ownClaimsText,
+  providerEnd,
+  roleClaimOf,
+  subjectOf,
+  type UsedBehind,
+  usedBehind,
+} from './aws-callers.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export {
   configMapFacts,
@@ -35,17 +59,20 @@ export {
   exchangeConfigWritten,
   gateway,
   gatewayOf,
+  githubServer,
   group,
   GROUPS_POLICY,
   headerConfig,
   injectConfig,
   inline,
+  mappedConfig,
   oidcConfig,
   PERMIT,
   policiesInline,
   policiesMap,
   serverConfig,
   serving,
+  signingProxy,
   stsConfig,
   WITH_POLICIES_MAP,
   withPolicies,
@@ -67,15 +94,8 @@ export {
   unusedText,
   useOf,
 } from './matrix.ts'
-export {
-  ANONYMOUS,
-  ASSERTION_CLAIMS,
-  deniedBy,
-  foreignClaims,
-  havingOnly,
-  lackingGroups,
-  OWN_CLAIMS,
-} from './policy-claims.ts'
+export { ASSERTION_CLAIMS, OWN_CLAIMS } from '../kinds/embedded-auth-server/own-claims.ts'
+export { ANONYMOUS, deniedBy, foreignClaims, havingOnly, lackingGroups } from './policy-claims.ts'
 export { judgementsOf } from './policy-judgements.ts'
 export {
   getPolicies,

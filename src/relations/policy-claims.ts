@@ -10,12 +10,6 @@ import {
   type Setting,
 } from './policy-requests.ts'
 
-const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')
-
-/** Claims that tokens of an embedded authorization server may have: for users and delegates, and for assertions (RFC 7523). */
-export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
-export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
-
 /** Callers whose tokens have no claims but these. */
 export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
   ...ANYBODY,

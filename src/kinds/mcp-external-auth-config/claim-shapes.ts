@@ -77,36 +77,72 @@ export function demandsValue(expr: Expr, refuses = false): boolean {
   return (name === '_!=_') === refuses
 }
 
+/** Whether a caller lacks the claim of the name. */
+type Lacks = (claim: string) => boolean
+
 /**
- * Whether an expression may have the value for a caller without any claim: `false` is certain, because a claim that is not there
- * fails every call but those of logic.
+ * Whether an expression may have the value for a caller who lacks claims: `false` is certain, because a claim that is not
+ * there fails every call but those of logic.
  */
-export function mayBeWithoutClaims(expr: Expr, value: boolean): boolean {
+export function mayBeLacking(expr: Expr, value: boolean, lacks: Lacks): boolean {
   if (expr.kind === 'literal') return expr.type !== 'bool' || expr.value === value
-  if (isHasClaim(expr)) return !value
-  if (expr.kind !== 'call') return !failsWithoutClaims(expr)
+  const asked = claimAskedFor(expr)
+  if (asked !== undefined) return !value || !lacks(asked)
+  if (expr.kind === 'comprehension' && value && isExists(expr) && expr.iterVar !== 'claims')
+    return (
+      !failsLacking(expr.range, lacks) &&
+      expr.step.args.slice(1).some((each) => mayBeLacking(each, true, lacks))
+    )
+  if (expr.kind !== 'call') return !failsLacking(expr, lacks)
   const { name, args } = expr
   const [first, second, third] = args
-  if (name === '!_') return first === undefined || mayBeWithoutClaims(first, !value)
+  if (name === '!_') return first === undefined || mayBeLacking(first, !value, lacks)
   if (name === '_&&_' || name === '_||_') {
-    const isOne = (each: Expr) => mayBeWithoutClaims(each, value)
+    const isOne = (each: Expr) => mayBeLacking(each, value, lacks)
     return (name === '_&&_') === value ? args.every(isOne) : args.some(isOne)
   }
   if (name === '_?_:_' && first !== undefined && second !== undefined && third !== undefined)
     return (
-      (mayBeWithoutClaims(first, true) && mayBeWithoutClaims(second, value)) ||
-      (mayBeWithoutClaims(first, false) && mayBeWithoutClaims(third, value))
+      (mayBeLacking(first, true, lacks) && mayBeLacking(second, value, lacks)) ||
+      (mayBeLacking(first, false, lacks) && mayBeLacking(third, value, lacks))
     )
-  return !failsWithoutClaims(expr)
+  return !failsLacking(expr, lacks)
 }
 
-/** Whether its evaluation surely fails for a caller without any claim. */
-function failsWithoutClaims(expr: Expr): boolean {
+/** Whether it is `range.exists(x, test)`, which is true where one test is. */
+const isExists = (expr: Expr & { readonly kind: 'comprehension' }): expr is typeof expr & Exists =>
+  expr.step.kind === 'call' && expr.step.name === '_||_'
+
+interface Exists {
+  readonly step: Expr & { readonly kind: 'call' }
+}
+
+/** Whether its evaluation surely fails for a caller who lacks claims. */
+function failsLacking(expr: Expr, lacks: Lacks): boolean {
   if (expr.kind === 'select')
-    return (isClaims(expr.operand) && !expr.testOnly) || failsWithoutClaims(expr.operand)
+    return (
+      (isClaims(expr.operand) && !expr.testOnly && lacks(expr.field)) || failsLacking(expr.operand, lacks)
+    )
+  if (expr.kind === 'comprehension') return failsLacking(expr.range, lacks)
   if (expr.kind !== 'call' || LOGIC.has(expr.name)) return false
-  if (claimOf(expr) !== undefined) return true
-  return (expr.target !== undefined && failsWithoutClaims(expr.target)) || expr.args.some(failsWithoutClaims)
+  const claim = claimOf(expr)
+  if (claim !== undefined) return lacks(claim)
+  return (
+    (expr.target !== undefined && failsLacking(expr.target, lacks)) ||
+    expr.args.some((each) => failsLacking(each, lacks))
+  )
+}
+
+/** Claims of one expression that a text names. */
+const MOST_NAMED = 3
+
+/** The first claims that a caller lacks and without which the expression is never true; undefined where it may be. */
+export function neededClaims(expr: Expr, lacks: Lacks): string[] | undefined {
+  if (mayBeLacking(expr, true, lacks)) return undefined
+  const claims = new Set<string>()
+  addClaims(expr, claims)
+  const lacking = [...claims].filter(lacks).slice(0, MOST_NAMED)
+  return lacking.length === 0 ? undefined : lacking
 }
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
@@ -208,6 +244,16 @@ export function claimOf(expr: Expr): string | undefined {
   const [operand, key] = expr.args
   if (operand === undefined || key?.kind !== 'literal' || key.type !== 'string') return undefined
   return isClaims(operand) ? key.value : undefined
+}
+
+/** The name in `has(claims.name)` or `"name" in claims`. */
+function claimAskedFor(expr: Expr): string | undefined {
+  if (isHasClaim(expr)) return expr.field
+  if (expr.kind !== 'call' || expr.name !== '@in') return undefined
+  const [name, claims] = expr.args
+  return name !== undefined && isText(name) && claims !== undefined && isClaims(claims)
+    ? name.value
+    : undefined
 }
 
 /** Whether an expression is `has(claims.name)`. */

@@ -9,12 +9,14 @@ import {
   claimThatIsNoBool,
   constantOf,
   demandsValue,
-  mayBeWithoutClaims,
+  mayBeLacking,
   type Misfit,
   misfitIn,
+  neededClaims,
   type Slip,
   slipIn,
 } from './claim-shapes.ts'
+import { isOwnClaim } from '../embedded-auth-server/own-claims.ts'
 import { BoundedCache, type Budget, type Context, remembered } from '../../rule/index.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
@@ -37,6 +39,8 @@ export type MatcherResult =
       readonly misfit?: Misfit
       /** A claim whose name is misspelt. */
       readonly slip?: Slip
+      /** Claims that tokens of an embedded authorization server lack, and without which it is never true. */
+      readonly foreign?: readonly string[]
       /** The error of the one version of cel-go that refuses it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
@@ -76,8 +80,9 @@ function compiled(text: string): MatcherResult {
     const slip = slipIn(expr)
     const constant = constantOf(expr)
     const mayBeOpen =
-      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeWithoutClaims(expr, true)
+      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeLacking(expr, true, () => true)
     const claim = claimThatIsNoBool(expr)
+    const foreign = constant === undefined ? neededClaims(expr, (name) => !isOwnClaim(name)) : undefined
     return {
       ok: true,
       type: shortened(type),
@@ -87,6 +92,7 @@ function compiled(text: string): MatcherResult {
       ...(claim !== undefined && { claim }),
       ...(misfit && { misfit }),
       ...(slip && { slip }),
+      ...(foreign && { foreign: foreign.map(shortened) }),
     }
   }
   const { line, column, message } = verdict

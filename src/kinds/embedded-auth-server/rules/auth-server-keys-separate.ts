@@ -1,0 +1,71 @@
+import { advice, defineRule } from '../../../rule/index.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const authServerKeysSeparate = defineRule({
+  id: 'auth-server-keys-separate',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A signing key is not used as HMAC secret as well.',
+  why: 'A signing key is a private key in PEM, an HMAC secret is random bytes: with random bytes the server does not start, and with a private key whoever learns one of both learns both, and they cannot be rotated apart.',
+  failure: {
+    symptom:
+      'the pod ends at start: `failed to decode PEM block from signing key`, or signing key and HMAC secret can only be rotated together',
+    toldBy: 'start-up',
+    consequence: 'does not start',
+    threads: [],
+  },
+  sources: [
+    {
+      section: '2.4.3',
+      says: 'signingKeySecretRefs hold signing keys, hmacSecretRefs secrets of at least 32 random bytes.',
+    },
+  ],
+  *check({ signingKeySecretRefs, hmacSecretRefs }, { path }) {
+    if (signingKeySecretRefs === undefined || hmacSecretRefs === undefined) return
+    const signing = new Map<string, number>()
+    for (const [i, ref] of signingKeySecretRefs.entries())
+      if (ref?.name && ref.key) signing.set(JSON.stringify([ref.name, ref.key]), i)
+    for (const [i, ref] of hmacSecretRefs.entries()) {
+      const same = signing.get(JSON.stringify([ref?.name, ref?.key]))
+      if (same !== undefined)
+        yield advice(
+          path.hmacSecretRefs.at(i),
+          `is the key of signingKeySecretRefs[${same}], a private key: name a key of its own with at least 32 random bytes`,
+        )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a key each', value: server },
+      {
+        title: 'two keys of one Secret, and one key of two Secrets',
+        value: {
+          ...server,
+          signingKeySecretRefs: [
+            { name: 'auth', key: 'signing.pem' },
+            { name: 'old', key: 'hmac' },
+          ],
+          hmacSecretRefs: [{ name: 'auth', key: 'hmac' }],
+        },
+      },
+    ],
+    invalid: [
+      {
+        title: 'one key for both',
+        value: {
+          ...server,
+          signingKeySecretRefs: [{ name: 'auth', key: 'key' }],
+          hmacSecretRefs: [
+            { name: 'auth', key: 'hmac' },
+            { name: 'auth', key: 'key' },
+          ],
+        },
+        findings: [
+          'hmacSecretRefs[1]: is the key of signingKeySecretRefs[0], a private key: name a key of its own with at least 32 random bytes',
+        ],
+      },
+    ],
+  },
+})

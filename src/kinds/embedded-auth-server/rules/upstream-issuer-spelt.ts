@@ -1,0 +1,70 @@
+import { advice, defineRule } from '../../../rule/index.ts'
+import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
+import { server, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamIssuerSpelt = defineRule({
+  id: 'upstream-issuer-spelt',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The issuers of known identity providers are written with or without a slash as theirs are.',
+  why: 'The issuer in the metadata and in the tokens is compared as a text: one that differs by a slash is another one, so no endpoint is discovered and no token is accepted.',
+  failure: {
+    symptom:
+      'the pod ends or logins fail: `issuer mismatch: expected https://….okta.com/, got https://….okta.com`',
+    toldBy: 'start-up',
+    consequence: 'does not start',
+    threads: [],
+  },
+  sources: [
+    { section: '2.4.3', says: 'issuerUrl is the issuer of the provider; its endpoints are discovered.' },
+  ],
+  *check({ upstreamProviders, trustedIssuers }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const meant = meantIssuer(provider?.oidcConfig?.issuerUrl ?? '')
+      if (meant !== undefined)
+        yield advice(path.upstreamProviders.at(i).oidcConfig.issuerUrl, issuerDetail(meant))
+    }
+    for (const [i, trusted] of (trustedIssuers ?? []).entries()) {
+      const meant = meantIssuer(trusted?.issuerUrl ?? '')
+      if (meant !== undefined) yield advice(path.trustedIssuers.at(i).issuerUrl, issuerDetail(meant))
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'Okta', value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
+      {
+        title: 'Auth0, whose issuer has one',
+        value: withOidc({ issuerUrl: 'https://example.eu.auth0.com/' }),
+      },
+      { title: 'a provider that is not known', value: withOidc({ issuerUrl: 'https://idp.example.com/' }) },
+    ],
+    invalid: [
+      {
+        title: 'Okta with a slash',
+        value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
+        findings: [
+          "upstreamProviders[0].oidcConfig.issuerUrl: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.com/oauth2/default'",
+        ],
+      },
+      {
+        title: 'a trusted issuer of Auth0 without one',
+        value: {
+          ...server,
+          trustedIssuers: [
+            {
+              name: 'auth0',
+              issuerUrl: 'https://example.auth0.com',
+              expectedAudience: 'https://mcp.example.com',
+              allowedActors: ['agent'],
+            },
+          ],
+        },
+        findings: [
+          "trustedIssuers[0].issuerUrl: the issuer of Auth0 has a slash at its end, and both are compared as texts; write 'https://example.auth0.com/'",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,33 @@
+import { parseUrl, withoutEnd } from '../rule/index.ts'
+
+/** Hosts of identity providers whose issuer has no slash at its end, and of those whose issuer has one. */
+const WITHOUT: readonly (readonly [string, RegExp])[] = [
+  ['Okta', /\.(okta|oktapreview|okta-emea|okta-gov)\.com$/i],
+  ['Google', /^accounts\.google\.com$/i],
+  ['Entra ID', /^login\.microsoftonline\.(com|us)$/i],
+  ['GitHub Actions', /^token\.actions\.githubusercontent\.com$/i],
+  ['Cognito', /^cognito-idp\.[a-z0-9-]+\.amazonaws\.com$/i],
+]
+const WITH: readonly (readonly [string, RegExp])[] = [
+  ['Auth0', /\.auth0\.com$/i],
+  ['Entra ID', /^sts\.windows\.net$/i],
+]
+
+/** A provider that is known, and its issuer as its tokens and metadata have it. */
+interface KnownIssuer {
+  readonly provider: string
+  readonly issuer: string
+}
+
+/** The issuer that is meant where one of a known provider differs by the slash at its end. */
+export function meantIssuer(text: string): KnownIssuer | undefined {
+  const host = parseUrl(text)?.host
+  if (!host || /[?#]/.test(text)) return undefined
+  const of = (known: typeof WITH) => known.find(([, hosts]) => hosts.test(host))?.[0]
+  const provider = of(text.endsWith('/') ? WITHOUT : WITH)
+  if (provider === undefined) return undefined
+  return { provider, issuer: text.endsWith('/') ? withoutEnd(text, '/') : `${text}/` }
+}
+
+export const issuerDetail = ({ provider, issuer }: KnownIssuer): string =>
+  `the issuer of ${provider} has ${issuer.endsWith('/') ? 'a' : 'no'} slash at its end, and both are compared as texts; write '${issuer}'`

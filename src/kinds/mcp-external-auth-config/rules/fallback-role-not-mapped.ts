@@ -1,0 +1,104 @@
+import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { role, signing } from '../examples.ts'
+import type { RoleMappings } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const fallbackRoleNotMapped = defineRule({
+  id: 'fallback-role-not-mapped',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'The fallback role is not one that a mapping gives to some callers only.',
+  why: 'Callers whom no mapping matches get the fallback role, so everyone who may call gets the role that the mapping was to guard.',
+  failure: {
+    symptom: 'callers outside of the group have its role; CloudTrail shows it for everyone',
+    toldBy: 'nobody',
+    consequence: 'lets anyone in',
+    threads: [],
+  },
+  sources: [{ section: '2.4.1', says: 'fallbackRoleArn is the role where no mapping matches.' }],
+  *check({ spec }, { path }) {
+    const { roleMappings, fallbackRoleArn } = spec?.awsSts ?? {}
+    if (roleMappings === undefined || !fallbackRoleArn || !roleMappings.every(isKnown)) return
+    const guarded = roleMappings.findIndex((mapping) => mapping?.roleArn === fallbackRoleArn)
+    if (guarded < 0 || isShield(roleMappings, fallbackRoleArn)) return
+    yield advice(
+      path.spec.awsSts.fallbackRoleArn,
+      `is the role of roleMappings[${guarded}], so callers whom no mapping matches get it too: name a role with fewer rights, or none`,
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a role of its own',
+        value: signing({
+          fallbackRoleArn: role('reader'),
+          roleMappings: [{ roleArn: role('admin'), claim: 'admins' }],
+        }),
+      },
+      {
+        title: 'no fallback',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }),
+      },
+      {
+        title: 'a role without rights, which keeps some from the roles of later mappings',
+        value: signing({
+          fallbackRoleArn: role('no-access'),
+          roleMappings: [
+            { roleArn: role('no-access'), claim: 'suspended', priority: 0 },
+            { roleArn: role('admin'), claim: 'admins', priority: 1 },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'the role of the administrators',
+        value: signing({
+          fallbackRoleArn: role('admin'),
+          roleMappings: [
+            { roleArn: role('reader'), claim: 'readers' },
+            { roleArn: role('admin'), claim: 'admins' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.fallbackRoleArn: is the role of roleMappings[1], so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+        ],
+      },
+      {
+        title: 'the role of a matcher that is tried first',
+        value: signing({
+          fallbackRoleArn: role('admin'),
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+            { roleArn: role('developer'), claim: 'developers', priority: 2 },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.fallbackRoleArn: is the role of roleMappings[0], so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+        ],
+      },
+    ],
+  },
+})
+
+/** Whether its role and its place in the order can be read. */
+const isKnown = (mapping: RoleMappings[number]): boolean =>
+  mapping !== undefined &&
+  (mapping.roleArn !== undefined || isAbsent(mapping, 'roleArn')) &&
+  (mapping.priority !== undefined || isAbsent(mapping, 'priority'))
+
+/** Words by which people name the role that has the fewest rights. */
+const LEAST =
+  /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
+
+/** Whether the role has the fewest rights by its name, and a mapping to another one is left: it keeps callers from that. */
+function isShield(mappings: RoleMappings, fallback: string): boolean {
+  const name = fallback.slice(fallback.lastIndexOf('/') + 1)
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
+  if (!LEAST.test(words)) return false
+  const order = mappings
+    .flatMap((mapping) => (mapping === undefined ? [] : { ...mapping, place: mapping.priority ?? Infinity }))
+    .toSorted((a, b) => (a.place === b.place ? 0 : a.place - b.place))
+  return order.at(-1)?.roleArn !== fallback
+}

@@ -1,0 +1,48 @@
+import { advice, defineRule } from '../../../rule/index.ts'
+import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
+import { issuing } from '../examples.ts'
+import { MCPOIDCConfig } from '../schema.ts'
+
+export const oidcConfigIssuerSpelt = defineRule({
+  id: 'oidc-config-issuer-spelt',
+  on: MCPOIDCConfig,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'The issuer of a known identity provider is written with or without a slash as its tokens have it.',
+  why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused.',
+  failure: {
+    symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
+    toldBy: 'nobody',
+    consequence: 'denies everyone',
+    threads: [],
+  },
+  sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
+  *check({ spec }, { path }) {
+    const meant = meantIssuer(spec?.inline?.issuer ?? '')
+    if (meant !== undefined) yield advice(path.spec.inline.issuer, issuerDetail(meant))
+  },
+  examples: {
+    valid: [
+      { title: 'Okta', value: issuing('https://example.okta.com/oauth2/default') },
+      { title: 'Auth0, whose issuer has one', value: issuing('https://example.eu.auth0.com/') },
+      { title: 'a provider that is not known', value: issuing('https://idp.example.com/') },
+    ],
+    invalid: [
+      {
+        title: 'Okta with a slash',
+        value: issuing('https://example.okta.com/'),
+        findings: [
+          "spec.inline.issuer: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.com'",
+        ],
+      },
+      {
+        title: 'Entra ID, version 1, without one',
+        value: issuing('https://sts.windows.net/3aa4a235'),
+        findings: [
+          "spec.inline.issuer: the issuer of Entra ID has a slash at its end, and both are compared as texts; write 'https://sts.windows.net/3aa4a235/'",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,157 @@
+import { about, advice, defineRule, nameText, relatedTo } from '../../rule/index.ts'
+import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  AUTH_CONFIG,
+  type AuthConfig,
+  authConfigNamed,
+  authServer,
+  awsStsOf,
+  backend,
+  frontsOf,
+  gateway,
+  gatewayOf,
+  githubServer,
+  mappedConfig,
+  opaqueCause,
+  opaqueSubject,
+  opaqueTexts,
+  providerEnd,
+  REACHED_KINDS,
+  signingProxy,
+  usedBehind,
+} from '../index.ts'
+
+const READER = 'arn:aws:iam::123456789012:role/reader'
+
+const signingFor = (subjectProviderName?: string) => ({
+  spec: {
+    type: 'awsSts' as const,
+    awsSts: {
+      region: 'eu-central-1',
+      fallbackRoleArn: READER,
+      ...(subjectProviderName !== undefined && { subjectProviderName }),
+    },
+  },
+})
+const GOOGLE = {
+  ...authServer(),
+  upstreamProviders: [
+    {
+      name: 'google',
+      type: 'oidc' as const,
+      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
+    },
+  ],
+}
+
+export const awsSubjectTokenReadable = defineRule({
+  id: 'aws-subject-token-readable',
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  reads: [...REACHED_KINDS, 'VirtualMCPServer'],
+  severity: 'warning',
+  summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',
+  why: 'AssumeRoleWithWebIdentity takes a JWT of a provider that IAM knows. The token sent is the access token of the provider that subjectProviderName names, or of the first one, so the order of providers counts; those of GitHub and Google are opaque.',
+  failure: {
+    symptom:
+      'every call fails: `STS token exchange failed`, `InvalidIdentityToken`, 401 `AWS credential exchange failed`',
+    toldBy: 'nobody',
+    consequence: 'denies everyone',
+    threads: ['stacklok/toolhive#5697'],
+  },
+  sources: ['decision 3'],
+  *check(resource, { cluster, self }) {
+    if (self.kind === 'MCPExternalAuthConfig') {
+      const awsSts = awsStsOf(resource as AuthConfig)
+      if (awsSts === undefined) return
+      for (const front of frontsOf(self.name, cluster).fronts) {
+        const found = opaqueSubject(awsSts, front)
+        if (found === undefined) continue
+        const { subject, remedy } = opaqueTexts(found, front)
+        const detail = `${nameText(front.caller)} sends STS the access token of ${subject}, which is no JWT, so every call fails; ${remedy}`
+        yield relatedTo(
+          advice(AUTH_CONFIG.spec.awsSts.subjectProviderName, detail),
+          [providerEnd(front, found.index, 'issues the token')],
+          () => [opaqueCause(self.name)],
+        )
+        return
+      }
+      return
+    }
+    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
+      const found = opaqueSubject(awsSts, front)
+      if (found === undefined) continue
+      const named = authConfigNamed(config)
+      const { subject, remedy } = opaqueTexts(found, front)
+      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT, so every call fails; ${remedy}`
+      yield relatedTo(
+        about(advice(at, detail), 'opaque subject token', config),
+        [providerEnd(front, found.index, 'issues the token')],
+        () => [opaqueCause(config)],
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a provider of OpenID Connect, named',
+        kind: 'MCPExternalAuthConfig',
+        value: signingFor('okta'),
+        others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
+      },
+      {
+        title: 'the first provider issues JWTs',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+      },
+      {
+        title: 'no embedded server',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf(),
+        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+      },
+      {
+        title: 'a proxy whose callers bring the tokens of another issuer',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+        others: [mappedConfig('aws', { fallbackRoleArn: READER })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'GitHub, named',
+        kind: 'MCPExternalAuthConfig',
+        value: signingFor('github'),
+        others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.subjectProviderName: VirtualMCPServer "vmcp" sends STS the access token of "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
+        ],
+      },
+      {
+        title: 'none named, and GitHub comes first',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: githubServer('okta') }),
+        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+        findings: [
+          'spec.authServerConfig: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
+        ],
+      },
+      {
+        title: 'a proxy with a login at Google',
+        kind: 'MCPRemoteProxy',
+        value: signingProxy,
+        others: [
+          {
+            kind: 'MCPExternalAuthConfig',
+            metadata: { name: 'auth' },
+            spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
+          },
+          mappedConfig('aws', { fallbackRoleArn: READER }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT, so every call fails; log in at a provider that issues JWTs',
+        ],
+      },
+    ],
+  },
+})

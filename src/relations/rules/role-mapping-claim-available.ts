@@ -1,0 +1,202 @@
+import { about, advice, defineRule, end, nameText, type Path, relatedTo } from '../../rule/index.ts'
+import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  AUTH_CONFIG,
+  type AuthConfig,
+  authConfigNamed,
+  authServer,
+  type AwsSts,
+  awsStsOf,
+  backend,
+  claimsText,
+  consequenceOf,
+  type Foreign,
+  foreignMappings,
+  foreignRolesCause,
+  frontsOf,
+  gateway,
+  gatewayOf,
+  inline,
+  issuingEnd,
+  mappedConfig,
+  ownClaimsText,
+  REACHED_KINDS,
+  serverConfig,
+  signingProxy,
+  usedBehind,
+} from '../index.ts'
+
+const ADMIN = 'arn:aws:iam::123456789012:role/admin'
+const READER = 'arn:aws:iam::123456789012:role/reader'
+
+export const roleMappingClaimAvailable = defineRule({
+  id: 'role-mapping-claim-available',
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  reads: [...REACHED_KINDS, 'VirtualMCPServer'],
+  severity: 'warning',
+  summary: 'Role mappings behind an embedded authorization server ask for claims that its own tokens have.',
+  why: 'The role of AWS is chosen by the token that the embedded server issued: sub, name, email, client_id, scope and the claims of every JWT. Groups and roles stay in the token of the upstream provider, whatever its scopes, so a mapping that asks for them never matches; policies of Cedar see the upstream token, roles do not.',
+  failure: {
+    symptom:
+      'every caller gets the fallback role, or `failed to select IAM role: no role mapping found`, 403 `Failed to determine IAM role`',
+    toldBy: 'nobody',
+    consequence: 'wrong identity',
+    threads: [],
+  },
+  sources: [
+    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
+    'decision 3',
+  ],
+  *check(resource, context) {
+    const { cluster, self } = context
+    if (self.kind === 'MCPExternalAuthConfig') {
+      const awsSts = awsStsOf(resource as AuthConfig)
+      if (awsSts?.roleMappings === undefined) return
+      for (const front of frontsOf(self.name, cluster).fronts) {
+        const found = foreignMappings(awsSts, front.server, context)
+        if (found === undefined) continue
+        const detail = `tokens that ${nameText(front.caller)} issues lack ${claimsText(found.claims)}: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
+        yield relatedTo(
+          advice(placeIn(awsSts, found), detail),
+          [issuingEnd(front, 'issues the tokens')],
+          () => [foreignRolesCause(self.name)],
+        )
+        return
+      }
+      return
+    }
+    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
+      const found = foreignMappings(awsSts, front.server, context)
+      if (found === undefined) continue
+      const named = authConfigNamed(config)
+      const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which its tokens lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
+      yield relatedTo(
+        about(advice(at, detail), 'foreign role claims', config),
+        [
+          end(named, AUTH_CONFIG.spec.awsSts.roleMappings, 'asks for the claims'),
+          ...(front.config === undefined ? [] : [issuingEnd(front, 'issues the tokens')]),
+        ],
+        () => [foreignRolesCause(config)],
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'claims that the tokens have',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({
+          roleClaim: 'scope',
+          roleMappings: [
+            { roleArn: ADMIN, matcher: 'claims.email.endsWith("@example.com")' },
+            { roleArn: READER, matcher: '"staff" in claims.groups || claims.sub == "ann"' },
+            { roleArn: READER, matcher: '!has(claims.act)' },
+          ],
+        }),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      },
+      {
+        title: 'clients bring the tokens of another issuer',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({ roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+        others: [gateway('vmcp'), backend('aws', 'example', 'MCPRemoteProxy')],
+      },
+      {
+        title: 'no embedded server',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf(),
+        others: [
+          backend('aws', 'aws'),
+          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+        ],
+      },
+      {
+        title: 'a proxy whose callers bring the tokens of another issuer',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+        others: [mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'groups, by default and in a matcher',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({
+          fallbackRoleArn: READER,
+          roleMappings: [
+            { roleArn: ADMIN, claim: 'admins' },
+            { roleArn: ADMIN, matcher: 'has(claims.groups) && "ops" in claims.groups' },
+          ],
+        }),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.roleMappings: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'roles, named, and nothing to fall back to',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({ roleClaim: 'roles', roleMappings: [{ roleArn: ADMIN, claim: 'admin' }] }),
+        others: [
+          gateway('vmcp', { authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'example' }) }),
+        ],
+        findings: [
+          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'one of several',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({
+          roleMappings: [
+            { roleArn: ADMIN, matcher: 'claims.realm_access.roles.exists(r, r == "admin")' },
+            { roleArn: READER, matcher: 'claims.email.endsWith("@example.com")' },
+          ],
+        }),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'the VirtualMCPServer comes later',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'aws' }) }),
+        others: [
+          backend('aws'),
+          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
+        ],
+        findings: [
+          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'a proxy with an authorization server of its own',
+        kind: 'MCPRemoteProxy',
+        value: signingProxy,
+        others: [
+          serverConfig('auth', 'okta'),
+          mappedConfig('aws', {
+            fallbackRoleArn: READER,
+            roleMappings: [{ roleArn: ADMIN, claim: 'admins' }],
+          }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
+        ],
+      },
+    ],
+  },
+})
+
+function mapped(awsSts: AwsSts) {
+  return { spec: { type: 'awsSts' as const, awsSts: { region: 'eu-central-1', ...awsSts } } }
+}
+
+/** Where the configuration asks for the claims: `roleClaim` where it is written, the one mapping, or all of them. */
+function placeIn(awsSts: AwsSts, { mappings, byRoleClaim }: Foreign): Path<unknown> {
+  const path = AUTH_CONFIG.spec.awsSts
+  if (byRoleClaim && awsSts.roleClaim) return path.roleClaim
+  const [only, ...others] = mappings
+  return only === undefined || others.length > 0 ? path.roleMappings : path.roleMappings.at(only)
+}

@@ -1,0 +1,145 @@
+import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
+import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  AUTH_CONFIG,
+  type AuthConfig,
+  authConfigNamed,
+  authServer,
+  awsStsOf,
+  backend,
+  foreignSessionCause,
+  foreignSessionName,
+  frontsOf,
+  gateway,
+  gatewayOf,
+  issuingEnd,
+  mappedConfig,
+  ownClaimsText,
+  REACHED_KINDS,
+  serverConfig,
+  signingProxy,
+  usedBehind,
+} from '../index.ts'
+
+const READER = 'arn:aws:iam::123456789012:role/reader'
+
+const naming = (sessionNameClaim?: string) => ({
+  spec: {
+    type: 'awsSts' as const,
+    awsSts: {
+      region: 'eu-central-1',
+      fallbackRoleArn: READER,
+      ...(sessionNameClaim !== undefined && { sessionNameClaim }),
+    },
+  },
+})
+
+export const sessionNameClaimAvailable = defineRule({
+  id: 'session-name-claim-available',
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  reads: [...REACHED_KINDS, 'VirtualMCPServer'],
+  severity: 'warning',
+  summary:
+    'The claim that names the session of AWS is one that tokens of the embedded authorization server have.',
+  why: 'The name is read from the token that the embedded server issued, not from the one of the upstream provider: where the claim is not in it, every call to the backend fails.',
+  failure: {
+    symptom:
+      'every call fails: `failed to extract session name: claim "…" not found in token`, 401 `Missing session name claim`',
+    toldBy: 'nobody',
+    consequence: 'denies everyone',
+    threads: [],
+  },
+  sources: [{ section: '2.4.1', says: 'sessionNameClaim names the claim of the session.' }, 'decision 3'],
+  *check(resource, { cluster, self }) {
+    if (self.kind === 'MCPExternalAuthConfig') {
+      const awsSts = awsStsOf(resource as AuthConfig)
+      if (!awsSts?.sessionNameClaim) return
+      for (const front of frontsOf(self.name, cluster).fronts) {
+        const claim = foreignSessionName(awsSts, front.server)
+        if (claim === undefined) continue
+        const detail = `tokens that ${nameText(front.caller)} issues lack ${shortQuote(claim)}: every call fails; ${ownClaimsText(front.server)}`
+        yield relatedTo(
+          advice(AUTH_CONFIG.spec.awsSts.sessionNameClaim, detail),
+          [issuingEnd(front, 'issues the tokens')],
+          () => [foreignSessionCause(self.name)],
+        )
+        return
+      }
+      return
+    }
+    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
+      const claim = foreignSessionName(awsSts, front.server)
+      if (claim === undefined) continue
+      const named = authConfigNamed(config)
+      const detail = `${nameText(named)} names sessions by ${shortQuote(claim)}, which its tokens lack: every call fails; ${ownClaimsText(front.server)}`
+      yield relatedTo(
+        about(advice(at, detail), 'foreign session name', config),
+        [end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim')],
+        () => [foreignSessionCause(config)],
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the address of the caller',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('email'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      },
+      {
+        title: 'the subject, by default',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+      },
+      {
+        title: 'clients bring the tokens of another issuer',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('preferred_username'),
+        others: [gateway('vmcp'), backend('aws', 'example')],
+      },
+      {
+        title: 'a proxy whose callers bring the tokens of another issuer',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+        others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a name that only the provider knows',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('preferred_username'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'the VirtualMCPServer comes later',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('aws', 'aws'),
+          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+        ],
+        findings: [
+          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scope',
+        ],
+      },
+      {
+        title: 'a proxy with an authorization server of its own',
+        kind: 'MCPRemoteProxy',
+        value: signingProxy,
+        others: [
+          serverConfig('auth', 'okta'),
+          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scope',
+        ],
+      },
+    ],
+  },
+})
