@@ -142,7 +142,7 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
     })
     const says = (count: string) =>
       page.waitForFunction((text) => document.getElementById('status')?.textContent.startsWith(text), count)
-    await says('no errors, 1 warning')
+    await says('1 error, no warnings')
     await page.click('#panel-findings button.fix')
     await says('no errors, no warnings')
     await load(page, 'aws-sts.yaml')
