@@ -202,7 +202,7 @@ async function judgeWithStaleCache(
     )
     const seconds = (performance.now() - start) / 1_000
     t.ok(seconds < 5, `${forwarding}: answered in ${seconds.toFixed(1)} s, within the timeout of the webhook`)
-    for (const [n, [, { title, denied = [], warned = [] }]] of moments.entries()) {
+    for (const [n, [, { title, sent, denied = [], warned = [] }]] of moments.entries()) {
       const outcome = outcomes[n]
       if (outcome === undefined) continue
       t.equal(
@@ -211,7 +211,8 @@ async function judgeWithStaleCache(
         `${title}: ${outcome.body.message ?? 'admitted'}`,
       )
       beginWith(t, causes(outcome), denied, `${title}: causes`)
-      beginWith(t, findingsBetweenObjects(outcome.warnings), warned, `${title}: warnings`)
+      const begun = warned.map((text) => `${sent.kind} ${sent.metadata.name}: ${text}`)
+      beginWith(t, findingsBetweenObjects(outcome.warnings), begun, `${title}: warnings`)
     }
   }
   forward('all')
