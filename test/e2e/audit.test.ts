@@ -192,14 +192,13 @@ await withApiServer(root, async (t, api) => {
     })
     const rows: [title: string, files: Resource[], status: number, expected: string[]][] = [
       ['one end, which mends it', [inject('okta')], 0, [CHANGED]],
-      ['both ends', [inject('entra'), gateway('entra')], 0, [CHANGED, STORED_ISSUER]],
+      ['both ends', [inject('entra'), gateway('entra')], 0, [CHANGED, STORED_ISSUER, NEWER]],
       [
         'nothing new',
         [gateway('okta')],
         0,
         [
           STORED_ISSUER,
-          NEWER,
           NEWER,
           'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
         ],

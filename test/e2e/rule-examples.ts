@@ -68,7 +68,8 @@ export async function inBatches<T, R>(
 
 /** A finding of a rule as a warning of the webhook about an object, as the API server passes it on: in 256 characters, with the id. */
 export function warningOf({ kind, rule }: RulePlace, name: string, finding: string): string {
-  const text = `${kind.kind} ${name}: ${finding}`
+  const shown = name.length <= 63 ? name : `${name.slice(0, 63)}…`
+  const text = `${kind.kind} ${shown}: ${finding}`
   const end = `… (${rule.id})`
   return text.length <= 256 ? text : text.slice(0, 256 - end.length) + end
 }
