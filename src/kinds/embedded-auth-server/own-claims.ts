@@ -5,8 +5,7 @@ export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'emai
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
 
 /** Claims of release 0.63 that no provider has (toolhive: authserver/server/session/session.go). */
-const OF_TOOLHIVE = /^https:\/\/toolhive\.dev\//
+const OF_TOOLHIVE = 'https://toolhive.dev/'
 
 /** Whether a token of an embedded authorization server may have the claim. */
-export const isOwnClaim = (name: string): boolean =>
-  OWN_CLAIMS.has(name) || name.startsWith('https://toolhive.dev/')
+export const isOwnClaim = (name: string): boolean => OWN_CLAIMS.has(name) || name.startsWith(OF_TOOLHIVE)
