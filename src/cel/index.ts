@@ -22,6 +22,6 @@ export { type Program, programOf, type Programs, programsOf } from './reason/pro
 export { read } from './reason/reader.ts'
 export type { Literal } from './reason/solver.ts'
 export { isText } from './reason/texts.ts'
-export { type Guess, type ValuePlace, ClaimsWorld } from './reason/world.ts'
+export { type Form, type Guess, type ValuePlace, ClaimsWorld } from './reason/world.ts'
 export { dyn } from './types.ts'
 export { checkMatcher, type MatcherError, type MatcherVerdict, maxBytes, utf8Length } from './matcher.ts'

@@ -105,10 +105,8 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
     })),
     ...proxies.map(({ name, workload }) => ({ name, front: frontOfProxy(name.name, workload, cluster) })),
   ]
-  return {
-    fronts: found.flatMap(({ front }) => front ?? []),
-    others: found.filter(({ front }) => front === undefined).map(({ name }) => name),
-  }
+  const fronts = found.flatMap(({ front }) => front ?? [])
+  return { fronts, others: found.filter(({ front }) => front === undefined).map(({ name }) => name) }
 })
 
 /** Whether a token of the server may have the claim; without a login there is neither name nor email. */

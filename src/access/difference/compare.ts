@@ -1,9 +1,11 @@
 import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
 import { Budget, OutOfBudget } from '../../rule/index.ts'
 import type { Claims } from '../role/claims.ts'
+import { ALONE, type Behind, canExist } from '../role/behind.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
 import { shrink } from './shrink.ts'
 import { sampled, whyNotDecided } from './samples.ts'
+import { onlyThose, soughtFirst } from './usual.ts'
 
 /** A caller for whom the old and the new state choose differently. */
 export interface CallerChange {
@@ -43,16 +45,20 @@ const MOST_SHRUNK = 40
 export function compareChoices(
   old: Choice,
   now: Choice,
-  { budget = new Budget(COMPARISON), callers = [] }: Settings = {},
+  { budget = new Budget(COMPARISON), callers = [], behind = ALONE }: Settings = {},
 ): Difference {
-  return new Search(old, now, new ClaimsWorld(budget, ['map'])).run(callers)
+  return new Search(old, now, new ClaimsWorld(budget, ['map']), behind).run(callers)
 }
 
 interface Settings {
   readonly budget?: Budget
   /** Callers to try first, such as those that other releases choose differently for. */
   readonly callers?: readonly Claims[]
+  /** Whose callers they are: those who cannot exist are left out. */
+  readonly behind?: Callers
 }
+
+type Callers = Pick<Behind, 'lacks' | 'partly'>
 
 class Search {
   readonly #old: Choice
@@ -62,12 +68,14 @@ class Search {
   readonly #answered = { gains: new Set<string | undefined>(), loses: new Set<string | undefined>() }
   readonly #undecided: UndecidedChange[] = []
   readonly #tried = new WeakMap<Claims, CallerChange>()
+  readonly #behind: Callers
   #more = false
 
-  constructor(old: Choice, now: Choice, world: ClaimsWorld) {
+  constructor(old: Choice, now: Choice, world: ClaimsWorld, behind: Callers) {
     this.#old = old
     this.#new = now
     this.#world = world
+    this.#behind = behind
   }
 
   run(callers: readonly Claims[]): Difference {
@@ -85,6 +93,7 @@ class Search {
     const world = this.#world
     const before = outcomesOf(world, this.#old.ways(world))
     const after = outcomesOf(world, this.#new.ways(world))
+    onlyThose(world, this.#behind)
     const sides = [
       ['gains', after, before],
       ['loses', before, after],
@@ -127,7 +136,7 @@ class Search {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
     if (this.#witness([question.when], holds)) return this.#changes.size > size
-    const caller = sampled(this.#world, holds)
+    const caller = sampled(this.#world, (claims) => canExist(claims, this.#behind) && holds(claims))
     if (caller !== undefined) this.#keep(caller)
     else {
       const { access, question: asked } = question
@@ -175,9 +184,12 @@ class Search {
     }
   }
 
-  /** Whether the question is decided: a witness was found and kept, or there is none. */
+  /** Whether the question is decided: a witness was found and kept, or there is none. One that identity providers issue is sought first. */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
-    const answer = solve(this.#world, assumptions, (value) => holds(value as Claims))
+    const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)
+    const answer = soughtFirst(this.#world, this.#behind, (more) =>
+      solve(this.#world, [...assumptions, ...more], isSuch),
+    )
     if (answer.is === 'possible') this.#keep(answer.value as Claims)
     return answer.is !== 'unknown'
   }
@@ -198,7 +210,7 @@ class Search {
   #keep(claims: Claims): void {
     const change = this.#change(claims)
     const pair = pairOf(change)
-    if (!isDifferent(change) || this.#changes.has(pair)) return
+    if (!isDifferent(change) || this.#changes.has(pair) || !canExist(claims, this.#behind)) return
     const isEnough = this.#changes.size >= MOST_SHRUNK
     const witness = isEnough ? claims : shrink(claims, (smaller) => pairOf(this.#change(smaller)) === pair)
     this.#changes.set(pair, this.#change(witness))

@@ -2,6 +2,8 @@ import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/inde
 import { kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
+import { ALONE, type Behind, behindOf } from '../role/behind.ts'
+import type { ClusterState } from '../../state/index.ts'
 import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
 import { roleChoice } from './role-choice.ts'
@@ -17,13 +19,22 @@ export interface Entry {
   /** The key that identifies the part in another state, beside the resource. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
+  /** Whose callers they are. */
+  readonly behind: Behind
 }
 
 /** The path of an entry: `spec.awsSts`. */
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
-/** All such parts of the documents; of two documents of one resource the later one counts, as when both are applied. */
-export function entriesOf(values: readonly unknown[], reading: DocumentReading): Entry[] {
+/**
+ * All such parts of the documents; of two documents of one resource the later one counts, as when both are applied. The
+ * state says who uses them.
+ */
+export function entriesOf(
+  values: readonly unknown[],
+  reading: DocumentReading,
+  state?: ClusterState,
+): Entry[] {
   const entries = new Map<string, Entry>()
   values.forEach((value, document) => {
     const kind = kindOf(value, reading)
@@ -35,8 +46,13 @@ export function entriesOf(values: readonly unknown[], reading: DocumentReading):
       name: nameOf(resource),
       document,
     }
-    for (const entry of partsOf(value, kind.kind === mcpExternalAuthConfig.kind))
-      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry })
+    for (const entry of partsOf(value, kind.kind === mcpExternalAuthConfig.kind)) {
+      const behind =
+        entry.key === 'awsSts' && state !== undefined
+          ? behindOf(subject.name, state.in(subject.namespace))
+          : ALONE
+      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry, behind })
+    }
   })
   return [...entries.values()]
 }

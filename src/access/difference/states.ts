@@ -2,6 +2,7 @@ import type { Claims } from '../role/claims.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import type { Budget } from '../../rule/index.ts'
 import { releasesOf } from '../role/releases.ts'
+import { ALONE, arriving, type Behind, type TokenChange, tokenChanges } from '../role/behind.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
 import {
   type CallerChange,
@@ -11,6 +12,7 @@ import {
   type UndecidedChange,
 } from './compare.ts'
 import { type Entry, entryKey } from './entries.ts'
+import { grantsOf } from './grants.ts'
 
 /** A part of the old or the new state, or of both. */
 export interface Pair {
@@ -29,6 +31,8 @@ export interface PartDifference extends Pair {
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
   /** Whether there may be other pairs of the accesses in `changes`. */
   readonly more: boolean
+  /** The changes of whose token goes to STS. */
+  readonly tokens: readonly TokenChange[]
 }
 
 /** The parts of both states, each with its counterpart. */
@@ -50,6 +54,7 @@ const NO_ENTRY: Entry = {
   at: [],
   key: '',
   choice: () => NOTHING,
+  behind: ALONE,
 }
 
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
@@ -59,7 +64,7 @@ export const choiceOf = (entry: Entry | undefined, generation: Generation): Choi
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
-    const difference = compareChoices(choiceOf(pair.old, generation), choiceOf(pair.new, generation), {
+    const difference = comparison(pair, generation, {
       budget: budget.part(COMPARISON),
       callers: found[0]?.difference.changes.map(({ witness }) => witness) ?? [],
     })
@@ -72,7 +77,59 @@ export function differenceOf(pair: Pair, generations: readonly Generation[], bud
     changes: each(({ changes }) => changes),
     undecided: each(({ undecided }) => undecided),
     more: found.some(({ difference }) => difference.more),
+    tokens: tokenChanges(pair.old?.behind ?? ALONE, pair.new?.behind ?? ALONE),
   }
+}
+
+function comparison(pair: Pair, generation: Generation, settings: Settings): Difference {
+  const [old, now] = [choiceOf(pair.old, generation), choiceOf(pair.new, generation)]
+  const [before, after] = [pair.old?.behind ?? pair.new?.behind, pair.new?.behind ?? pair.old?.behind]
+  if (before === undefined || after === undefined) return compareChoices(old, now, settings)
+  if ((before.lacks === undefined) === (after.lacks === undefined))
+    return compareChoices(old, now, {
+      ...settings,
+      behind: {
+        lacks: before.lacks && ((claim) => before.lacks?.(claim) === true && after.lacks?.(claim) === true),
+        partly: after.partly ?? before.partly,
+      },
+    })
+  return acrossIssuers([old, before], [now, after], settings)
+}
+
+/**
+ * Callers bring tokens of another issuer than before, so that nothing is proved of all of them: for each role somebody who
+ * gets it on one side, and what the same person gets on the other, with the claims that arrive there.
+ */
+function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
+  const examples = [old, now].flatMap(([choice, behind]) =>
+    grantsOf(choice, () => true, { budget: budget.part(COMPARISON / 2), behind, callers }).flatMap(
+      ({ answer }) => (answer.is === 'somebody' ? [answer.example] : []),
+    ),
+  )
+  const outcomes = [...callers, ...examples, {}].map((witness) => ({
+    old: old[0].decide(arriving(witness, old[1]), budget),
+    new: now[0].decide(arriving(witness, now[1]), budget),
+    witness,
+  }))
+  const pairs = Map.groupBy(
+    outcomes.filter((each) => each.old.access !== each.new.access),
+    (each) => JSON.stringify([each.old.access, each.new.access]),
+  )
+  const changes = [...pairs.values()].flatMap((same) => same.slice(0, 1))
+  return {
+    changes,
+    more: changes.length > 0,
+    undecided:
+      changes.length > 0
+        ? []
+        : [{ access: '', question: 'gains', why: 'callers bring tokens of another issuer than before' }],
+  }
+}
+
+type Side = readonly [Choice, Behind]
+interface Settings {
+  readonly budget: Budget
+  readonly callers: readonly Claims[]
 }
 
 /** The values of each generation, each with the releases that have it. */
@@ -101,7 +158,11 @@ export interface CallerOutcome extends Pair {
 /** The access that a part gives the claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
-    JSON.stringify([pair.old, pair.new].map((entry) => choiceOf(entry, generation).decide(claims))),
+    JSON.stringify(
+      [pair.old, pair.new].map((entry) =>
+        choiceOf(entry, generation).decide(arriving(claims, entry?.behind ?? ALONE)),
+      ),
+    ),
   )
   return Array.from(groups, ([decided, holdsFor]) => {
     const [oldOutcome = { by: '' }, newOutcome = { by: '' }] = JSON.parse(decided) as Outcome[]

@@ -178,7 +178,10 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
+    // Whom IAM trusts by the token of another provider is not known here.
+    const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
+      ...(isOther ? [{ entry, access: '', isProved: false }] : []),
       ...gained.filter(isDenied).map((name) => ({ entry, access: name, isProved: true })),
       ...open
         .filter(({ access: name }) => (name === '' ? patterns.length > 0 : isDenied(name)))

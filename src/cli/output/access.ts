@@ -7,7 +7,9 @@ import {
   type ForReleases,
   type PartDifference,
 } from '../../access/difference/states.ts'
-import type { Claims } from '../../access/role/claims.ts'
+import { unusualClaim } from '../../access/difference/usual.ts'
+import type { TokenChange } from '../../access/role/behind.ts'
+import { type Claims, claimPath } from '../../access/role/claims.ts'
 import { oneLine } from './one-line.ts'
 import { counted, type Located, type ReportedFinding, type Unread } from './report.ts'
 import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
@@ -45,7 +47,35 @@ const outcomeText = (entry: Entry, outcome: Outcome): string =>
   `${accessName(entry, outcome)} (${outcome.by})`
 export const claimsText = (claims: Claims): string => JSON.stringify(claims)
 
-const isSame = ({ changes, undecided }: PartDifference): boolean => changes.length + undecided.length === 0
+const isSame = ({ changes, undecided, tokens }: PartDifference): boolean =>
+  changes.length + undecided.length + tokens.length === 0
+
+/** An example of a caller, and what is unusual about it. */
+export function exampleText(claims: Claims, { behind }: Entry): string {
+  const unusual = unusualClaim(claims)
+  if (unusual !== undefined)
+    return `${claimsText(claims)} (identity providers issue ${claimPath(unusual)} in another form)`
+  const { partly } = behind
+  return partly !== undefined && Object.keys(claims).some(partly.lacks)
+    ? `${claimsText(claims)} (a caller of ${partly.others})`
+    : claimsText(claims)
+}
+
+/** The changes for callers who can exist, and a line about the others. */
+function changesIn({ changes }: PartDifference): { readonly shown: typeof changes; readonly rest: string[] } {
+  const shown = changes.filter(({ witness }) => unusualClaim(witness) === undefined)
+  const hidden = changes.flatMap(({ witness }) => unusualClaim(witness) ?? [])
+  const [first] = hidden
+  if (first === undefined) return { shown, rest: [] }
+  return {
+    shown,
+    rest: [
+      `${counted(hidden.length, 'change')} for callers with a form of ${claimPath(first)} that identity providers do not issue: see --output json`,
+    ],
+  }
+}
+
+const tokenText = ({ sender, new: now }: TokenChange): string => `${sender} sends STS ${now}`
 
 /** The report for people: each change of access and its callers, with an example of each. */
 export function accessPage(report: AccessReport): string {
@@ -59,17 +89,20 @@ export function accessPage(report: AccessReport): string {
 }
 
 function partLines(difference: PartDifference): string[] {
-  const { changes, undecided, more } = difference
+  const { undecided, more, tokens } = difference
+  const { shown, rest } = changesIn(difference)
   const entry = entryOf(difference)
   const state =
     difference.old === undefined ? ', which is new' : difference.new === undefined ? ', which is removed' : ''
   return [
     `${nameOf(entry)}: ${entryPath(entry)}${state}`,
-    ...changes.flatMap((change) => [
+    ...tokens.flatMap((token) => [`  token: ${tokenText(token)}`, `    before: ${token.old}`]),
+    ...shown.flatMap((change) => [
       `  ${wayOf(change)}: ${outcomeText(entry, change.new)}${inReleases(change)}`,
       `    before: ${outcomeText(entry, change.old)}`,
-      `    example: ${claimsText(change.witness)}`,
+      `    example: ${exampleText(change.witness, entry)}`,
     ]),
+    ...rest.map((line) => `  ${line}`),
     ...(more ? [`  ${MORE}`] : []),
     ...undecided.map((each) => `  not decided: ${undecidedText(each)}${inReleases(each)}`),
     '',
@@ -94,7 +127,7 @@ const deniedText = ({ entry, access, isProved }: Denied): string =>
     : `denied: ${nameOf(entry)}: it is not decided whether somebody newly gets ${access || 'another role'}`
 
 function summary({ compared, differences }: AccessReport): string {
-  const different = differences.filter(({ changes }) => changes.length > 0).length
+  const different = differences.filter(({ changes, tokens }) => changes.length + tokens.length > 0).length
   const open = differences.filter(({ undecided }) => undecided.length > 0).length
   if (compared === 0) return 'nothing decides access by claims here'
   if (different > 0) return `access differs in ${different} of ${counted(compared, 'configuration')}`
@@ -116,20 +149,23 @@ export function accessMarkdown(report: AccessReport): string {
 }
 
 function partMarkdown(difference: PartDifference): string[] {
-  const { changes, undecided, more } = difference
+  const { undecided, more, tokens } = difference
+  const { shown, rest } = changesIn(difference)
   const entry = entryOf(difference)
-  const rows = changes.map((change) =>
+  const rows = shown.map((change) =>
     [
       `${wayOf(change)}${markdown(inReleases(change))}`,
       ...[change.old, change.new].map(
         (outcome) => `${cellCode(accessName(entry, outcome))}<br>${markdown(outcome.by)}`,
       ),
-      cellCode(claimsText(change.witness)),
+      cellCode(exampleText(change.witness, entry)),
     ].join(' | '),
   )
   return [
     `${markdownCode(nameOf(entry))}, ${markdownCode(entryPath(entry))}`,
     '',
+    ...tokens.map((token) => `- token: ${markdown(tokenText(token))}, before: ${markdown(token.old)}`),
+    ...(tokens.length === 0 ? [] : ['']),
     ...(rows.length === 0
       ? []
       : [
@@ -138,6 +174,7 @@ function partMarkdown(difference: PartDifference): string[] {
           ...rows.map((row) => `| ${row} |`),
           '',
         ]),
+    ...rest.flatMap((line) => [`- ${markdown(line)}`, '']),
     ...(more ? [`- ${MORE}`, ''] : []),
     ...undecided.map((each) => `- not decided: ${markdown(undecidedText(each) + inReleases(each))}`),
     ...(undecided.length === 0 ? [] : ['']),
@@ -151,7 +188,7 @@ export function accessJson(report: AccessReport): string {
     compared,
     verdict: verdictOf(report),
     differences: differences.map((difference) => {
-      const { changes, undecided, more } = difference
+      const { changes, undecided, more, tokens } = difference
       return {
         ...subjectOf(entryOf(difference)),
         changes: changes.map((change) => ({
@@ -162,6 +199,7 @@ export function accessJson(report: AccessReport): string {
           releases: change.releases,
         })),
         more,
+        tokens,
         undecided: undecided.map(({ access, ...rest }) => ({
           access: access === '' ? null : access,
           ...rest,
@@ -187,7 +225,7 @@ export const subjectOf = (entry: Entry) => ({
 const outcomeJson = ({ access, by }: Outcome) => ({ access: access ?? null, by })
 
 function verdictOf({ differences }: AccessReport): string {
-  if (differences.some(({ changes }) => changes.length > 0)) return 'different'
+  if (differences.some(({ changes, tokens }) => changes.length + tokens.length > 0)) return 'different'
   return differences.some(({ undecided }) => undecided.length > 0) ? 'not decided' : 'no difference'
 }
 
@@ -213,9 +251,12 @@ export function accessFindings(
       fix: null,
     })
     return [
+      ...difference.tokens.map((token) =>
+        finding(`${tokenText(token)}, before: ${token.old}`, '', undefined),
+      ),
       ...difference.changes.map((change) =>
         finding(
-          `a caller ${WAYS[wayOf(change)]} ${outcomeText(entry, change.new)}, before: ${outcomeText(entry, change.old)}; example: ${claimsText(change.witness)}${inReleases(change)}`,
+          `a caller ${WAYS[wayOf(change)]} ${outcomeText(entry, change.new)}, before: ${outcomeText(entry, change.old)}; example: ${exampleText(change.witness, entry)}${inReleases(change)}`,
           change.new.access,
           wayOf(change),
         ),

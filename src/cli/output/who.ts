@@ -1,7 +1,7 @@
 import { type Entry, entryPath } from '../../access/difference/entries.ts'
 import type { ForReleases } from '../../access/difference/states.ts'
 import type { Grant } from '../../access/difference/who.ts'
-import { claimsText, inReleases, nameOf, noneOf, subjectOf } from './access.ts'
+import { exampleText, inReleases, nameOf, noneOf, subjectOf } from './access.ts'
 import { counted, type Unread } from './report.ts'
 import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
@@ -48,7 +48,7 @@ function rowLines({ entry, grant }: Row): string[] {
       ? []
       : ['    perhaps shorter: the search for a shorter description reached its bound']),
     grant.answer.is === 'somebody'
-      ? `    example: ${claimsText(grant.answer.example)}`
+      ? `    example: ${exampleText(grant.answer.example, entry)}`
       : `    not decided: whether anybody gets it: ${grant.answer.why}`,
   ]
 }
@@ -107,7 +107,9 @@ function rowCells({ entry, grant }: Row): string[] {
     listed(grant.except.map((each) => takenText(entry, each)))
       .map(cellCode)
       .join('<br>'),
-    answer.is === 'somebody' ? cellCode(claimsText(answer.example)) : `not decided: ${markdown(answer.why)}`,
+    answer.is === 'somebody'
+      ? cellCode(exampleText(answer.example, entry))
+      : `not decided: ${markdown(answer.why)}`,
   ]
 }
 

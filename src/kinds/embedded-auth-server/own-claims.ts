@@ -4,9 +4,8 @@ const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id 
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
 
-/**
- * Whether a token of an embedded authorization server may have the claim. Release 0.63 writes some under a URL that no provider has
- * (toolhive: authserver/server/session/session.go).
- */
-export const isOwnClaim = (name: string): boolean =>
-  OWN_CLAIMS.has(name) || name.startsWith('https://toolhive.dev/')
+/** Claims of release 0.63 that no provider has (toolhive: authserver/server/session/session.go). */
+const OF_TOOLHIVE = 'https://toolhive.dev/'
+
+/** Whether a token of an embedded authorization server may have the claim. */
+export const isOwnClaim = (name: string): boolean => OWN_CLAIMS.has(name) || name.startsWith(OF_TOOLHIVE)

@@ -1,6 +1,6 @@
 import { type Environment, UsageError } from '../../../configuration/flags.ts'
 import { type Entry, entriesOf } from '../../../access/difference/entries.ts'
-import type { DocumentReading } from '../../../documents/index.ts'
+import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import { jsonKey } from '../../../rule/index.ts'
 import { readRevision } from '../../input/git.ts'
 import { readOptions } from '../../input/reading.ts'
@@ -54,26 +54,28 @@ export async function overCluster(
 ): Promise<States> {
   if (names.length === 0)
     throw new UsageError('name the files or folders of the new state: access --cluster FILE|DIRECTORY')
-  const { documents, unread, reading, get } = await openOverlay(
+  const { documents, unread, reading, get, before, after } = await openOverlay(
     names,
     readOptions(flags, environment),
     flags,
     openReading(flags),
     environment,
   )
-  const now = entriesIn(documents, reading)
+  const now = entriesOf(valuesOf(documents), reading, after)
   // An apply deletes nothing, so objects that no file names stay as they are.
   const stored = now.map((entry) => get(entry)).filter((value) => value !== undefined)
-  const old = entriesOf([...new Set(stored)], reading)
+  const old = entriesOf([...new Set(stored)], reading, before)
   const { notJudged } = documents
   return { old, new: now, unread, notJudged, placeOf: placesIn(documents, now) }
 }
 
-const entriesIn = ({ documents }: Documents, reading: DocumentReading): Entry[] =>
-  entriesOf(
-    documents.map(({ document }) => document.value),
-    reading,
-  )
+const valuesOf = ({ documents }: Documents): readonly unknown[] =>
+  documents.map(({ document }) => document.value)
+
+function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
+  const values = valuesOf(documents)
+  return entriesOf(values, reading, stateOf(values, reading))
+}
 
 /** The places of the new entries; an entry of the old state has none any more. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {

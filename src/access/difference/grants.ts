@@ -1,0 +1,184 @@
+import { Budget, withinBudget } from '../../rule/index.ts'
+import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
+import type { Claims } from '../role/claims.ts'
+import { type Choice, type Condition, everyone, type Way } from './choice.ts'
+import { BOUND, COMPARISON } from './compare.ts'
+import { sampled, whyNotDecided } from './samples.ts'
+import { ALONE, type Behind, canExist } from '../role/behind.ts'
+import { shrink } from './shrink.ts'
+import { onlyThose, soughtFirst } from './usual.ts'
+
+/** A place that names an access, and who gets it there. */
+export interface Grant {
+  readonly access: string
+  /** The place: `roleMappings[0]`. */
+  readonly by: string
+  /** The condition on the callers; null for everyone. */
+  readonly callers: string | null
+  /** Callers of these get something else, as an earlier place takes them. */
+  readonly except: readonly Taken[]
+  /** Whether every part of the description is needed, or that could not be proved in time. */
+  readonly isMinimal: boolean
+  readonly answer: Answer
+}
+
+type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
+
+type Answer =
+  | { readonly is: 'somebody'; readonly example: Claims }
+  /** Proved. `takenBy` are the earlier places that take all callers of this one. */
+  | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
+  | { readonly is: 'not decided'; readonly why: string }
+
+interface Taken {
+  readonly callers: string
+  readonly by: string
+  /** The access of these callers; null for none. */
+  readonly access: string | null
+}
+
+/** The text for a choice that is too large to be read. */
+const UNREAD: Grant = {
+  access: '',
+  by: '',
+  callers: null,
+  except: [],
+  isMinimal: false,
+  answer: { is: 'not decided', why: BOUND },
+}
+
+interface Settings {
+  readonly budget?: Budget
+  /** Callers to try first. */
+  readonly callers?: readonly Claims[]
+  /** Whose callers they are: those who cannot exist are left out. */
+  readonly behind?: Behind
+}
+
+/** Every place of a choice that names such an access, and who gets it there. */
+export function grantsOf(
+  choice: Choice,
+  isAsked: (access: string) => boolean,
+  { budget = new Budget(COMPARISON), callers = [], behind = ALONE }: Settings = {},
+): Grant[] {
+  const world = new ClaimsWorld(budget, ['map'])
+  const ways = withinBudget(() => choice.ways(world))
+  if (ways === undefined) return [UNREAD]
+  onlyThose(world, behind)
+  return ways.flatMap((way, i): Grant[] => {
+    const { access } = way
+    if (access === undefined || !isAsked(access)) return []
+    const earlier = ways.slice(0, i)
+    const answer = withinBudget(() => answerFor({ choice, world, callers, behind }, way, earlier)) ?? {
+      is: 'not decided',
+      why: BOUND,
+    }
+    const described = answer.is === 'nobody' ? as(way.condition, [], true) : describe(world, way, earlier)
+    return [{ access, by: way.by, ...described, answer }]
+  })
+}
+
+interface Search {
+  readonly choice: Choice
+  readonly world: ClaimsWorld
+  readonly callers: readonly Claims[]
+  readonly behind: Behind
+}
+
+function answerFor({ choice, world, callers, behind }: Search, way: Way, earlier: readonly Way[]): Answer {
+  const gets = (claims: Claims) => {
+    if (!canExist(claims, behind)) return false
+    const { access, by } = choice.decide(claims, world.budget)
+    return access === way.access && by === way.by
+  }
+  const somebody = (claims: Claims): Answer => ({ is: 'somebody', example: shrink(claims, gets) })
+  const known = callers.find(gets)
+  if (known !== undefined) return somebody(known)
+  const assumptions = [way.condition.when, ...earlier.map(({ condition }) => -condition.when)]
+  const found = soughtFirst(world, behind, (more) =>
+    solve(world, [...assumptions, ...more], (value) => gets(value as Claims)),
+  )
+  if (found.is === 'possible') return somebody(found.value as Claims)
+  if (found.is === 'impossible') {
+    const taking = earlier.filter(({ condition }) => found.because.includes(-condition.when))
+    const takenBy = needed(world, way, taking).map(({ by }) => by)
+    return nobodyAs(way, takenBy, behind)
+  }
+  const tried = sampled(world, gets)
+  return tried === undefined ? { is: 'not decided', why: whyNotDecided(world) } : somebody(tried)
+}
+
+function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Behind): Answer {
+  const taken =
+    takenBy.length === 1 ? `${takenBy.join()} takes every caller` : `${takenBy.join(', ')} take every caller`
+  const why =
+    condition.never ??
+    (takenBy.length === 0 ? `no caller satisfies it${issued === '' ? '' : `; ${issued}`}` : taken)
+  return { is: 'nobody', why, takenBy }
+}
+
+/** The ways that together take all callers of this one, without those that are not needed for that. */
+function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
+  let left = taking
+  for (const each of taking.toReversed()) {
+    const rest = left.filter((other) => other !== each)
+    if (isImpossible(world, [condition.when, ...rest.map((other) => -other.condition.when)])) left = rest
+  }
+  return left
+}
+
+const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean =>
+  solve(world, literals).is === 'impossible'
+
+/**
+ * The callers in the words of the manifest, without the parts that can be left out. An earlier place that gives the
+ * same access takes nothing away.
+ */
+function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
+  let { condition } = way
+  let except = earlier.filter(({ access }) => access !== way.access)
+  const outside = (others: readonly Way[]) => others.map((other) => -other.condition.when)
+  const isMinimal = withinBudget(() => {
+    for (const each of except) {
+      const rest = except.filter((other) => other !== each)
+      if (isImpossible(world, [condition.when, each.condition.when, ...outside(rest)])) except = rest
+    }
+    condition = smallest(world, condition, outside(except))
+    for (const [i, each] of except.entries()) {
+      const shown = smallest(world, each.condition, [condition.when])
+      except = except.with(i, { ...each, condition: shown })
+    }
+    return true
+  })
+  return as(condition, except, isMinimal === true)
+}
+
+const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): Description => ({
+  callers: text ?? null,
+  except: except.map(({ condition, by, access = null }) => ({
+    callers: condition.text ?? 'everyone',
+    by,
+    access,
+  })),
+  isMinimal,
+})
+
+/** The smallest condition found that says the same of all callers for whom `around` holds. */
+function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
+  const saysTheSame = (other: Condition) =>
+    isImpossible(world, [...around, condition.when, -other.when]) &&
+    isImpossible(world, [...around, -condition.when, other.when])
+  const all = everyone(world)
+  if (isImpossible(world, [...around, -condition.when]) && !isImpossible(world, around)) return all
+  let found = condition
+  for (let next: Condition | undefined = found; next !== undefined;) {
+    found = next
+    next = undefined
+    for (const smaller of found.smaller()) {
+      if (!saysTheSame(smaller)) continue
+      next = smaller
+      break
+    }
+  }
+  return found
+}

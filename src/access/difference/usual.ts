@@ -1,0 +1,57 @@
+import type { ClaimsWorld, Form, Literal, ValuePlace } from '../../cel/index.ts'
+import { LIST_CLAIMS, TEXT_CLAIMS } from '../../kinds/mcp-external-auth-config/claim-shapes.ts'
+import type { Behind } from '../role/behind.ts'
+import type { Claims } from '../role/claims.ts'
+
+/** The assumptions that claims have the forms in which identity providers issue them. */
+const usualForms = (world: ClaimsWorld): Literal[] =>
+  [...world.root.parts].flatMap(([name, place]) => {
+    if (LIST_CLAIMS.has(String(name))) return others(place, ['absent', 'list'])
+    if (TEXT_CLAIMS.has(String(name))) return others(place, ['absent', 'string'])
+    const { list, forms } = place
+    // A claim whose elements are asked for is a list in most tokens.
+    return list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : []
+  })
+
+const others = ({ forms }: ValuePlace, usual: readonly Form[]): Literal[] =>
+  Object.entries(forms).flatMap(([form, literal]) => (usual.includes(form as Form) ? [] : [-literal]))
+
+/** The first claim of which the form is one that no identity provider issues. */
+export function unusualClaim(claims: Claims): string | undefined {
+  return Object.keys(claims).find((name) => {
+    const value = claims[name]
+    if (LIST_CLAIMS.has(name)) return !Array.isArray(value) || value.some((each) => typeof each !== 'string')
+    return TEXT_CLAIMS.has(name) && typeof value !== 'string'
+  })
+}
+
+/** The assumption that callers have no claims but those that they can have everywhere. */
+const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
+  partly === undefined
+    ? []
+    : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
+
+/** The answer for callers who are sought first: with common claims, then with claims of usual forms, then all. */
+export function soughtFirst<A extends { readonly is: string }>(
+  world: ClaimsWorld,
+  behind: Pick<Behind, 'partly'>,
+  ask: (assumptions: readonly Literal[]) => A,
+): A {
+  const usual = usualForms(world)
+  const common = commonClaims(world, behind)
+  const narrower = [
+    ...(common.length === 0 ? [] : [[...usual, ...common]]),
+    ...(usual.length === 0 ? [] : [usual]),
+  ]
+  for (const assumptions of narrower) {
+    const answer = ask(assumptions)
+    if (answer.is === 'possible') return answer
+  }
+  return ask([])
+}
+
+/** Leaves only callers who can exist: with none of the claims that their tokens lack. */
+export function onlyThose(world: ClaimsWorld, { lacks }: Pick<Behind, 'lacks'>): void {
+  if (lacks === undefined) return
+  for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])
+}
