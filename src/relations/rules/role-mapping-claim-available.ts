@@ -119,10 +119,11 @@ export const roleMappingClaimAvailable = defineRule({
     ],
     invalid: [
       {
-        title: 'groups, by default and in a matcher',
+        title: 'groups, as the claim of roles and in a matcher',
         kind: 'MCPExternalAuthConfig',
         value: mapped({
           fallbackRoleArn: READER,
+          roleClaim: 'groups',
           roleMappings: [
             { roleArn: ADMIN, claim: 'admins' },
             { roleArn: ADMIN, matcher: 'has(claims.groups) && "ops" in claims.groups' },
@@ -130,7 +131,7 @@ export const roleMappingClaimAvailable = defineRule({
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
-          'spec.awsSts.roleMappings: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
+          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
         ],
       },
       {
