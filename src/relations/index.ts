@@ -15,6 +15,7 @@ export {
   foreignSessionCause,
   foreignSessionName,
   type Front,
+  frontOfGateway,
   type Fronts,
   frontsOf,
   issuingEnd,
