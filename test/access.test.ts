@@ -662,6 +662,146 @@ void t.test('the command', async (t) => {
   t.end()
 })
 
+/** A gateway with an embedded server, or without one, in front of an entry that signs with these settings. */
+const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerEntry') => {
+  const named = (kind: string, name: string, spec: object) => ({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind,
+    metadata: { name },
+    spec,
+  })
+  const upstreamProviders = providers.map((name) =>
+    name === 'github'
+      ? {
+          name,
+          type: 'oauth2',
+          oauth2Config: { tokenEndpoint: 'https://github.com/login/oauth/access_token' },
+        }
+      : { name, type: 'oidc', oidcConfig: { issuerUrl: `https://${name}.example.com`, clientId: 'a' } },
+  )
+  return [
+    named('VirtualMCPServer', 'vmcp', {
+      groupRef: { name: 'tools' },
+      ...(providers.length > 0 && {
+        authServerConfig: { issuer: 'https://vmcp.example.com', upstreamProviders },
+      }),
+    }),
+    named(kind, 's3', {
+      groupRef: { name: 'tools' },
+      externalAuthConfigRef: { name: 'aws' },
+      ...(kind === 'MCPRemoteProxy' && { oidcConfigRef: { name: 'okta' } }),
+    }),
+    named('MCPExternalAuthConfig', 'aws', { type: 'awsSts', awsSts }),
+  ]
+    .map((each) => JSON.stringify(each))
+    .join('\n---\n')
+}
+const claimed = (claim: string) => ({
+  fallbackRoleArn: role('reader'),
+  roleMappings: [{ claim, roleArn: role('admin') }],
+})
+
+void t.test('callers who can exist, and whose token goes to STS', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'access-'))
+  t.teardown(() => rm(cwd, { recursive: true }))
+  const written = async (name: string, text: string) => {
+    await writeFile(join(cwd, name), text)
+    return name
+  }
+  const both = ['okta', 'github']
+  const mail = { roleArn: role('admin'), matcher: 'claims.email == "ann@example.com"' }
+  const rows: readonly (readonly [title: string, old: string, now: string, said: RegExp, not?: RegExp])[] = [
+    [
+      'another provider is named',
+      behind(both, { subjectProviderName: 'okta', fallbackRoleArn: role('a') }),
+      behind(both, { subjectProviderName: 'github', fallbackRoleArn: role('a') }),
+      /token: VirtualMCPServer vmcp sends STS the access token of github, which STS refuses: those of GitHub are no JWTs\n {4}before: the access token of okta\n\naccess differs/,
+    ],
+    [
+      'another provider is the first',
+      behind(['okta', 'google'], { fallbackRoleArn: role('a') }),
+      behind(['google', 'okta'], { fallbackRoleArn: role('a') }),
+      /token: VirtualMCPServer vmcp sends STS the access token of google \(the first provider\)\n {4}before: the access token of okta/,
+    ],
+    [
+      'groups that never arrive',
+      behind(['okta'], claimed('admins')),
+      behind(['okta'], claimed('ops')),
+      /^no difference for any caller, proved/m,
+    ],
+    [
+      'claims that arrive, beside groups that do not',
+      behind(['okta'], claimed('admins')),
+      behind(['okta'], { ...claimed('ops'), roleMappings: [...claimed('ops').roleMappings, mail] }),
+      /example: {"email":"ann@example.com"}/,
+      /example: {"groups"/,
+    ],
+    [
+      'groups of another issuer, as a list',
+      behind([], claimed('admins')),
+      behind([], claimed('ops')),
+      /example: {"groups":\["ops"\]}/,
+      /{"groups":"|"groups":1/,
+    ],
+    [
+      'groups as a text, which nobody has',
+      behind([], { fallbackRoleArn: role('reader') }),
+      behind([], {
+        fallbackRoleArn: role('reader'),
+        roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.contains("engineering")' }],
+      }),
+      /1 change for callers with a form of claims\.groups that identity providers do not issue/,
+      /engineering"}/,
+    ],
+    [
+      'callers of the proxy itself bring tokens of another issuer',
+      behind(['okta'], claimed('admins'), 'MCPRemoteProxy'),
+      behind(['okta'], claimed('ops'), 'MCPRemoteProxy'),
+      /example: {"groups":\["ops"\]} \(a caller of MCPRemoteProxy s3\)/,
+    ],
+    [
+      'an embedded server comes',
+      behind([], claimed('admins')),
+      behind(['okta'], claimed('admins')),
+      /falls back: \S+reader \(fallbackRoleArn\)\n.*\n {4}example: {"groups":\["admins"\]}\n {2}not decided/,
+    ],
+  ]
+  for (const [i, [title, old, now, said, not]] of rows.entries()) {
+    const names = [await written(`${i}.old.yaml`, old), await written(`${i}.new.yaml`, now)]
+    const { status, stdout } = await runCli(['access', ...names], { cwd })
+    t.equal(status, 0, title)
+    t.match(stdout, said, title)
+    if (not !== undefined) t.notMatch(stdout, not, title)
+  }
+  const denying = await runCli(['access', '0.old.yaml', '0.new.yaml', '--deny-new', '*:role/admin'], { cwd })
+  t.equal(denying.status, 1, 'whom IAM trusts by the other token is not known')
+  const json = await runCli(['access', '0.old.yaml', '0.new.yaml', '--output', 'json'], { cwd })
+  t.match(JSON.parse(json.stdout), {
+    verdict: 'different',
+    differences: [{ tokens: [{ sender: 'VirtualMCPServer vmcp', old: 'the access token of okta' }] }],
+  })
+  const markdown = await runCli(['access', '1.old.yaml', '1.new.yaml', '--output', 'markdown'], { cwd })
+  t.match(markdown.stdout, /^- token: VirtualMCPServer vmcp sends STS/m)
+  const sarif = await runCli(['access', '1.old.yaml', '1.new.yaml', '--output', 'sarif'], { cwd })
+  t.match(sarif.stdout, /VirtualMCPServer vmcp sends STS/)
+  const who = await runCli(['access', '--who', '*admin', '2.old.yaml'], { cwd })
+  t.match(who.stdout, /nobody, proved: no caller satisfies it; VirtualMCPServer vmcp issues the tokens/)
+  await written('ann.json', '{"sub":"ann","groups":["admins"],"email":"ann@example.com"}')
+  const one = await runCli(['role', '--config', '3.new.yaml', '--claims', 'ann.json'], { cwd })
+  t.match(one.stdout, /^role: \S+admin \(roleMappings\[1\]\)$/m)
+  t.match(
+    one.stdout,
+    /^token for STS: the access token of okta \(the first provider\) \(VirtualMCPServer vmcp\)$/m,
+  )
+  t.match(
+    one.stdout,
+    /^note: claims\.groups left out: VirtualMCPServer vmcp issues the tokens of its callers: they have/m,
+  )
+  const callers = await runCli(['access', '2.old.yaml', '3.new.yaml', '--claims', 'ann.json'], { cwd })
+  t.match(callers.stdout, /moves: \S+admin \(roleMappings\[1\]\)\n {4}before: \S+reader/)
+  t.end()
+})
+
 void t.test('a revision in git is the old state', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'access-'))
   t.teardown(() => rm(cwd, { recursive: true }))

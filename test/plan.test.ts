@@ -46,6 +46,26 @@ const exchange = (more: Spec = {}) => ({
   type: 'tokenExchange',
   tokenExchange: { tokenUrl: 'https://okta.example.com/token', audience: 'jira', ...more },
 })
+const signing = (more: Spec = {}) => ({ type: 'awsSts', awsSts: { region: 'eu-central-1', ...more } })
+const GITHUB = {
+  authServerConfig: {
+    issuer: 'https://mcp.example.com',
+    upstreamProviders: [
+      {
+        name: 'github',
+        type: 'oauth2',
+        oauth2Config: { tokenEndpoint: 'https://github.com/login/oauth/access_token' },
+      },
+    ],
+  },
+}
+const unnamed = { type: 'oidc' }
+const OPEN_SECOND = {
+  authServerConfig: { issuer: 'https://mcp.example.com', upstreamProviders: [{ name: 'okta' }, unnamed] },
+}
+const OPEN_FIRST = {
+  authServerConfig: { issuer: 'https://mcp.example.com', upstreamProviders: [unnamed, { name: 'okta' }] },
+}
 const inject = (providerName: unknown) => ({ type: 'upstreamInject', upstreamInject: { providerName } })
 const header = (headerName: unknown) => ({
   type: 'headerInjection',
@@ -181,6 +201,54 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
     'bearer token from a Secret',
   ],
   ['AWS', {}, { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
+  [
+    'AWS by the first provider',
+    server('okta', 'github'),
+    signing(),
+    'SigV4 of an AWS role, for the token of okta',
+  ],
+  [
+    'AWS by a provider that is named',
+    server('okta', 'github'),
+    signing({ subjectProviderName: 'github' }),
+    'SigV4 of an AWS role, for the token of github',
+  ],
+  [
+    'AWS by a provider that is not there',
+    server('okta'),
+    signing({ subjectProviderName: 'octa' }),
+    'SigV4 of an AWS role, for the token of octa, NOT AVAILABLE (the embedded authorization server has no such provider)',
+  ],
+  [
+    'AWS by a provider without a server',
+    {},
+    signing({ subjectProviderName: 'okta' }),
+    'SigV4 of an AWS role, for the token of okta, NOT AVAILABLE (no embedded authorization server)',
+  ],
+  [
+    'AWS by a provider that may be there',
+    OPEN_SECOND,
+    signing({ subjectProviderName: 'octa' }),
+    'SigV4 of an AWS role, for the token of octa, not all known (not all providers can be read)',
+  ],
+  [
+    'AWS by a first provider that cannot be read',
+    OPEN_FIRST,
+    signing(),
+    'SigV4 of an AWS role, not all known (the first provider cannot be read)',
+  ],
+  [
+    'AWS by a provider of the wrong type',
+    server('okta'),
+    signing({ subjectProviderName: 7 }),
+    'SigV4 of an AWS role, not all known (subjectProviderName is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'AWS by opaque tokens',
+    GITHUB,
+    signing(),
+    'SigV4 of an AWS role, for the token of github, NOT AVAILABLE (access tokens of GitHub are opaque, and STS takes JWTs)',
+  ],
   ['none', {}, { type: 'unauthenticated' }, 'NO CREDENTIALS (type unauthenticated)'],
   [
     'an embedded server as a strategy',
@@ -659,16 +727,16 @@ t.test('a table for people', async (t) => {
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[chat] names MCPExternalAuthConfig "token" of type bearerToken
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[lost] names MCPExternalAuthConfig "gone" not found in the given files
 
-  BACKEND                  STRATEGY         CONFIG   FROM    TOKEN                      HEADER         NOTE
-  wiki (MCPRemoteProxy)    tokenExchange    written  inline  okta (written by /mutate)  Authorization
-  chat                     bearerToken      token    inline  Secret                     not specified  [1]
-  github                   upstreamInject   github   inline  github                     Authorization
-  jira                     tokenExchange    jira     inline  okta (first provider)      X-Token        [2]
-  legacy                   NO CREDENTIALS   -        none    -                          -              not in \`backends\`, and no \`default\` [3]
-  lost                     not known        gone     inline  -                          -              MCPExternalAuthConfig "gone" not found in the given files
-  s3                       awsSts           aws      inline  AWS role                   SigV4
-  search (MCPServerEntry)  headerInjection  key      inline  Secret                     X-Api-Key
-  typo (not in the group)  tokenExchange    jira     inline  okta (first provider)      X-Token        [2]
+  BACKEND                  STRATEGY         CONFIG   FROM    TOKEN                            HEADER         NOTE
+  wiki (MCPRemoteProxy)    tokenExchange    written  inline  okta (written by /mutate)        Authorization
+  chat                     bearerToken      token    inline  Secret                           not specified  [1]
+  github                   upstreamInject   github   inline  github                           Authorization
+  jira                     tokenExchange    jira     inline  okta (first provider)            X-Token        [2]
+  legacy                   NO CREDENTIALS   -        none    -                                -              not in \`backends\`, and no \`default\` [3]
+  lost                     not known        gone     inline  -                                -              MCPExternalAuthConfig "gone" not found in the given files
+  s3                       awsSts           aws      inline  okta (first provider) → AWS STS  SigV4
+  search (MCPServerEntry)  headerInjection  key      inline  Secret                           X-Api-Key
+  typo (not in the group)  tokenExchange    jira     inline  okta (first provider)            X-Token        [2]
 
   [1] releases cannot use type bearerToken for a backend, and do not reconcile the VirtualMCPServer
   [2] releases ignore externalTokenHeaderName under a VirtualMCPServer: the token goes into Authorization
@@ -730,6 +798,7 @@ t.test('the data', async (t) => {
         placement: 'header',
         header: 'Authorization',
         reason: null,
+        roles: null,
         notes: [FIRST_NOTE],
       },
     ],
@@ -765,6 +834,7 @@ const BACKEND_FIELDS = [
   'placement',
   'provider',
   'reason',
+  'roles',
   'source',
   'summary',
   'token',
@@ -886,6 +956,74 @@ const CHANGES: readonly (readonly [string, readonly unknown[], readonly string[]
     ],
   ],
 ]
+
+/** Settings of awsSts before and after, and the line of the comparison after its sign and the name of the backend. */
+const ROLE_CHANGES: readonly (readonly [string, Spec, Spec, string])[] = [
+  [
+    'the provider',
+    { subjectProviderName: 'okta' },
+    { subjectProviderName: 'google' },
+    'SigV4 of an AWS role, for the token of okta → SigV4 of an AWS role, for the token of google',
+  ],
+  [
+    'a mapping',
+    { roleMappings: [{ matcher: 'claims.sub == "a"', roleArn: 'arn:a' }], fallbackRoleArn: 'arn:z' },
+    { roleMappings: [{ matcher: 'claims.sub == "b"', roleArn: 'arn:a' }], fallbackRoleArn: 'arn:z' },
+    'SigV4 of an AWS role, for the token of okta [claims.sub == "a": arn:a] → SigV4 of an AWS role, for the token of okta [claims.sub == "b": arn:a]',
+  ],
+  [
+    'priorities',
+    { roleMappings: [{ matcher: 'claims.sub == "a"', roleArn: 'arn:a', priority: 2 }] },
+    { roleMappings: [{ matcher: 'claims.sub == "a"', roleArn: 'arn:a', priority: 1 }] },
+    'SigV4 of an AWS role, for the token of okta [claims.sub == "a": arn:a (priority 2)] → SigV4 of an AWS role, for the token of okta [claims.sub == "a": arn:a (priority 1)]',
+  ],
+  [
+    'the order',
+    {
+      roleMappings: [
+        { matcher: 'claims.sub == "a"', roleArn: 'arn:a' },
+        { matcher: 'claims.sub == "b"', roleArn: 'arn:b' },
+      ],
+    },
+    {
+      roleMappings: [
+        { matcher: 'claims.sub == "b"', roleArn: 'arn:b' },
+        { matcher: 'claims.sub == "a"', roleArn: 'arn:a' },
+      ],
+    },
+    'SigV4 of an AWS role, for the token of okta [claims.sub == "a": arn:a; claims.sub == "b": arn:b; otherwise: no role] → SigV4 of an AWS role, for the token of okta [claims.sub == "b": arn:b; claims.sub == "a": arn:a; otherwise: no role]',
+  ],
+  [
+    'the fallback, and the session name',
+    { fallbackRoleArn: 'arn:a' },
+    { fallbackRoleArn: 'arn:b', sessionNameClaim: 'email' },
+    'SigV4 of an AWS role, for the token of okta [otherwise: arn:a] → SigV4 of an AWS role, for the token of okta [otherwise: arn:b; session name: email]',
+  ],
+]
+
+t.test('what changes for roles of AWS', async (t) => {
+  const stateWith = (awsSts: Spec) => [
+    group,
+    member('s3', 's3'),
+    config('s3', signing(awsSts)),
+    gateway({ ...oidc(), ...server('okta', 'google') }),
+  ]
+  for (const [title, old, now, line] of ROLE_CHANGES)
+    t.equal(
+      changesText(compare(plansIn(stateWith(old)), plansIn(stateWith(now)))),
+      `VirtualMCPServer gateway (namespace default)\n  ~ s3: ${line}\n`,
+      title,
+    )
+  const groups = stateWith({ roleMappings: [{ claim: 'admins', roleArn: 'arn:a' }] })
+  t.match(plansIn(groups)[0]?.backends[0], {
+    provider: 'okta',
+    chosen: 'first',
+    roles: ['"admins" in claims.groups: arn:a', 'otherwise: no role'],
+    notes: [
+      'roles are chosen by the token that vMCP issues, which lacks "groups": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+    ],
+  })
+})
 
 t.test('what changes for whom', async (t) => {
   for (const [title, now, lines] of CHANGES)

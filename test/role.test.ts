@@ -18,6 +18,7 @@ import {
 } from '../src/access/role/decide.ts'
 import { evaluations } from '../src/cli/commands/role/evaluations.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../src/access/role/matcher.ts'
+import { ALONE } from '../src/access/role/behind.ts'
 import { printRole } from '../src/cli/output/role.ts'
 import { type Generation, GENERATIONS } from '../src/kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf, readRelease, releasesOf } from '../src/access/role/releases.ts'
@@ -740,6 +741,8 @@ t.test('nothing in claims or files writes over the terminal', async (t) => {
     release: '',
     outcomes: decideAll({ roleMappings: [{ roleArn: arn('a\u0007'), claim: 'x\r\ny' }] }, claims),
     sessionName: sessionNameFrom(claims, undefined),
+    behind: ALONE,
+    leftOut: [],
   })
   t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u202e]/)
   t.equal(text.split('\n').filter((line) => line.startsWith('role:')).length, 1)
@@ -827,6 +830,7 @@ t.test('the command', async (t) => {
       value: 'x y',
       problem: 'may hold only letters, digits and _+=,.@- without accents and spaces',
     },
+    tokens: {},
     notes: ['the claims are the payload of a JWT, whose signature is not verified'],
     unread: [],
   })

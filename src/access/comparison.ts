@@ -84,13 +84,37 @@ function difference<T>(
 /** Both sides of a backend that changes, in words that differ. */
 export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [string, string] {
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
-  if (old === null || now === null || before !== after) return [before, after]
+  if (old === null || now === null) return [before, after]
+  const [oldRoles, newRoles] = roleSides(old.roles ?? [], now.roles ?? [])
+  if (before !== after || oldRoles !== newRoles) return [before + oldRoles, after + newRoles]
   const differing = DETAILS.filter(([field]) => old[field] !== now[field])
   const inWords = (side: Outgoing) =>
     differing.map(([field, word]) => `${word} ${side[field] ?? 'none'}`).join(', ')
   return differing.length === 0
     ? [before, after]
     : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
+}
+
+/** Most roles that one side of a change lists. */
+const MOST_ROLES = 3
+const LONGEST_ROLE = 160
+
+/** The roles that differ, with their conditions; all of them where the order differs. */
+function roleSides(old: readonly string[], now: readonly string[]): readonly [string, string] {
+  if (deepEqual(old, now)) return ['', '']
+  const [before, after] = [new Set(old), new Set(now)]
+  const lost = old.filter((each) => !after.has(each))
+  const gained = now.filter((each) => !before.has(each))
+  const isOrder = lost.length + gained.length === 0
+  return [rolesText(isOrder ? old : lost), rolesText(isOrder ? now : gained)]
+}
+
+function rolesText(roles: readonly string[]): string {
+  const shown = roles
+    .slice(0, MOST_ROLES)
+    .map((text) => (text.length > LONGEST_ROLE ? `${text.slice(0, LONGEST_ROLE).toWellFormed()}…` : text))
+  const rest = roles.length - shown.length
+  return shown.length === 0 ? '' : ` [${[...shown, ...(rest === 0 ? [] : [`${rest} more`])].join('; ')}]`
 }
 
 /** The details of a backend that its summary leaves out. */

@@ -15,6 +15,7 @@ import {
   sourceOf,
 } from '../relations/index.ts'
 import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
+import { assumed, roleNotes, rolesOf } from './assumed-role.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
@@ -35,10 +36,12 @@ export interface Outgoing {
   readonly type: string | null
   /** Whose token is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, of an AWS role. */
   readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
-  /** The upstream provider. */
+  /** The upstream provider whose token is sent, or exchanged for another one or for a role. */
   readonly provider: string | null
   /** Who chose the provider: the configuration, an earlier /mutate, or the default, which is the first one of this server. */
   readonly chosen: 'given' | 'written' | 'first' | null
+  /** Of an AWS role: the conditions and their roles in the order tried. */
+  readonly roles: readonly string[] | null
   /** Where the credentials are put. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
   /** The header, where that is the place. */
@@ -50,7 +53,7 @@ export interface Outgoing {
 }
 
 /** The part of `Outgoing` that the MCPExternalAuthConfig decides. */
-type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'notes'>
+type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'roles' | 'notes'>
 
 const NOTHING = {
   type: null,
@@ -78,6 +81,7 @@ export function outgoingOf(
 ): Outgoing {
   const { name, member, config = null } = backend
   const strategy = strategyOf(gateway, backend, cluster)
+  const auth = config === null ? undefined : getAuthConfig(cluster, config)
   return {
     kind: member?.kind ?? null,
     name,
@@ -85,7 +89,9 @@ export function outgoingOf(
     source: SOURCES[backend.from],
     config,
     ...strategy,
+    roles: rolesOf(auth),
     notes: [
+      ...roleNotes(auth, gateway),
       ...(writesDefaults ? nextWrite(config, strategy, cluster) : []),
       ...releaseNotes(gateway, backend, strategy, cluster),
     ],
@@ -174,7 +180,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
         reason: null,
       }
     case 'awsSts':
-      return { ...NOTHING, type, credentials: 'sent', token: 'role', placement: 'SigV4', reason: null }
+      return { ...NOTHING, type, placement: 'SigV4', ...assumed(config, gateway) }
     case 'embeddedAuthServer': {
       const reason = 'the specification does not say what this type sends to a backend'
       return unknown({ ...NOTHING, type, placement: 'not specified' }, reason)
@@ -292,7 +298,7 @@ function phraseOf({ type, token, provider, header }: Strategy): string | undefin
     case 'bearerToken':
       return 'bearer token from a Secret'
     case 'awsSts':
-      return 'SigV4 of an AWS role'
+      return `SigV4 of an AWS role${provider === null ? '' : `, for the token of ${provider}`}`
     case 'embeddedAuthServer':
       return 'embedded authorization server'
     default:

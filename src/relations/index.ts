@@ -17,6 +17,7 @@ export {
   foreignSessionCause,
   foreignSessionName,
   type Front,
+  frontOfGateway,
   type Fronts,
   frontsOf,
   issuingEnd,

@@ -89,7 +89,7 @@ function tokenText({ token, provider, chosen, credentials, placement }: Outgoing
     case 'secret':
       return 'Secret'
     case 'role':
-      return 'AWS role'
+      return `${provider ?? (credentials === 'unknown' ? 'not known' : 'caller')}${chosen === 'first' ? CHOSEN.first : ''} → AWS STS`
     case null:
       return credentials === 'unknown' && placement === 'header' ? 'not known' : '-'
   }

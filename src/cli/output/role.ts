@@ -1,4 +1,5 @@
 import type { Located } from './report.ts'
+import type { Behind } from '../../access/role/behind.ts'
 import { claimPath } from '../../access/role/claims.ts'
 import { commonRole, type MappingOutcome, placeOf, type ReleaseDecision } from '../../access/role/decide.ts'
 import { oneLine } from './one-line.ts'
@@ -14,6 +15,9 @@ export interface RoleReport {
   /** One for each group of releases that decide alike. */
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
+  readonly behind: Behind
+  /** The claims of the caller that do not arrive there. */
+  readonly leftOut: readonly string[]
 }
 
 export function printRole(report: RoleReport): string {
@@ -21,6 +25,7 @@ export function printRole(report: RoleReport): string {
   const lines = [
     ...outcomes.flatMap((outcome) => [...outcomeLines(outcome, outcomes.length > 1), '']).slice(0, -1),
     sessionLine(sessionName),
+    ...tokenLines(report.behind),
     ...unreachableLines(outcomes[0]?.mappings ?? []),
     ...notesOf(report).map((note) => `note: ${note}`),
   ]
@@ -43,6 +48,26 @@ function sessionLine({ claim, value, problem }: SessionName): string {
   return problem === undefined ? line : `${line}, so the gateway answers 401: ${oneLine(problem)}`
 }
 
+function tokenLines({ tokens }: Behind): string[] {
+  return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
+}
+
+/** Most claims of which a note says that they are left out. */
+const MOST_LEFT_OUT = 5
+
+function leftOutNotes({ behind, leftOut }: RoleReport): string[] {
+  const named = leftOut.slice(0, MOST_LEFT_OUT).map(claimPath)
+  const rest = leftOut.length - named.length
+  const claims = [...named, ...(rest === 0 ? [] : [`${rest} more`])].join(', ')
+  if (leftOut.length > 0) return [oneLine(`${claims} left out: ${behind.issued}`, 300)]
+  const { partly } = behind
+  return partly === undefined
+    ? []
+    : [
+        `the claims are those of a caller of ${partly.others}: other callers bring tokens of an embedded authorization server`,
+      ]
+}
+
 function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
   return mappings.flatMap((mapping) =>
     mapping.unreachable === undefined ? [] : [`warning: ${placeOf(mapping)} ${mapping.unreachable}`],
@@ -50,7 +75,8 @@ function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
 }
 
 /** Notes on the whole answer; one that holds for some releases only names them. */
-function notesOf({ claims, release, outcomes }: RoleReport): string[] {
+function notesOf(report: RoleReport): string[] {
+  const { claims, release, outcomes } = report
   const notes = outcomes.flatMap((outcome) =>
     outcome.notes.map((note) => ({ note, releases: outcome.releases })),
   )
@@ -59,6 +85,7 @@ function notesOf({ claims, release, outcomes }: RoleReport): string[] {
   )
   return [
     ...(claims === 'token' ? ['the claims are the payload of a JWT, whose signature is not verified'] : []),
+    ...leftOutNotes(report),
     ...common,
     ...notes.flatMap(({ note, releases }) => (common.has(note) ? [] : [`with release ${releases}, ${note}`])),
     ...differenceNote(release, outcomes),
@@ -100,7 +127,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 }
 
 export function printRoleJson(report: RoleReport): string {
-  const { config, claims, release, outcomes, sessionName } = report
+  const { config, claims, release, outcomes, sessionName, behind } = report
   return json({
     role: commonRole(outcomes) ?? null,
     config,
@@ -114,6 +141,7 @@ export function printRoleJson(report: RoleReport): string {
       mappings,
     })),
     sessionName,
+    tokens: Object.fromEntries(behind.tokens),
     notes: notesOf(report),
     unread: [],
   })
@@ -121,6 +149,14 @@ export function printRoleJson(report: RoleReport): string {
 
 /** The same fields where no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
-  const nothing = { role: null, config: null, claims: null, release: null, outcomes: [], sessionName: null }
+  const nothing = {
+    role: null,
+    config: null,
+    claims: null,
+    release: null,
+    outcomes: [],
+    sessionName: null,
+    tokens: {},
+  }
   return json({ ...nothing, notes: [], unread })
 }

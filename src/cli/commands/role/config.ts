@@ -1,4 +1,6 @@
 import { UsageError } from '../../../configuration/flags.ts'
+import { ALONE, type Behind, behindOf } from '../../../access/role/behind.ts'
+import { stateOf } from '../../../documents/index.ts'
 import { kindNamed } from '../../../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
 import { isObject, type Resource } from '../../../rule/index.ts'
@@ -13,6 +15,8 @@ export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
   readonly name: string
+  /** Who uses it, of what was read beside it. */
+  readonly behind: Behind
 }
 
 /** A configuration could not be read: its place, and the reason. */
@@ -38,14 +42,19 @@ export function parseLocation(written: string): { file: string; name?: string } 
 /** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
 export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
   const configs: FoundConfig[] = []
+  const values: unknown[] = []
   for await (const source of readSources(file)) {
     if ('problem' in source) throw unreadFile(source.name, source.problem)
     for (const document of loadDocuments(quoteTemplates(source.text))) {
       if ('error' in document) throw new UnreadConfiguration({ file: source.name, ...document.error })
+      values.push(document.value)
       if (isOurs(document.value, group)) configs.push(found(document.value))
     }
   }
-  return choose(configs, file, name)
+  const chosen = choose(configs, file, name)
+  const reading = { group, namespace: 'default', strict: false }
+  const state = stateOf(values, reading)
+  return { ...chosen, behind: behindOf(chosen.name, state.in(chosen.namespace || reading.namespace)) }
 }
 
 function isOurs(value: unknown, group: string): value is Resource {
@@ -56,7 +65,7 @@ function isOurs(value: unknown, group: string): value is Resource {
 function found(value: Resource): FoundConfig {
   const { namespace, name } = value.metadata ?? {}
   const text = (part: unknown) => (typeof part === 'string' ? part : '')
-  return { value, namespace: text(namespace), name: text(name) }
+  return { value, namespace: text(namespace), name: text(name), behind: ALONE }
 }
 
 const fullName = ({ namespace, name }: FoundConfig) => (namespace === '' ? name : `${namespace}/${name}`)

@@ -4,6 +4,7 @@ import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/i
 import { printUnread } from '../../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../../output/report.ts'
 import type { ReadClaims } from '../../input/claims.ts'
+import { ALONE, arriving } from '../../../access/role/behind.ts'
 import { loadClaims } from './load-claims.ts'
 import {
   configIn,
@@ -48,7 +49,8 @@ export async function printRoleOf(flags: OneCaller, environment: Environment): P
     const config = flags.cluster
       ? await configInCluster(flags.config, flags, environment)
       : await findConfig(flags.config, flags['api-group'])
-    const { claims, fromToken } = await loadClaims(flags.claims)
+    const { claims: given, fromToken } = await loadClaims(flags.claims)
+    const claims = arriving(given, config.behind)
     const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
     const report = {
       config: { namespace: config.namespace, name: config.name },
@@ -56,6 +58,8 @@ export async function printRoleOf(flags: OneCaller, environment: Environment): P
       release: flags.release,
       outcomes,
       sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
+      behind: config.behind,
+      leftOut: Object.keys(given).filter((name) => !Object.hasOwn(claims, name)),
     }
     process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
     return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
@@ -98,7 +102,7 @@ async function configInCluster(
     throw new UnreadConfiguration({ ...IN_CLUSTER, message: errorMessage(error) })
   })
   const type = typeOf(value)
-  if (type === 'awsSts') return { value, namespace, name }
+  if (type === 'awsSts') return { value, namespace, name, behind: ALONE }
   throw new UsageError(
     value === undefined
       ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
