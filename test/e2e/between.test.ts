@@ -9,7 +9,7 @@ import {
   injectConfig,
   oidcConfig,
 } from '../../src/relations/examples.ts'
-import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
+import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 import { allRules } from '../../src/kinds/places.ts'
 import type { Other } from '../../src/rule/rule.ts'
 import {
@@ -87,7 +87,7 @@ async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Pr
   for (const examples of [all.filter(expectsNowhere), all.filter((example) => !expectsNowhere(example))]) {
     await storeAll(
       api,
-      examples.flatMap(({ before }) => before),
+      examples.flatMap(({ before, namespace }) => [...before, ...knownBy(namespace, before)]),
     )
     await settled(api, server)
     const verdicts = await inBatches(examples, (example) => submit(api, example), 4)
@@ -111,6 +111,16 @@ async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Pr
   // The metric by which later tests see what the server has heard of shows a thousand findings.
   const stored = all.flatMap(({ before, resource }) => [...before, resource])
   await inBatches(stored, (resource) => remove(api, resource))
+}
+
+/**
+ * An object that makes the namespace of Secrets and ConfigMaps known to the server: all namespaces of which nothing is stored share
+ * one bound of reads.
+ */
+function knownBy(namespace: string, before: readonly Resource[]): Resource[] {
+  const isOurs = ({ kind }: Resource) => kindNamed.has(kind)
+  if (before.length === 0 || before.some(isOurs)) return []
+  return [resourceIn(namespace, { kind: 'MCPGroup', metadata: { name: 'unrelated' }, spec: {} })]
 }
 
 /** How a submission went. */
