@@ -13,6 +13,9 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
+/** What is in an issuer that may lack its slash: most texts are not read as URLs. */
+const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
+
 /** A provider that is known, and its issuer as its tokens and metadata have it. */
 interface KnownIssuer {
   readonly provider: string
@@ -21,6 +24,7 @@ interface KnownIssuer {
 
 /** The issuer that is meant where one of a known provider differs by the slash at its end. */
 export function meantIssuer(text: string): KnownIssuer | undefined {
+  if (!text.endsWith('/') && !PERHAPS_WITH.test(text)) return undefined
   const host = parseUrl(text)?.host
   if (!host || /[?#]/.test(text)) return undefined
   const of = (known: typeof WITH) => known.find(([, hosts]) => hosts.test(host))?.[0]

@@ -16,7 +16,7 @@ import { ASSERTION_CLAIMS, isOwnClaim } from '../kinds/embedded-auth-server/own-
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
-import { configsReached, reachersOf } from './reach.ts'
+import { configsReached, type Reached, reachersOf } from './reach.ts'
 import {
   type AuthConfig,
   type Gateway,
@@ -76,16 +76,23 @@ export function* usedBehind(
       yield { config, awsSts, front, at: WORKLOAD.spec.externalAuthConfigRef.name }
     return
   }
-  const front = frontOfGateway(name, resource)
+  const used = stsReached(resource, cluster)
+  const front = used.length === 0 ? undefined : frontOfGateway(name, resource)
   if (front === undefined) return
-  const seen = new Set<string>()
-  for (const { config, auth, at } of configsReached(resource, cluster)) {
+  for (const { config, auth, at } of used) {
     const awsSts = awsStsOf(auth)
-    if (awsSts === undefined || seen.has(config)) continue
-    seen.add(config)
-    yield { config, awsSts, front, at: at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at()) }
+    if (awsSts !== undefined)
+      yield { config, awsSts, front, at: at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at()) }
   }
 }
+
+/** The configurations of the type awsSts that a VirtualMCPServer reaches, each once. */
+const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
+  const found = configsReached(gateway, cluster).filter(({ auth }) => awsStsOf(auth) !== undefined)
+  if (found.length < 2) return found
+  const seen = new Set<string>()
+  return found.filter(({ config }) => !seen.has(config) && seen.add(config))
+})
 
 /** Those who choose roles by a configuration: `fronts` with an embedded authorization server, `others` without one. */
 export interface Fronts {
@@ -93,20 +100,26 @@ export interface Fronts {
   readonly others: readonly ObjectName[]
 }
 
+const NOBODY: Fronts = { fronts: [], others: [] }
+const PROXY = ['MCPRemoteProxy']
+
 export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
-  const proxies = cluster.referrers('MCPExternalAuthConfig', config, ['MCPRemoteProxy']).flatMap((name) => {
-    const workload = getWorkload(cluster, name)
-    return workload?.spec?.externalAuthConfigRef?.name === config ? [{ name, workload }] : []
-  })
-  const found = [
-    ...reachersOf(config, cluster).map(({ name, gateway }) => ({
-      name,
-      front: frontOfGateway(name.name, gateway),
-    })),
-    ...proxies.map(({ name, workload }) => ({ name, front: frontOfProxy(name.name, workload, cluster) })),
-  ]
-  const fronts = found.flatMap(({ front }) => front ?? [])
-  return { fronts, others: found.filter(({ front }) => front === undefined).map(({ name }) => name) }
+  const reachers = reachersOf(config, cluster)
+  const naming = cluster.referrers('MCPExternalAuthConfig', config, PROXY)
+  if (reachers.length + naming.length === 0) return NOBODY
+  const fronts: Front[] = []
+  const others: ObjectName[] = []
+  const add = (name: ObjectName, front: Front | undefined) => {
+    if (front === undefined) others.push(name)
+    else fronts.push(front)
+  }
+  for (const { name, gateway } of reachers) add(name, frontOfGateway(name.name, gateway))
+  for (const name of naming) {
+    const proxy = getWorkload(cluster, name)
+    if (proxy?.spec?.externalAuthConfigRef?.name === config)
+      add(name, frontOfProxy(name.name, proxy, cluster))
+  }
+  return { fronts, others }
 })
 
 /** Whether a token of the server may have the claim; without a login there is neither name nor email. */

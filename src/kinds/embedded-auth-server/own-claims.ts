@@ -9,3 +9,6 @@ const OF_TOOLHIVE = 'https://toolhive.dev/'
 
 /** Whether a token of an embedded authorization server may have the claim. */
 export const isOwnClaim = (name: string): boolean => OWN_CLAIMS.has(name) || name.startsWith(OF_TOOLHIVE)
+
+/** Whether no token of an embedded authorization server has the claim. */
+export const isForeignClaim = (name: string): boolean => !isOwnClaim(name)

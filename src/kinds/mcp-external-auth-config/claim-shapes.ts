@@ -137,12 +137,10 @@ function failsLacking(expr: Expr, lacks: Lacks): boolean {
 const MOST_NAMED = 3
 
 /** The first claims that a caller lacks and without which the expression is never true; undefined where it may be. */
-export function neededClaims(expr: Expr, lacks: Lacks): string[] | undefined {
-  if (mayBeLacking(expr, true, lacks)) return undefined
-  const claims = new Set<string>()
-  addClaims(expr, claims)
-  const lacking = [...claims].filter(lacks).slice(0, MOST_NAMED)
-  return lacking.length === 0 ? undefined : lacking
+export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lacks): string[] | undefined {
+  const lacking: string[] = []
+  for (const claim of claims) if (lacking.length < MOST_NAMED && lacks(claim)) lacking.push(claim)
+  return lacking.length === 0 || mayBeLacking(expr, true, lacks) ? undefined : lacking
 }
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
@@ -214,10 +212,15 @@ export interface Slip {
   readonly meant: string
 }
 
-/** The first claim of an expression whose name is a slip, unless it reads the one that is meant too. */
-export function slipIn(expr: Expr): Slip | undefined {
+/** The claims that an expression names. */
+export function claimsOf(expr: Expr): ReadonlySet<string> {
   const claims = new Set<string>()
   addClaims(expr, claims)
+  return claims
+}
+
+/** The first of the claims whose name is a slip, unless the one that is meant is among them too. */
+export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   for (const claim of claims) {
     const meant = meantClaim(claim)
     if (meant !== undefined && !claims.has(meant)) return { claim, meant }

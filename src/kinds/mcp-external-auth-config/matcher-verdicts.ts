@@ -6,6 +6,7 @@ import {
   outsideStringLiterals,
 } from '../../cel/index.ts'
 import {
+  claimsOf,
   claimThatIsNoBool,
   constantOf,
   demandsValue,
@@ -14,9 +15,9 @@ import {
   misfitIn,
   neededClaims,
   type Slip,
-  slipIn,
+  slipAmong,
 } from './claim-shapes.ts'
-import { isOwnClaim } from '../embedded-auth-server/own-claims.ts'
+import { isForeignClaim } from '../embedded-auth-server/own-claims.ts'
 import { BoundedCache, type Budget, type Context, remembered } from '../../rule/index.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
@@ -77,12 +78,13 @@ function compiled(text: string): MatcherResult {
   if (verdict.ok) {
     const { expr, type, refusedBy } = verdict
     const misfit = misfitIn(expr)
-    const slip = slipIn(expr)
+    const claims = claimsOf(expr)
+    const slip = slipAmong(claims)
     const constant = constantOf(expr)
     const mayBeOpen =
       constant === undefined && hasNot(text) && demandsValue(expr) && mayBeLacking(expr, true, () => true)
     const claim = claimThatIsNoBool(expr)
-    const foreign = constant === undefined ? neededClaims(expr, (name) => !isOwnClaim(name)) : undefined
+    const foreign = constant === undefined ? neededClaims(expr, claims, isForeignClaim) : undefined
     return {
       ok: true,
       type: shortened(type),

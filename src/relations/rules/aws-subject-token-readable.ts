@@ -47,6 +47,7 @@ const GOOGLE = {
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',

@@ -32,6 +32,7 @@ const READER = 'arn:aws:iam::123456789012:role/reader'
 export const roleMappingClaimAvailable = defineRule({
   id: 'role-mapping-claim-available',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'Role mappings behind an embedded authorization server ask for claims that its own tokens have.',

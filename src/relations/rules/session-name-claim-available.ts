@@ -37,6 +37,7 @@ const naming = (sessionNameClaim?: string) => ({
 export const sessionNameClaimAvailable = defineRule({
   id: 'session-name-claim-available',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
+  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary:

@@ -24,11 +24,13 @@ export const authServerKeysSeparate = defineRule({
   ],
   *check({ signingKeySecretRefs, hmacSecretRefs }, { path }) {
     if (signingKeySecretRefs === undefined || hmacSecretRefs === undefined) return
-    const signing = new Map<string, number>()
-    for (const [i, ref] of signingKeySecretRefs.entries())
-      if (ref?.name && ref.key) signing.set(JSON.stringify([ref.name, ref.key]), i)
-    for (const [i, ref] of hmacSecretRefs.entries()) {
-      const same = signing.get(JSON.stringify([ref?.name, ref?.key]))
+    // Names and keys have no slash.
+    const keyOf = (ref: (typeof hmacSecretRefs)[number]) => ref && `${ref.name ?? ''}/${ref.key ?? ''}`
+    const signing = new Map<string | undefined, number>()
+    for (let i = 0; i < signingKeySecretRefs.length; i++) signing.set(keyOf(signingKeySecretRefs[i]), i)
+    for (let i = 0; i < hmacSecretRefs.length; i++) {
+      const ref = hmacSecretRefs[i]
+      const same = ref?.name && ref.key ? signing.get(keyOf(ref)) : undefined
       if (same !== undefined)
         yield advice(
           path.hmacSecretRefs.at(i),

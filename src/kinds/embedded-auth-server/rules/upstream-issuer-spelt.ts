@@ -21,13 +21,15 @@ export const upstreamIssuerSpelt = defineRule({
     { section: '2.4.3', says: 'issuerUrl is the issuer of the provider; its endpoints are discovered.' },
   ],
   *check({ upstreamProviders, trustedIssuers }, { path }) {
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
-      const meant = meantIssuer(provider?.oidcConfig?.issuerUrl ?? '')
+    const providers = upstreamProviders ?? []
+    for (let i = 0; i < providers.length; i++) {
+      const meant = meantIssuer(providers[i]?.oidcConfig?.issuerUrl ?? '')
       if (meant !== undefined)
         yield advice(path.upstreamProviders.at(i).oidcConfig.issuerUrl, issuerDetail(meant))
     }
-    for (const [i, trusted] of (trustedIssuers ?? []).entries()) {
-      const meant = meantIssuer(trusted?.issuerUrl ?? '')
+    if (trustedIssuers === undefined) return
+    for (let i = 0; i < trustedIssuers.length; i++) {
+      const meant = meantIssuer(trustedIssuers[i]?.issuerUrl ?? '')
       if (meant !== undefined) yield advice(path.trustedIssuers.at(i).issuerUrl, issuerDetail(meant))
     }
   },

@@ -6,6 +6,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const fallbackRoleNotMapped = defineRule({
   id: 'fallback-role-not-mapped',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'The fallback role is not one that a mapping gives to some callers only.',
@@ -18,13 +19,14 @@ export const fallbackRoleNotMapped = defineRule({
   },
   sources: [{ section: '2.4.1', says: 'fallbackRoleArn is the role where no mapping matches.' }],
   *check({ spec }, { path }) {
-    const { roleMappings, fallbackRoleArn } = spec?.awsSts ?? {}
-    if (roleMappings === undefined || !fallbackRoleArn || !roleMappings.every(isKnown)) return
-    const guarded = roleMappings.findIndex((mapping) => mapping?.roleArn === fallbackRoleArn)
-    if (guarded < 0 || isShield(roleMappings, fallbackRoleArn)) return
+    const { type, awsSts } = spec ?? {}
+    const { roleMappings, fallbackRoleArn } = awsSts ?? {}
+    if (type !== 'awsSts' || roleMappings === undefined || !fallbackRoleArn) return
+    const isMapped = roleMappings.some((mapping) => mapping?.roleArn === fallbackRoleArn)
+    if (!isMapped || isShield(roleMappings, fallbackRoleArn)) return
     yield advice(
       path.spec.awsSts.fallbackRoleArn,
-      `is the role of roleMappings[${guarded}], so callers whom no mapping matches get it too: name a role with fewer rights, or none`,
+      'is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
     )
   },
   examples: {
@@ -62,7 +64,7 @@ export const fallbackRoleNotMapped = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.fallbackRoleArn: is the role of roleMappings[1], so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
         ],
       },
       {
@@ -75,30 +77,29 @@ export const fallbackRoleNotMapped = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.fallbackRoleArn: is the role of roleMappings[0], so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
         ],
       },
     ],
   },
 })
 
-/** Whether its role and its place in the order can be read. */
-const isKnown = (mapping: RoleMappings[number]): boolean =>
-  mapping !== undefined &&
-  (mapping.roleArn !== undefined || isAbsent(mapping, 'roleArn')) &&
-  (mapping.priority !== undefined || isAbsent(mapping, 'priority'))
-
 /** Words by which people name the role that has the fewest rights. */
 const LEAST =
   /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
 
-/** Whether the role has the fewest rights by its name, and a mapping to another one is left: it keeps callers from that. */
+/** Whether the role has the fewest rights by its name, and perhaps a mapping to another one is left: it keeps callers from that. */
 function isShield(mappings: RoleMappings, fallback: string): boolean {
   const name = fallback.slice(fallback.lastIndexOf('/') + 1)
   const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
   if (!LEAST.test(words)) return false
-  const order = mappings
-    .flatMap((mapping) => (mapping === undefined ? [] : { ...mapping, place: mapping.priority ?? Infinity }))
-    .toSorted((a, b) => (a.place === b.place ? 0 : a.place - b.place))
-  return order.at(-1)?.roleArn !== fallback
+  const read = mappings.flatMap((mapping) => {
+    const priority = mapping && isAbsent(mapping, 'priority') ? Infinity : mapping?.priority
+    return priority === undefined || mapping?.roleArn === undefined
+      ? []
+      : { roleArn: mapping.roleArn, priority }
+  })
+  if (read.length < mappings.length) return true
+  const ordered = read.toSorted((a, b) => (a.priority === b.priority ? 0 : a.priority - b.priority))
+  return ordered.at(-1)?.roleArn !== fallback
 }
