@@ -211,7 +211,7 @@ export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
     : end(config, AUTH_CONFIG.spec.embeddedAuthServer, text)
 
 /** The provider whose access token goes to STS. */
-export interface Subject {
+export interface SubjectToken {
   readonly provider: Provider
   readonly index: number
   /** Whether the configuration names it; else it is the first one. */
@@ -222,7 +222,7 @@ export interface Subject {
  * The provider whose access token is sent to STS; undefined where there is none, or none that can be read. A workload sends that
  * of its only provider whatever the configuration names (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
  */
-export function subjectOf(awsSts: AwsSts, { server, caller }: Front): Subject | undefined {
+export function subjectOf(awsSts: AwsSts, { server, caller }: Front): SubjectToken | undefined {
   const providers = server.upstreamProviders ?? []
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
   const isNamed = !isOpen && caller.kind === 'VirtualMCPServer'
@@ -232,7 +232,7 @@ export function subjectOf(awsSts: AwsSts, { server, caller }: Front): Subject | 
 }
 
 /** A provider whose access tokens STS refuses, because they are not JWTs. */
-export interface Opaque extends Subject {
+export interface Opaque extends SubjectToken {
   /** Its name as people know it, such as GitHub. */
   readonly issuer: string
   /** Another provider, whose tokens may be JWTs. */
