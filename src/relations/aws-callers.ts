@@ -48,7 +48,7 @@ export function frontOfGateway(name: string, { spec }: Gateway): Front | undefin
 }
 
 /** The server of an MCPRemoteProxy that signs its requests itself; other workloads cannot. */
-export function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
+function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
   const caller = { kind: 'MCPRemoteProxy', name }
   const [own] = authServersOf(caller.kind, workload, cluster)
   return own && { caller, server: own.server, config: own.to }

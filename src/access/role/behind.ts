@@ -66,7 +66,7 @@ function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>
 }
 
 /** The token that a VirtualMCPServer or a workload with an embedded server sends. */
-export function tokenOf(awsSts: AwsSts, front: Front): string {
+function tokenOf(awsSts: AwsSts, front: Front): string {
   const opaque = opaqueSubject(awsSts, front)
   const subject = subjectOf(awsSts, front)
   const named = awsSts.subjectProviderName

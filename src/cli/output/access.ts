@@ -45,7 +45,7 @@ export const noneOf = ({ key }: Entry): string => (key === 'awsSts' ? 'no role' 
 const accessName = (entry: Entry, { access }: Outcome): string => access ?? noneOf(entry)
 const outcomeText = (entry: Entry, outcome: Outcome): string =>
   `${accessName(entry, outcome)} (${outcome.by})`
-export const claimsText = (claims: Claims): string => JSON.stringify(claims)
+const claimsText = (claims: Claims): string => JSON.stringify(claims)
 
 const isSame = ({ changes, undecided, tokens }: PartDifference): boolean =>
   changes.length + undecided.length + tokens.length === 0
