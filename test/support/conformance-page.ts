@@ -40,7 +40,6 @@ const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
     'No ConfigMap and no MCPAuthzConfig is given: what is not in the files may be in the cluster.',
   ],
   [/static mode requires/, 'The pods of backends do not run in memory.'],
-  [/^MCPOIDCConfig \S+ is not valid/, 'Told at the MCPOIDCConfig, by `oidc-config-url-https`.'],
   [
     /remote URL host is not allowed|image is required/,
     'The address and the image of a backend are not authentication.',
@@ -49,7 +48,6 @@ const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
     /baseline_client_scopes|delegate_clients|trusted_issuers.*jwt_bearer_grant/,
     'In an MCPExternalAuthConfig: scopes and `resourceUrl` are those of the workload that refers to it. In a VirtualMCPServer it is told.',
   ],
-  [/tlsListener/, 'Empty names in a field of releases.'],
 ]
 
 /** Why a CRD demands more than we do while no release is known. */

@@ -31,8 +31,13 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   sources: ['decision 3'],
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
-    const client = clients.find((each) => each?.methods?.includes('spiffe_x509') === true)
-    if (client?.clientId === undefined) return
+    // The first one: nothing is said where one that cannot be read may stand before it.
+    const client = clients.find(
+      (each) =>
+        each === undefined ||
+        (each.methods === undefined ? !isAbsent(each, 'methods') : each.methods.includes('spiffe_x509')),
+    )
+    if (client?.methods === undefined || client.clientId === undefined) return
     const who = `client ${shortQuote(client.clientId)}`
     if (isAbsent(server, 'tlsListener'))
       yield required(
