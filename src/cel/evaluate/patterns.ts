@@ -15,6 +15,8 @@ interface Pattern {
 /** Largest program that is compiled: it takes 1.5 MB. */
 const LARGEST = 10_000
 const BYTES_PER_INSTRUCTION = 150
+/** RE2JS copies a run of literals for each further one. */
+const LITERALS_PER_INSTRUCTION = 8_000
 
 /** Matchers repeat their patterns in loops. */
 const known = new BoundedCache<Pattern>('compiled patterns', 4 * 2 ** 20)
@@ -23,7 +25,7 @@ const known = new BoundedCache<Pattern>('compiled patterns', 4 * 2 ** 20)
 export function compiledPattern(pattern: string, spend: (instructions: number) => void): Pattern {
   const { size, text } = read(pattern)
   if (size > LARGEST) throw new OutOfBudget('a regular expression that is too large')
-  spend(size + pattern.length / 16)
+  spend(size + pattern.length / 16 + pattern.length ** 2 / LITERALS_PER_INSTRUCTION)
   const before = known.get(pattern)
   if (before !== undefined) return before
   const compiled = { size, program: compile(text) }

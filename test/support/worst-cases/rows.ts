@@ -119,6 +119,11 @@ export const ROWS: readonly Row[] = [
     at: (size) => roleMappings(`"a".matches("${'a{999}'.repeat(size)}")`),
   },
   {
+    title: 'a pattern of N letters',
+    size: 9_900,
+    at: (size) => roleMappings(`"a".matches("${'a'.repeat(size)}")`),
+  },
+  {
     title: 'N patterns of 20 counted repetitions each',
     size: 60,
     at: (size) =>
