@@ -361,7 +361,7 @@ async function serveWithoutRights(t: Test, api: ApiServer): Promise<void> {
     beginWith(
       t,
       findingsBetweenObjects(outcome.warnings),
-      ['spec.externalAuthConfigRef.name: Not found: "nothing": '],
+      ['MCPServer jira: spec.externalAuthConfigRef.name: Not found: "nothing": '],
       'only the rules that need the unreadable kinds are silent',
     )
     const written = here(exchangeConfigWritten('wiki', 'okta'))
@@ -402,7 +402,7 @@ async function serveWithoutCrd(t: Test, api: ApiServer): Promise<void> {
     beginWith(
       t,
       findingsBetweenObjects(outcome.warnings),
-      ['spec.groupRef.name: Not found: "tools": '],
+      ['MCPServer jira: spec.groupRef.name: Not found: "tools": '],
       'the finding about the missing group',
     )
   } finally {
