@@ -1020,7 +1020,7 @@ t.test('what changes for roles of AWS', async (t) => {
     chosen: 'first',
     roles: ['"admins" in claims.groups: arn:a', 'otherwise: no role'],
     notes: [
-      'roles are chosen by the token that vMCP issues, which lacks "groups": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+      'roles are chosen by the token that vMCP issues, which lacks "groups": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
     ],
   })
 })

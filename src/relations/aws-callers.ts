@@ -177,11 +177,11 @@ export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
 export const foreignSessionName = ({ sessionNameClaim }: AwsSts, server: Server): string | undefined =>
   sessionNameClaim && !mayHaveClaim(server, sessionNameClaim) ? sessionNameClaim : undefined
 
-/** The claims that there are, as the end of a sentence. */
+/** The claims that there are, as the end of a sentence: scopes are a list under `scp` (toolhive: authserver/server/tokenexchange/validator.go). */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0
-    ? 'they have sub, client_id, scope'
-    : 'they have sub, name, email, client_id, scope'
+    ? 'they have sub, client_id, scp'
+    : 'they have sub, name, email, client_id, scp'
 
 /** What follows for the callers. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {

@@ -36,7 +36,7 @@ export const roleMappingClaimAvailable = defineRule({
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'Role mappings behind an embedded authorization server ask for claims that its own tokens have.',
-  why: 'The role of AWS is chosen by the token that the embedded server issued: sub, name, email, client_id, scope and the claims of every JWT. Groups and roles stay in the token of the upstream provider, whatever its scopes, so a mapping that asks for them never matches; policies of Cedar see the upstream token, roles do not.',
+  why: 'The role of AWS is chosen by the token that the embedded server issued: sub, name, email, client_id, scp and the claims of every JWT. Groups and roles stay in the token of the upstream provider, whatever its scopes, so a mapping that asks for them never matches; policies of Cedar see the upstream token, roles do not.',
   failure: {
     symptom:
       'every caller gets the fallback role, or `failed to select IAM role: no role mapping found`, 403 `Failed to determine IAM role`',
@@ -87,7 +87,7 @@ export const roleMappingClaimAvailable = defineRule({
         title: 'claims that the tokens have',
         kind: 'MCPExternalAuthConfig',
         value: mapped({
-          roleClaim: 'scope',
+          roleClaim: 'scp',
           roleMappings: [
             { roleArn: ADMIN, matcher: 'claims.email.endsWith("@example.com")' },
             { roleArn: READER, matcher: '"staff" in claims.groups || claims.sub == "ann"' },
@@ -132,7 +132,7 @@ export const roleMappingClaimAvailable = defineRule({
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
-          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
+          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -143,7 +143,7 @@ export const roleMappingClaimAvailable = defineRule({
           gateway('vmcp', { authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'example' }) }),
         ],
         findings: [
-          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -157,7 +157,7 @@ export const roleMappingClaimAvailable = defineRule({
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
-          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scope',
+          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -169,7 +169,7 @@ export const roleMappingClaimAvailable = defineRule({
           mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
         ],
         findings: [
-          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scope',
+          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -184,7 +184,7 @@ export const roleMappingClaimAvailable = defineRule({
           }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scope',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
         ],
       },
     ],

@@ -114,7 +114,7 @@ export const sessionNameClaimAvailable = defineRule({
         value: naming('preferred_username'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; they have sub, name, email, client_id, scope',
+          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -126,7 +126,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scope',
+          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -138,7 +138,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scope',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scp',
         ],
       },
     ],
