@@ -12,7 +12,7 @@ import {
   withinBudget,
 } from '../rule/index.ts'
 import type { Provider, Server } from '../kinds/embedded-auth-server/effective.ts'
-import { ASSERTION_CLAIMS, isOwnClaim } from '../kinds/embedded-auth-server/own-claims.ts'
+import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedded-auth-server/own-claims.ts'
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
@@ -173,9 +173,22 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
-/** The claim of the session name, if tokens of the server do not have it. */
-export const foreignSessionName = ({ sessionNameClaim }: AwsSts, server: Server): string | undefined =>
-  sessionNameClaim && !mayHaveClaim(server, sessionNameClaim) ? sessionNameClaim : undefined
+/** A claim that names no session: tokens of the server lack it, or do not have it as a string. */
+export interface UnfitSessionName {
+  readonly claim: string
+  readonly isLacking: boolean
+}
+
+/** The claim of the session name, if tokens of the server do not have it as a string. */
+export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): UnfitSessionName | undefined {
+  if (!sessionNameClaim) return undefined
+  const isLacking = !mayHaveClaim(server, sessionNameClaim)
+  return isLacking || isStructuredClaim(sessionNameClaim) ? { claim: sessionNameClaim, isLacking } : undefined
+}
+
+/** The claims whose texts STS takes as the name of a session: a name has spaces, and an issuer slashes. */
+export const sessionRemedy = ({ upstreamProviders }: Server): string =>
+  upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
 /** The claims that there are, as the end of a sentence: scopes are a list under `scp` (toolhive: authserver/server/tokenexchange/validator.go). */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>

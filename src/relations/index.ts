@@ -15,7 +15,6 @@ export {
   foreignMappings,
   foreignRolesCause,
   foreignSessionCause,
-  foreignSessionName,
   type Front,
   frontOfGateway,
   type Fronts,
@@ -28,7 +27,9 @@ export {
   ownClaimsText,
   providerEnd,
   roleClaimOf,
+  sessionRemedy,
   subjectOf,
+  unfitSessionName,
   type UsedBehind,
   usedBehind,
 } from './aws-callers.ts'

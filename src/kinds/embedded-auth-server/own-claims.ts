@@ -12,3 +12,8 @@ export const isOwnClaim = (name: string): boolean => OWN_CLAIMS.has(name) || nam
 
 /** Whether no token of an embedded authorization server has the claim. */
 export const isForeignClaim = (name: string): boolean => !isOwnClaim(name)
+
+const NOT_TEXT: ReadonlySet<string> = new Set('aud exp iat nbf scp act sub_id'.split(' '))
+
+/** Whether tokens of an embedded authorization server have the claim as a list, a number, an object or a bool. */
+export const isStructuredClaim = (name: string): boolean => NOT_TEXT.has(name) || name.startsWith(OF_TOOLHIVE)

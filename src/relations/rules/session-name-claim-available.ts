@@ -8,16 +8,16 @@ import {
   awsStsOf,
   backend,
   foreignSessionCause,
-  foreignSessionName,
   frontsOf,
   gateway,
   gatewayOf,
   issuingEnd,
   mappedConfig,
-  ownClaimsText,
   REACHED_KINDS,
   serverConfig,
+  sessionRemedy,
   signingProxy,
+  unfitSessionName,
   usedBehind,
 } from '../index.ts'
 
@@ -41,11 +41,11 @@ export const sessionNameClaimAvailable = defineRule({
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary:
-    'The claim that names the session of AWS is one that tokens of the embedded authorization server have.',
-  why: 'The name is read from the token that the embedded server issued, not from the one of the upstream provider: where the claim is not in it, every call to the backend fails.',
+    'The claim that names the session of AWS is one that tokens of the embedded authorization server have as a string.',
+  why: 'The name is read from the token that the embedded server issued, not from the one of the upstream provider: where the claim is not in it, or is a list or a number, every call to the backend fails.',
   failure: {
     symptom:
-      'every call fails: `failed to extract session name: claim "…" not found in token`, 401 `Missing session name claim`',
+      'every call fails: `failed to extract session name: claim "…" not found in token`, `is not a non-empty string`, 401 `Missing session name claim`',
     toldBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
@@ -56,9 +56,11 @@ export const sessionNameClaimAvailable = defineRule({
       const awsSts = awsStsOf(resource as AuthConfig)
       if (!awsSts?.sessionNameClaim) return
       for (const front of frontsOf(self.name, cluster).fronts) {
-        const claim = foreignSessionName(awsSts, front.server)
-        if (claim === undefined) continue
-        const detail = `tokens that ${nameText(front.caller)} issues lack ${shortQuote(claim)}: every call fails; ${ownClaimsText(front.server)}`
+        const found = unfitSessionName(awsSts, front.server)
+        if (found === undefined) continue
+        const claim = shortQuote(found.claim)
+        const problem = found.isLacking ? `lack ${claim}` : `have ${claim}, which is not a string`
+        const detail = `tokens that ${nameText(front.caller)} issues ${problem}: every call fails; ${sessionRemedy(front.server)}`
         yield relatedTo(
           advice(AUTH_CONFIG.spec.awsSts.sessionNameClaim, detail),
           [issuingEnd(front, 'issues the tokens')],
@@ -69,10 +71,11 @@ export const sessionNameClaimAvailable = defineRule({
       return
     }
     for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
-      const claim = foreignSessionName(awsSts, front.server)
-      if (claim === undefined) continue
+      const found = unfitSessionName(awsSts, front.server)
+      if (found === undefined) continue
       const named = authConfigNamed(config)
-      const detail = `${nameText(named)} names sessions by ${shortQuote(claim)}, which its tokens lack: every call fails; ${ownClaimsText(front.server)}`
+      const problem = found.isLacking ? 'which its tokens lack' : 'which is not a string in its tokens'
+      const detail = `${nameText(named)} names sessions by ${shortQuote(found.claim)}, ${problem}: every call fails; ${sessionRemedy(front.server)}`
       yield relatedTo(
         about(advice(at, detail), 'foreign session name', config),
         [end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim')],
@@ -114,7 +117,16 @@ export const sessionNameClaimAvailable = defineRule({
         value: naming('preferred_username'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; they have sub, name, email, client_id, scp',
+          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
+        ],
+      },
+      {
+        title: 'the audience, which is a list',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('aud'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
         ],
       },
       {
@@ -126,7 +138,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scp',
+          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; use sub or email',
         ],
       },
       {
@@ -138,7 +150,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; they have sub, name, email, client_id, scp',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; use sub or email',
         ],
       },
     ],
