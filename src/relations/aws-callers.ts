@@ -190,7 +190,7 @@ export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): 
 export const sessionRemedy = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
-/** The claims that there are, as the end of a sentence: scopes are a list under `scp` (toolhive: authserver/server/tokenexchange/validator.go). */
+/** The claims that there are, as the end of a sentence: scopes are a list under `scp` (toolhive: authserver/integration_test.go). */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0
     ? 'they have sub, client_id, scp'
