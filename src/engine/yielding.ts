@@ -1,8 +1,16 @@
 import { KINDS } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
-import { allows, compareReleases, refusals, type Release, schemaAt } from '../release/index.ts'
-import { type Finding, findingText, jsonKey, pathText, type Segment, valueAt } from '../rule/index.ts'
+import { allows, refusals, type Release, schemaAt } from '../release/index.ts'
+import {
+  compareReleases,
+  type Finding,
+  findingText,
+  jsonKey,
+  pathText,
+  type Segment,
+  valueAt,
+} from '../rule/index.ts'
 import type { Placeholder } from '../documents/index.ts'
 import { outside } from '../shape/index.ts'
 

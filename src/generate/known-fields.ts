@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { KINDS } from '../kinds/index.ts'
-import { compareReleases, type KnownField, type ReleaseSchema } from '../release/index.ts'
+import type { KnownField, ReleaseSchema } from '../release/index.ts'
+import { compareReleases } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 const RELEASES = fileURLToPath(new URL('../../releases/', import.meta.url))

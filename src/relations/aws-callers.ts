@@ -39,19 +39,42 @@ export interface Front {
   readonly server: Server
   /** The MCPExternalAuthConfig that holds the server of a workload. */
   readonly config: ObjectName | undefined
+  /** The place of each provider by its name. */
+  readonly places: () => ReadonlyMap<string | undefined, number>
+  /** The name of the first provider whose tokens may be JWTs. */
+  readonly readable: () => string | undefined
+}
+
+/** Many configurations ask about the providers of one server: each answer is found once. */
+function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
+  const providers = server.upstreamProviders ?? []
+  let places: ReadonlyMap<string | undefined, number> | undefined
+  let readable: { readonly name: string | undefined } | undefined
+  return {
+    caller,
+    server,
+    config,
+    // Of two with one name the first counts.
+    places: () => (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
+    readable: () =>
+      (readable ??= {
+        name: providers.find((each) => each?.name && each.type === 'oidc' && opaqueIssuer(each) === undefined)
+          ?.name,
+      }).name,
+  }
 }
 
 /** The server of a VirtualMCPServer; undefined where clients bring tokens of another issuer. */
 export function frontOfGateway(name: string, { spec }: Gateway): Front | undefined {
   const server = spec?.authServerConfig
-  return server && { caller: { kind: 'VirtualMCPServer', name }, server, config: undefined }
+  return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined)
 }
 
 /** The server of an MCPRemoteProxy that signs its requests itself; other workloads cannot. */
 function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
   const caller = { kind: 'MCPRemoteProxy', name }
   const [own] = authServersOf(caller.kind, workload, cluster)
-  return own && { caller, server: own.server, config: own.to }
+  return own && frontOf(caller, own.server, own.to)
 }
 
 /** A configuration by which roles are chosen for callers of a front, and the place that names it. */
@@ -235,12 +258,12 @@ export interface SubjectToken {
  * The provider whose access token is sent to STS; undefined where there is none, or none that can be read. A workload sends that
  * of its only provider whatever the configuration names (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
  */
-export function subjectOf(awsSts: AwsSts, { server, caller }: Front): SubjectToken | undefined {
-  const providers = server.upstreamProviders ?? []
+export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
   const isNamed = !isOpen && caller.kind === 'VirtualMCPServer'
-  const index = isNamed ? providers.findIndex((each) => each?.name === awsSts.subjectProviderName) : 0
-  const provider = providers[index]
+  const index = isNamed ? places().get(awsSts.subjectProviderName) : 0
+  if (index === undefined) return undefined
+  const provider = server.upstreamProviders?.[index]
   return provider && { provider, index, isNamed }
 }
 
@@ -256,11 +279,7 @@ export function opaqueSubject(awsSts: AwsSts, front: Front): Opaque | undefined 
   const subject = subjectOf(awsSts, front)
   if (subject === undefined) return undefined
   const issuer = opaqueIssuer(subject.provider)
-  if (issuer === undefined) return undefined
-  const other = front.server.upstreamProviders?.find(
-    (each) => each?.name && each.type === 'oidc' && opaqueIssuer(each) === undefined,
-  )
-  return { ...subject, issuer, other: other?.name }
+  return issuer === undefined ? undefined : { ...subject, issuer, other: front.readable() }
 }
 
 /** Whose token it is, and what helps, as parts of a sentence. */

@@ -2,12 +2,14 @@ import {
   aboutEach,
   advice,
   type Cluster,
+  compareReleases,
   end,
   type FieldError,
   isAbsent,
   namesText,
   nameText,
   type ObjectName,
+  oncePerCluster,
   relatedTo,
   type Thing,
 } from '../rule/index.ts'
@@ -80,21 +82,23 @@ function problemOf(
   const auth = getAuthConfig(cluster, config)
   const isLeftOut = isForNoBackend(auth)
   const endsPod =
-    (release === undefined || isBefore(release, MOUNTED_FROM)) &&
+    (release === undefined || compareReleases(release, MOUNTED_FROM) < 0) &&
     fallback.config !== config &&
     holdsSecret(auth) &&
-    !names(gateway, config)
+    !named(gateway, cluster).has(config)
   if (release !== undefined) return endsPod ? [{ specified: undefined, isLeftOut, endsPod }] : []
   if (fallback.config === config || fallback.from === 'unknown') return []
   if (fallback.from === 'none' && auth?.spec?.type === 'unauthenticated') return []
   return [{ specified: fallback.from === 'none' ? 'none' : 'default', isLeftOut, endsPod }]
 }
 
-/** Whether `backends` names the configuration for another backend, so that its Secret is mounted. */
-const names = ({ spec }: Gateway, config: string): boolean =>
-  Object.values(spec?.outgoingAuth?.backends ?? {}).some(
-    (entry) => entry?.externalAuthConfigRef?.name === config,
-  )
+/** The configurations that `backends` names: their Secrets are mounted. */
+const named = oncePerCluster(
+  ({ spec }: Gateway) =>
+    new Set(
+      Object.values(spec?.outgoingAuth?.backends ?? {}).map((entry) => entry?.externalAuthConfigRef?.name),
+    ),
+)
 
 /** Whether the process reads a value of the configuration from its environment. */
 function holdsSecret(config: AuthConfig | undefined): boolean {
@@ -104,9 +108,6 @@ function holdsSecret(config: AuthConfig | undefined): boolean {
     type === 'tokenExchange' && tokenExchange !== undefined && !isAbsent(tokenExchange, 'clientSecretRef')
   )
 }
-
-const isBefore = (release: string, other: string): boolean =>
-  release.localeCompare(other, 'en', { numeric: true }) < 0
 
 /** The findings of both rules about it, at a VirtualMCPServer or at a workload. */
 export function* ownReferenceErrors(

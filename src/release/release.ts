@@ -12,9 +12,6 @@ export interface Release {
 /** The annotation of the CRDs that this project generates: they say no more than the specification. */
 export const OWN_CRD = 'vmcp-admission/generated-from'
 
-/** Whether a release is older than another one: `0.9` than `0.10`. For sorting: negative where it is. */
-export const compareReleases = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
-
 const VERSIONS = ['v1beta1', 'v1alpha1']
 
 /**

@@ -13,7 +13,7 @@ export {
   type ObjectName,
   oncePerCluster,
 } from './cluster.ts'
-export { compareText } from './compare-text.ts'
+export { compareReleases, compareText } from './compare-text.ts'
 export { type Consequence, CONSEQUENCES } from './consequence.ts'
 export { changedAt, copyOf, type JsonHolder } from './copies.ts'
 export { deepEqual } from './deep-equal.ts'

@@ -1,5 +1,6 @@
 /** The functions and operators of CEL's standard library over values, one definition for each signature. */
 
+import { OutOfBudget } from '../../rule/index.ts'
 import {
   between,
   datePart,
@@ -63,6 +64,8 @@ export const lengthOfText = (value: Value): number => (typeof value === 'string'
 
 /** Longest text that an expression may build, in UTF-16 code units. */
 const LONGEST_TEXT = 1 << 20
+/** Most elements of a list that an expression may build: one array that is larger than the heap of a thread ends the process. */
+const LONGEST_LIST = 1 << 20
 
 interface ValueNamed {
   bool: boolean
@@ -210,6 +213,7 @@ define('_+_(bytes, bytes)', ([a, b], spend) => {
   return joined
 })
 define('_+_(list, list)', ([a, b], spend) => {
+  if (a.length + b.length > LONGEST_LIST) throw new OutOfBudget('a list that is too long')
   spend((a.length + b.length) / COPIED_PER_UNIT)
   return [...a, ...b]
 })

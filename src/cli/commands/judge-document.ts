@@ -11,9 +11,10 @@ import {
   type World,
 } from '../../engine/index.ts'
 import { kindOf, nameOf, notJudged, type DocumentReading, subjectOf } from '../../documents/index.ts'
-import { compareReleases, type Release } from '../../release/index.ts'
+import type { Release } from '../../release/index.ts'
 import {
   atOnce,
+  compareReleases,
   isObject,
   jsonKey,
   nameKey,

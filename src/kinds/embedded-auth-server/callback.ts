@@ -1,4 +1,4 @@
-import { type KnownFailure, parseUrl, shortQuote } from '../../rule/index.ts'
+import { type KnownFailure, parseUrl, shortQuote, withoutEnd } from '../../rule/index.ts'
 import { authorizationField } from './authorization-host.ts'
 import { isUnreadable, type Provider, type Server } from './effective.ts'
 
@@ -6,11 +6,7 @@ import { isUnreadable, type Provider, type Server } from './effective.ts'
 const CALLBACK_PATH = '/oauth/callback'
 
 /** The callback that releases take for a provider without `redirectUri`. */
-export function defaultCallback(resourceUrl: string): string {
-  let end = resourceUrl.length
-  while (resourceUrl[end - 1] === '/') end--
-  return resourceUrl.slice(0, end) + CALLBACK_PATH
-}
+export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
 /** Whether a release answers at the URL; undefined where it is not an http(s) URL with a host. */
 export function servesCallback(url: string): boolean | undefined {

@@ -45,7 +45,7 @@ export const audienceUnique = defineRule({
   failure: {
     symptom: 'none: a token for one server is accepted by another one',
     toldBy: 'nobody',
-    consequence: 'denies everyone',
+    consequence: 'lets anyone in',
     threads: [],
   },
   sources: ['decision 3', 'decision 21'],

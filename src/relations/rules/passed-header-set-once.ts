@@ -57,7 +57,7 @@ export const passedHeaderSetOnce = defineRule({
     symptom:
       'calls of one backend fail when clients send a header; the log says that a "forwarded header … collides with the backend\'s static header-forward config"',
     toldBy: 'nobody',
-    consequence: 'denies everyone',
+    consequence: 'degrades',
     releases: 'from 0.30 on',
     threads: [],
   },
