@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { allRules, examplesOf } from '../src/kinds/places.ts'
 import { fieldsIn } from '../src/kinds/schema-fields.ts'
 import { allows } from '../src/release/allows.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
@@ -18,6 +19,7 @@ import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { nearestReleases } from '../src/cli/input/release.ts'
 import { pathText } from '../src/rule/path.ts'
 import { runCli } from './support/cli.ts'
+import { stateOf } from './support/cluster-state.ts'
 import { knownReleases } from './support/releases.ts'
 import { fileOf, judgeOf, resourceOf, submissionOf } from './support/review.ts'
 
@@ -28,6 +30,7 @@ const named = (version: string) => {
   const known = RELEASES.find((each) => each.version === version)
   return {
     name: `operator release ${version.replace(/\.\d+$/, '')}`,
+    version: version.replace(/\.\d+$/, ''),
     schemas: new Map(Object.entries(known?.schemas ?? {})),
   }
 }
@@ -160,36 +163,34 @@ t.test('the known release that CRDs are of', async (t) => {
     t.strictSame(nearestReleases({ name: '', schemas }), expected, title)
 })
 
-t.test('a rule about other releases does not count', async (t) => {
-  const provider = (redirectUri: string) => ({
-    name: 'okta',
-    type: 'oidc',
-    oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp', redirectUri },
-  })
-  const object = resourceOf('MCPExternalAuthConfig', {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      issuer: 'https://auth.example.com',
-      upstreamProviders: [provider('https://mcp.example.com/oauth/callback')],
-    },
-  })
-  const rows: [release: string, told: boolean][] = [
-    ['', false],
-    ['0.26', false],
-    ['0.50', false],
-    ['0.55', true],
-    ['0.63', true],
-  ]
-  for (const [version, told] of rows) {
-    const known = RELEASES.find((each) => each.version.startsWith(`${version}.`))
-    const release = known && { name: version, schemas: new Map(Object.entries(known.schemas)) }
-    const { errors } = judgeOf({ release }).admit(submissionOf('MCPExternalAuthConfig', object))
-    t.equal(
-      errors.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
-      told,
-      version,
-    )
+t.test('a rule about some releases counts where one of them is in force, named or by its CRDs', (t) => {
+  const rules = allRules().filter(({ appliesTo }) => appliesTo !== undefined)
+  t.ok(rules.length > 4)
+  for (const rule of rules) {
+    const { from, to, orUnknown = false } = rule.appliesTo ?? {}
+    const example = examplesOf(rule).find(({ findings }) => findings.length > 0)
+    const tells = (release: Release | undefined): boolean => {
+      const judge = judgeOf({ release, state: stateOf(example?.others ?? []) })
+      const { errors, warnings } = judge.file(fileOf(example?.resource))
+      return [...errors, ...warnings].some(({ id }) => id === rule.id)
+    }
+    t.equal(tells(undefined), orUnknown || from === undefined, `${rule.id}: no release`)
+    for (const { version } of RELEASES) {
+      const release = named(version)
+      const minor = Number(release.version.split('.')[1])
+      const isFrom = (first: string | undefined) => first === undefined || minor >= Number(first.split('.')[1])
+      const isTo = to === undefined || minor <= Number(to.split('.')[1])
+      t.equal(tells(release), isFrom(from) && isTo, `${rule.id}: release ${version}`)
+      // The CRDs of 0.62 and 0.63 are the same.
+      const installed = { name: 'the installed operator', schemas: release.schemas }
+      t.equal(
+        tells(installed),
+        isFrom(from === '0.63' ? '0.62' : from) && isTo,
+        `${rule.id}: CRDs of ${version}`,
+      )
+    }
   }
+  t.end()
 })
 
 t.test('what a release takes although the specification does not', async (t) => {

@@ -42,7 +42,7 @@ export function knownRelease(written: string): Release {
       `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`,
     )
   }
-  return { name: `operator release ${minor}`, schemas: schemasOf(minor) }
+  return { name: `operator release ${minor}`, version: minor, schemas: schemasOf(minor) }
 }
 
 export function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {

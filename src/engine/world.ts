@@ -4,7 +4,7 @@ import type { Cluster, Finding, Severity } from '../rule/index.ts'
 import { type RulesAt, rulesOf, type Selection } from './rules.ts'
 import type { ClusterState } from '../state/index.ts'
 import type { WrittenDefaults } from './defaults.ts'
-import { isAbout, newestIn } from './yielding.ts'
+import { isAbout, readVersion } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
 /** Everything that a judgement depends on beside the object. No field is optional: each has a value for "not known". */
@@ -32,7 +32,7 @@ export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
-  /** The newest release of which the installed one has a field. */
+  /** The release of the operator as rules read it. */
   readonly version: string | undefined
   readonly state: ClusterState | undefined
   /** The other objects of a namespace, the same until it changes: judgements share what rules compute once for all of them. */
@@ -50,7 +50,7 @@ export function prepare(world: World): Prepared {
   return {
     world,
     installed,
-    ...known(state, newest(installed)),
+    ...known(state, readVersion(installed)),
     rulesOf: (kind, selection) => {
       const before = rules[selection].get(kind)
       if (before !== undefined) return before
@@ -71,9 +71,6 @@ export const beside = (prepared: Prepared, state: World['state']): Prepared => (
   world: { ...prepared.world, state },
   ...known(state, prepared.version),
 })
-
-/** The release of the operator as rules read it. */
-const newest = (release: Release | undefined): string | undefined => release && newestIn(release)
 
 function known(
   given: World['state'],

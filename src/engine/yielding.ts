@@ -1,4 +1,5 @@
 import { KINDS } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
 import { allows, refusals, type Release, schemaAt } from '../release/index.ts'
@@ -179,30 +180,47 @@ export function isAbout(id: string, release: Release | undefined): boolean {
   if (range === undefined) return true
   const { from, to, orUnknown = false } = range
   if (release === undefined) return orUnknown || from === undefined
-  const newest = newestIn(release)
-  return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
+  const version = readVersion(release)
+  // CRDs do not tell a release that brought no field from the one before: it may be either.
+  const first = from && release.version === undefined ? lastWithField(from) : from
+  return (first === undefined || !isBefore(version, first)) && (to === undefined || !isBefore(to, version))
 }
 
 const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
+/** The release as rules read it: the one that is named, or else the newest of which the CRDs have a field. `0` where they have none. */
+export function readVersion(release: Release): string
+export function readVersion(release: Release | undefined): string | undefined
+export function readVersion(release: Release | undefined): string | undefined {
+  return release && (release.version ?? newestField(release))
+}
+
 const newestFields = new WeakMap<Release, string>()
 
-/** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
-export function newestIn(release: Release): string {
+function newestField(release: Release): string {
   const known = newestFields.get(release)
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
-    const newer = fieldsOf(kind).flatMap(({ path, node }) =>
-      typeof node.since === 'string' ? [{ path, since: node.since }] : [],
-    )
     // What keeps unknown fields declares none of them.
-    return newer.filter(({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined)
+    return newerFields(kind).filter(({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined)
   })
-  const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
+  const last = newest(found)
   newestFields.set(release, last)
   return last
 }
+
+const newerFields = (kind: Kind) =>
+  fieldsOf(kind).flatMap(({ path, node }) =>
+    typeof node.since === 'string' ? [{ path, since: node.since }] : [],
+  )
+
+const newest = (fields: readonly { readonly since: string }[]): string =>
+  fields.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
+
+/** The last release that brought a field, up to one. */
+const lastWithField = (release: string): string =>
+  newest(KINDS.flatMap(newerFields).filter(({ since }) => !isBefore(release, since)))
 
 /** `spec.providers[].name` as the place of the first provider's name. */
 const stepsOf = (path: string): Segment[] =>

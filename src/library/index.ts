@@ -268,8 +268,11 @@ function knownRelease(release: Release | undefined): KnownRelease | undefined {
   if (!isObject(release) || typeof release.version !== 'string' || !isObject(release.schemas))
     throw new TypeError('release: give the contents of a file of vmcp-admission/releases, or releaseOfCrds')
   const { version, schemas } = release
-  const name = version === '' ? 'the installed operator' : `operator release ${minorOf(version)}`
-  const read = { name, schemas: new Map(Object.entries(schemas) as [string, ReleaseSchema][]) }
+  const named =
+    version === ''
+      ? { name: 'the installed operator' }
+      : { name: `operator release ${minorOf(version)}`, version: minorOf(version) }
+  const read = { ...named, schemas: new Map(Object.entries(schemas) as [string, ReleaseSchema][]) }
   known.set(release, read)
   return read
 }

@@ -25,7 +25,7 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
   const read = Object.entries(packed).map(
     ([kind, schema]) => [kind, unpacked(schema) as ReleaseSchema] as const,
   )
-  return { name: `operator release ${minor}`, schemas: new Map(read) }
+  return { name: `operator release ${minor}`, version: minor, schemas: new Map(read) }
 }
 
 /** Parts that take less room than their index would are left where they are. */

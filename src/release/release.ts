@@ -5,6 +5,8 @@ import { ANYTHING, compared, type ReleaseSchema } from './schema.ts'
 export interface Release {
   /** For messages: `operator release 0.44`, or `the installed operator`. */
   readonly name: string
+  /** Its minor version, `0.44`, where it is named; CustomResourceDefinitions do not say theirs. */
+  readonly version?: string
   /** The schema of each kind that is known; the others are judged by the specification alone. */
   readonly schemas: ReadonlyMap<string, ReleaseSchema>
 }

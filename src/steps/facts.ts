@@ -6,7 +6,7 @@ import { checksTokens, getOidcConfig, getWorkload } from '../relations/index.ts'
 import type { ClusterState } from '../state/index.ts'
 import type { DocumentReading } from '../documents/index.ts'
 import { isObject, type Segment, valueAt } from '../rule/index.ts'
-import { versionOf } from '../engine/index.ts'
+import { readVersion } from '../engine/index.ts'
 import type { Item, StateJudging } from './states.ts'
 import { without } from './versions.ts'
 
@@ -57,7 +57,7 @@ export function factsOf(
   objects: readonly Omit<Item, 'value'>[],
   { reading, release }: Pick<StateJudging, 'reading' | 'release'>,
 ): Facts {
-  const facts = new Collected(state, reading, release && versionOf(release))
+  const facts = new Collected(state, reading, readVersion(release))
   for (const { kind, namespace, name } of objects) {
     if (kind.kind === 'VirtualMCPServer') facts.addGateway(namespace, name)
     else if (WORKLOADS.has(kind.kind)) facts.addWorkload(kind.kind, namespace, name)

@@ -95,6 +95,7 @@ const releases = new Map<string, Release>()
 function releaseOf({ version, schemas }: KnownRelease): Release {
   const made = releases.get(version) ?? {
     name: `operator release ${minorOf(version)}`,
+    version: minorOf(version),
     schemas: new Map(Object.entries(schemas)),
   }
   releases.set(version, made)

@@ -7,7 +7,7 @@ import {
   type Values,
 } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { versionOf as newestVersion } from '../../engine/index.ts'
+import { readVersion } from '../../engine/index.ts'
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import type { Release } from '../../release/index.ts'
@@ -87,8 +87,6 @@ interface Reading extends DocumentReading {
   readonly release: Release | undefined
 }
 
-const versionOf = (release: Release | undefined): string | undefined => release && newestVersion(release)
-
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 
 async function planFiles(
@@ -99,7 +97,7 @@ async function planFiles(
 ): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const release = versionOf(reading.release)
+  const release = readVersion(reading.release)
   const plansIn = ({ documents }: Documents) =>
     plansOf(
       stateOf(
@@ -127,7 +125,7 @@ async function planCluster(
   const { group, release: named } = reading
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
-    const release = versionOf(installedRelease(live.definitions, group) ?? named)
+    const release = readVersion(installedRelease(live.definitions, group) ?? named)
     printMissingKinds(live, group)
     return formatPlans(
       { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags), release), unread: unreadOf(live) },
@@ -146,7 +144,7 @@ async function planCluster(
     environment,
   )
   printMissingKinds(live, group)
-  const release = versionOf(installed ?? named)
+  const release = readVersion(installed ?? named)
   const plans = plansOf(after, writesDefaults(flags), release)
   if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.

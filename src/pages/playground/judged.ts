@@ -7,7 +7,7 @@ import { documentsIn } from '../../cli/input/texts.ts'
 import type { Report } from '../../cli/output/report.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import type { Release } from '../../release/index.ts'
-import { DEFAULT_SETTINGS, versionOf } from '../../engine/index.ts'
+import { DEFAULT_SETTINGS, readVersion } from '../../engine/index.ts'
 import { stateOf } from '../../documents/index.ts'
 
 /** The name of the text in findings. */
@@ -39,7 +39,7 @@ export function judgeText(text: string, release: Release | undefined): JudgedTex
   return {
     text,
     report: judgeAlone(given, judging).report,
-    plans: plansOf(stateOf(values, judging), true, release && versionOf(release)),
+    plans: plansOf(stateOf(values, judging), true, readVersion(release)),
     documents,
     completed: withDefaults(texts, judging).get(FILE) ?? text,
   }

@@ -43,7 +43,7 @@ export const authorizationEntitiesWhole = defineRule({
     const entities = entitiesRead(list, context.budget)
     if (entities?.kind !== 'entities') return
     const tell = (index: number, text: string) =>
-      aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}, so the server does not start`)
+      aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}: release 0.63 does not start with it`)
     const seen = new Set<string>()
     for (const [i, { name, lacks }] of entities.entities.entries()) {
       const key = JSON.stringify([name.type, name.id])
@@ -62,19 +62,19 @@ export const authorizationEntitiesWhole = defineRule({
       {
         title: 'no attributes',
         value: withEntities({ uid: staff.uid, parents: [] }),
-        findings: ['inline.entitiesJson: entity 0 has no attrs, so the server does not start'],
+        findings: ['inline.entitiesJson: entity 0 has no attrs: release 0.63 does not start with it'],
       },
       {
         title: 'a group twice',
         value: withEntities(staff, { ...staff, parents: [] }),
-        findings: ['inline.entitiesJson: entity 1 is THVGroup::"staff" again, so the server does not start'],
+        findings: ['inline.entitiesJson: entity 1 is THVGroup::"staff" again: release 0.63 does not start with it'],
       },
       {
         title: 'no parents, in a ConfigMap',
         value: WITH_POLICIES_MAP,
         others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
         findings: [
-          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so the server does not start',
+          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents: release 0.63 does not start with it',
         ],
       },
     ],
