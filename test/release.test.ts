@@ -178,7 +178,8 @@ t.test('a rule about some releases counts where one of them is in force, named o
     for (const { version } of RELEASES) {
       const release = named(version)
       const minor = Number(release.version.split('.')[1])
-      const isFrom = (first: string | undefined) => first === undefined || minor >= Number(first.split('.')[1])
+      const isFrom = (first: string | undefined) =>
+        first === undefined || minor >= Number(first.split('.')[1])
       const isTo = to === undefined || minor <= Number(to.split('.')[1])
       t.equal(tells(release), isFrom(from) && isTo, `${rule.id}: release ${version}`)
       // The CRDs of 0.62 and 0.63 are the same.

@@ -203,7 +203,9 @@ function newestField(release: Release): string {
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
     // What keeps unknown fields declares none of them.
-    return newerFields(kind).filter(({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined)
+    return newerFields(kind).filter(
+      ({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined,
+    )
   })
   const last = newest(found)
   newestFields.set(release, last)
