@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { CedarAnswer, CedarQuestion } from '../bench/cedar-go.ts'
+import type { CedarAnswer, CedarQuestion, CedarRequest } from '../bench/cedar-go.ts'
 import { outcomeOf, type CedarPolicy, parsePolicy } from '../src/cedar/index.ts'
 import { JUDGEMENT } from '../src/engine/rules.ts'
 import { PolicyEntities, readEntities } from '../src/relations/policy-entities.ts'
+import { excludesEachOther, needsOfPolicy } from '../src/relations/policy-needs.ts'
 import { ANYBODY, KnownRequests, REQUESTS } from '../src/relations/policy-requests.ts'
 import { Budget, findingText, withinBudget } from '../src/rule/index.ts'
 import { runCli } from './support/cli.ts'
@@ -36,14 +37,19 @@ t.test('entities are accepted as by cedar-go', async (t) => {
   )
 })
 
-t.test('what cedar-go decides is possible', async (t) => {
-  let decided = 0
-  for (const row of golden) {
-    if (!('policies' in row)) continue
+function policyOf(text: string): CedarPolicy {
+  const parsed = parsePolicy(text)
+  if (parsed.kind !== 'policy') throw new Error(text)
+  return parsed.policy
+}
+
+/** The rows in which a policy decides about a request. */
+function decisions() {
+  return golden.flatMap((row) => {
+    if (!('policies' in row)) return []
     const { policies, entities = '[]', request } = row
-    const parsed = parsePolicy(policies[0] ?? '')
     const kind = REQUESTS.find(({ action }) => action === request.action)
-    if (parsed.kind !== 'policy' || kind === undefined) throw new Error(policies[0])
+    if (kind === undefined) throw new Error(request.action)
     const read = readEntities(entities)
     const requests = new KnownRequests(kind, {
       groupType: request.group,
@@ -53,13 +59,56 @@ t.test('what cedar-go decides is possible', async (t) => {
       server: request.server,
       callers: ANYBODY,
     })
-    const { isTrue, isFalse, fails, scope } = outcomeOf(parsed.policy, requests, new Budget(JUDGEMENT))
+    return [{ ...row, policy: policyOf(policies[0] ?? ''), requests }]
+  })
+}
+
+t.test('what cedar-go decides is possible', async (t) => {
+  let decided = 0
+  for (const row of decisions()) {
+    const { policies, request } = row
+    const { isTrue, isFalse, fails, scope } = outcomeOf(row.policy, row.requests, new Budget(JUDGEMENT))
     const isPossible =
       row.errors !== undefined ? fails : row.reasons !== undefined ? isTrue : isFalse || scope !== 'all'
     if (!isPossible) t.fail(`${policies[0] ?? ''} ${JSON.stringify(request)}`)
     decided++
   }
   t.ok(decided > 300)
+})
+
+/** A policy that holds for the request alone. */
+function policyAbout({ type, name, claims, args, hints, groups, group }: CedarRequest): CedarPolicy {
+  const values = [
+    ...Object.entries(claims).map(([key, value]) => [`principal.claim_${key}`, value]),
+    ...Object.entries(args).map(([key, value]) => [`context.arg_${key}`, value]),
+    ...Object.entries(hints).map(([key, value]) => [`resource.${key}`, value]),
+  ].filter(([, value]) => typeof value === 'string' || typeof value === 'boolean')
+  const isSo = [
+    ...values.map(([what, value]) => `${String(what)} == ${JSON.stringify(value)}`),
+    ...groups.map((id) => `principal in ${group}::"${id}"`),
+    ...['email', 'groups', 'b'].map((key) => `${key in claims ? '' : '!'}(principal has claim_${key})`),
+    ...['n', 's'].map((key) => `${key in args ? '' : '!'}(context has arg_${key})`),
+    ...(Array.isArray(claims.groups) && claims.groups.includes('x')
+      ? ['principal.claim_groups.contains("x")']
+      : []),
+  ]
+  return policyOf(
+    `permit(principal == Client::"${String(claims.sub)}", action, resource == ${type}::"${name}") when { ${isSo.join(' && ')} };`,
+  )
+}
+
+t.test('requests for which a policy holds are what it needs', async (t) => {
+  const counts = { held: 0, excluded: 0 }
+  for (const { policies, policy, requests, request, reasons = [] } of decisions()) {
+    const budget = new Budget(JUDGEMENT)
+    const needs = needsOfPolicy(policyAbout(request), requests, budget)
+    const isExcluded = excludesEachOther(needs, needsOfPolicy(policy, requests, budget), budget)
+    if (isExcluded) counts.excluded++
+    if (reasons.length === 0) continue
+    counts.held++
+    if (isExcluded) t.fail(`${policies[0] ?? ''} ${JSON.stringify(request)}`)
+  }
+  t.ok(counts.held > 150 && counts.excluded > 10, JSON.stringify(counts))
 })
 
 const SCOPE = 'permit(principal, action, resource)'

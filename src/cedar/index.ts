@@ -1,4 +1,4 @@
-export type { EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
+export { type EntityName, type CedarExpr, partsOf, type CedarPolicy, type Variable } from './ast.ts'
 export {
   type Attribute,
   type Fault,

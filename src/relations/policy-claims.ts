@@ -1,4 +1,4 @@
-import { type CedarExpr, outcomeOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
+import { type CedarExpr, outcomeOf, partsOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import {
@@ -152,33 +152,4 @@ function groupIn(expr: CedarExpr) {
   if (of?.kind !== 'variable' || of.name !== 'principal' || within === undefined) return undefined
   const items = within.kind === 'set' ? within.items : [within]
   return items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
-}
-
-function partsOf(expr: CedarExpr): readonly CedarExpr[] {
-  switch (expr.kind) {
-    case 'set':
-    case 'and':
-    case 'or':
-    case 'arithmetic':
-      return expr.items
-    case 'record':
-      return expr.entries.map(([, value]) => value)
-    case 'not':
-    case 'negate':
-    case 'has':
-    case 'attribute':
-    case 'like':
-      return [expr.of]
-    case 'comparison':
-    case 'in':
-      return [expr.left, expr.right]
-    case 'is':
-      return expr.in === undefined ? [expr.of] : [expr.of, expr.in]
-    case 'if':
-      return [expr.test, expr.then, expr.else]
-    case 'call':
-      return expr.args
-    default:
-      return []
-  }
 }

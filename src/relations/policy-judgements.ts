@@ -6,6 +6,7 @@ import {
   type CedarPolicy,
 } from '../cedar/index.ts'
 import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
+import { excludesEachOther, needsOfPolicy, needsWhereReached } from './policy-needs.ts'
 import { KnownRequests, REQUESTS, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText } from './policy-texts.ts'
@@ -238,27 +239,36 @@ function* absencesIn(
 ): Iterable<PolicyJudgement> {
   const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
   const without = new KnownRequests(request, setting, lacks)
-  const failing: { readonly read: Read; readonly fault: Fault }[] = []
+  const failing: { readonly read: Read; readonly found: readonly FoundFault[] }[] = []
   const permitting: Read[] = []
   for (const read of reads) {
-    const seen: Fault[] = []
-    const outcome = outcomeOf(read.policy, without, budget, (fault) => seen.push(fault))
+    const seen: FoundFault[] = []
+    const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
+    const { effect } = read.policy
+    // These requests are denied whatever fails.
+    if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
-    const fault = seen.find(
-      (each) => each.kind === 'missing' && each.isRead && absentBy(each, { key, kind, request, setting }),
+    const found = seen.filter(
+      ({ fault }) =>
+        fault.kind === 'missing' && fault.isRead && absentBy(fault, { key, kind, request, setting }),
     )
-    if (fault !== undefined && outcome.fails) failing.push({ read, fault })
-    else if (read.policy.effect === 'permit' && outcome.isTrue) permitting.push(read)
+    if (found.length > 0 && outcome.fails) failing.push({ read, found })
+    else if (effect === 'permit' && outcome.isTrue) permitting.push(read)
   }
-  for (const { read, fault } of failing) {
-    const beside = permitting.some((other) => {
-      budget.spend(1 / 8)
-      return other !== read && mayOverlap(read.policy, other.policy)
+  if (failing.length === 0) return
+  const permitted = permitting.map(({ policy }) => needsOfPolicy(policy, without, budget))
+  for (const { read, found } of failing) {
+    const reached = found.find(({ at }) => {
+      const needs = needsWhereReached(read.policy, at, without, budget)
+      return permitted.some((each) => !excludesEachOther(needs, each, budget))
     })
-    if (!beside || fault.kind !== 'missing') continue
-    yield { policy: read.listed, isFailure: true, text: absenceText(fault.origin, key, request) }
+    if (reached?.fault.kind !== 'missing') continue
+    yield { policy: read.listed, isFailure: true, text: absenceText(reached.fault.origin, key, request) }
   }
 }
+
+const isCertain = ({ isTrue, isFalse, fails, scope }: PolicyOutcome): boolean =>
+  scope === 'all' && isTrue && !isFalse && !fails
 
 /** Whether the attribute is not there because of the absence that is looked at. */
 function absentBy(fault: Fault, { key, request, setting }: Omit<Absence, 'budget'>): boolean {
@@ -278,19 +288,4 @@ function absenceText(
   if (key === '') return `denies every ${request.what}, ${WHATEVER}: it has no ${of}.${ask}; ${guard}`
   if (key === 'arg_') return `denies calls without ${ask}, and hides tools from lists, ${WHATEVER}; ${guard}`
   return `denies ${key.startsWith('claim') ? 'callers' : 'tools'} without ${ask}, ${WHATEVER}; ${guard}`
-}
-
-/** Whether two policies can be about one request: false where both name one principal or resource, and not the same. */
-function mayOverlap(one: CedarPolicy, other: CedarPolicy): boolean {
-  return (['principal', 'resource'] as const).every((part) => {
-    const [first, second] = [namedBy(one.scope[part]), namedBy(other.scope[part])]
-    return first === undefined || second === undefined || first === second
-  })
-}
-
-/** The entity that a scope names with `==`. */
-function namedBy(expr: CedarExpr | undefined): string | undefined {
-  if (expr?.kind !== 'comparison' || expr.right.kind !== 'entity') return undefined
-  const { type, id } = expr.right.entity
-  return `${type}::${id}`
 }

@@ -167,10 +167,20 @@ export class KnownRequests implements Requests {
     return this.#isMember(entity) ? 'maybe' : 'never'
   }
 
+  /** Whether requests lack the claim of groups: who has it has seldom groups in another one that is read by default. */
+  #lacksGroups(groupClaims: readonly string[] = []): boolean {
+    const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
+    return (
+      there.length < groupClaims.length &&
+      there.every((claim) => claim !== 'groups' && GROUP_CLAIMS.includes(claim))
+    )
+  }
+
   /** Whether a caller can be a member of the group: by a claim, or by what the group belongs to. */
   #isMember(entity: EntityName): boolean {
     const { groupType, groupClaims, entities, callers } = this.#setting
     if (groupClaims !== undefined && !groupClaims.some((claim) => callers.canHave(claim))) return false
+    if (this.#lacksGroups(groupClaims)) return false
     if (groupType === undefined || entity.type === groupType) return true
     return entities.hasAncestor(groupType, undefined, entity)
   }
