@@ -157,6 +157,8 @@ const setting = {
   groupType: 'THVGroup',
   groupClaims: ['groups', 'roles', 'cognito:groups'],
   hasClaimSets: false,
+  hasBackends: false,
+  kinds: REQUESTS,
   entities: new PolicyEntities(read.kind === 'entities' ? read.entities : undefined),
   server: 'gw',
   callers: ANYBODY,

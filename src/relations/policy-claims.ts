@@ -1,14 +1,7 @@
 import { type CedarExpr, outcomeOf, partsOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
-import {
-  ANYBODY,
-  type Callers,
-  GROUP_CLAIMS,
-  KnownRequests,
-  REQUESTS,
-  type Setting,
-} from './policy-requests.ts'
+import { ANYBODY, type Callers, GROUP_CLAIMS, KnownRequests, type Setting } from './policy-requests.ts'
 
 /** Callers whose tokens have no claims but these. */
 export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
@@ -63,7 +56,7 @@ function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denia
   const idle = new Set<ListedPolicy>()
   let permitted = 0
   let denied = 0
-  for (const kind of REQUESTS) {
+  for (const kind of setting.kinds) {
     const all = effectsOf(list, new KnownRequests(kind, setting), budget)
     const own = effectsOf(list, new KnownRequests(kind, theirs), budget)
     for (const policy of all.active) if (!own.active.has(policy)) idle.add(policy)

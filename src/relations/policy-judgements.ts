@@ -7,7 +7,7 @@ import {
 } from '../cedar/index.ts'
 import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
 import { excludesEachOther, needsOfPolicy, needsWhereReached } from './policy-needs.ts'
-import { KnownRequests, REQUESTS, type RequestKind, type Setting } from './policy-requests.ts'
+import { KnownRequests, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText } from './policy-texts.ts'
 
@@ -46,7 +46,7 @@ const judged = oncePerReview(
   (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly PolicyJudgement[] => {
     const [first] = list.policies
     if (first === undefined) return []
-    const families = REQUESTS.map((kind) => new KnownRequests(kind, list.setting))
+    const families = list.setting.kinds.map((kind) => new KnownRequests(kind, list.setting))
     const reads: Read[] = []
     for (const listed of list.policies) {
       const { at, parsed } = listed
@@ -82,7 +82,7 @@ function readOf(
 
 /** Whether it stands for every kind of request, whatever the policy is about. */
 function isOfAllRequests(fault: Fault, setting: Setting): boolean {
-  const families = REQUESTS.map((kind) => new KnownRequests(kind, setting))
+  const families = setting.kinds.map((kind) => new KnownRequests(kind, setting))
   switch (fault.kind) {
     case 'entity':
       return families.every(
@@ -130,7 +130,7 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   ).map((fault) => ({
     policy: listed,
     isFailure: isFailing(fault),
-    text: `${isFailing(fault) ? failureOf(read) : effectOf(read, fault)}: ${faultText(fault, setting)}`,
+    text: `${isFailing(fault) ? failureOf(read, setting) : effectOf(read, fault, setting)}: ${faultText(fault, setting)}`,
   }))
 }
 
@@ -160,7 +160,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
 }
 
 /** What a failing evaluation does. */
-function failureOf({ outcomes }: Read): string {
+function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
   const whom =
@@ -168,26 +168,23 @@ function failureOf({ outcomes }: Read): string {
       ? 'requests that reach it'
       : !isWhole
         ? 'each request in its scope'
-        : failing.length === REQUESTS.length
+        : failing.length === kinds.length
           ? 'every request'
-          : `every ${kindsText(failing)}`
+          : `every ${failing.map((i) => kinds[i]?.what ?? '').join(' and ')}`
   return `denies ${whom}, ${WHATEVER}`
 }
 
 const WHATEVER = 'whatever others permit'
 
-const kindsText = (kinds: readonly number[]): string =>
-  kinds.map((i) => REQUESTS[i]?.what ?? '').join(' and ')
-
 /** What a comparison that never holds does. */
-function effectOf(read: Read, fault: Fault): string {
+function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
   const about = outcomes.filter(({ scope }) => scope !== 'none')
   const isAlways =
     policy.conditions.length > 0 && about.every(({ isTrue, isFalse, fails }) => isTrue && !isFalse && !fails)
   if (isAlways && policy.effect === 'forbid')
-    return about.length === REQUESTS.length && about.every(({ scope }) => scope === 'all')
+    return about.length === kinds.length && about.every(({ scope }) => scope === 'all')
       ? 'forbids every request'
       : 'forbids each request in its scope'
   if (isAlways) return 'permits more than it says'
@@ -212,8 +209,8 @@ function absencesOf(
     }
   const told = new Map<ListedPolicy, PolicyJudgement>()
   for (const key of [...keys.keys()].slice(0, MOST_ATTRIBUTES))
-    for (const [kind, request] of REQUESTS.entries())
-      for (const judgement of absencesIn(reads, { key, kind, request, setting, budget }))
+    for (const request of setting.kinds)
+      for (const judgement of absencesIn(reads, { key, request, setting, budget }))
         if (!told.has(judgement.policy)) told.set(judgement.policy, judgement)
   return [...told.values()]
 }
@@ -227,7 +224,6 @@ function absenceOf(fault: Fault, setting: Setting): string | undefined {
 
 interface Absence {
   readonly key: string
-  readonly kind: number
   readonly request: RequestKind
   readonly setting: Setting
   readonly budget: Budget
@@ -235,7 +231,7 @@ interface Absence {
 
 function* absencesIn(
   reads: readonly Read[],
-  { key, kind, request, setting, budget }: Absence,
+  { key, request, setting, budget }: Absence,
 ): Iterable<PolicyJudgement> {
   const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
   const without = new KnownRequests(request, setting, lacks)
@@ -249,8 +245,7 @@ function* absencesIn(
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(
-      ({ fault }) =>
-        fault.kind === 'missing' && fault.isRead && absentBy(fault, { key, kind, request, setting }),
+      ({ fault }) => fault.kind === 'missing' && fault.isRead && absentBy(fault, { key, request, setting }),
     )
     if (found.length > 0 && outcome.fails) failing.push({ read, found })
     else if (effect === 'permit' && outcome.isTrue) permitting.push(read)

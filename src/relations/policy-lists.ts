@@ -18,7 +18,7 @@ import type { Budget } from '../rule/index.ts'
 import type { AuthzConfig } from './authorization.ts'
 import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
-import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, type Setting } from './policy-requests.ts'
+import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
 /** The Cedar policies of a resource, wherever they are. */
 
@@ -49,14 +49,13 @@ export const policyListOf = (authzConfig: AuthzConfig, context: Within) => liste
 
 const listed = oncePerReview(
   (authzConfig: AuthzConfig, { path: at, cluster, self, budget }: Within): PolicyList | undefined => {
-    const server = self.name === '' ? undefined : self.name
     if (authzConfig.inline !== undefined) {
       const { inline } = authzConfig
       return listOf({
         texts: inline.policies ?? [],
         entities: entitiesIn(inline),
         authzConfig,
-        server,
+        self,
         budget,
         place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
       })
@@ -78,7 +77,7 @@ const listed = oncePerReview(
             : undefined,
       authzConfig,
       cedar,
-      server,
+      self,
       budget,
       place: {
         policy: () => at.configMap,
@@ -118,7 +117,7 @@ interface Listing {
   readonly authzConfig: AuthzConfig
   /** The settings of a ConfigMap, over which those of the spec go. */
   readonly cedar?: Readonly<Record<string, unknown>>
-  readonly server: string | undefined
+  readonly self: ObjectName
   readonly budget: Budget
   readonly place: {
     readonly policy: (index: number) => Path<unknown>
@@ -133,7 +132,7 @@ const READ_PER_UNIT = 8
 const ENTITIES_PER_UNIT = 32
 
 function listOf(listing: Listing): PolicyList {
-  const { texts, entities, authzConfig, cedar, server, budget, place, configMap } = listing
+  const { texts, entities, authzConfig, cedar, self, budget, place, configMap } = listing
   const isOfConfigMap = cedar !== undefined
   const policies = texts.map((text, i) => ({
     text,
@@ -163,13 +162,15 @@ function listOf(listing: Listing): PolicyList {
     policies,
     entities: given,
     setting: {
+      kinds: kindsAskedIn(texts),
       groupType: groupType === UNKNOWN ? undefined : groupType || DEFAULT_GROUP_TYPE,
       groupClaims: claims.includes(UNKNOWN)
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
       hasClaimSets: Array.isArray(cedar?.multi_valued_claims),
       entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
-      server,
+      server: self.name === '' ? undefined : self.name,
+      hasBackends: self.kind === 'VirtualMCPServer',
       callers: ANYBODY,
     },
     configMap,

@@ -35,7 +35,7 @@ function entityText(
   variable: string,
   relation: '==' | 'in',
   entity: EntityName,
-  { groupType = DEFAULT_GROUP_TYPE, server, callers }: Setting,
+  { groupType = DEFAULT_GROUP_TYPE, server, hasBackends, callers }: Setting,
 ): string {
   const { type, id } = entity
   if (variable === 'action') return actionText(entity)
@@ -54,9 +54,10 @@ function entityText(
       ? `nobody is in ${shown(entity)}: groups of a token are ${groupType}; write ${groupType}::${shortQuote(id)}`
       : `nobody is in ${shown(entity)}: write ${groupType}::${shortQuote(id)}, or give it as parent of a ${groupType} in the entities`
   }
+  if (relation === '==' && (type === 'MCP' || (type === 'Backend' && hasBackends)))
+    return `a resource is in ${shown(entity)}, never the same; write resource in ${shown(entity)}`
+  if (type === 'Backend' && hasBackends) return `only tools are in ${shown(entity)}`
   if (type === 'MCP') {
-    if (relation === '==')
-      return `a resource is in ${shown(entity)}, never the same; write resource in ${shown(entity)}`
     return server === undefined
       ? `no resource is in ${shown(entity)}`
       : `the resources here are in MCP::${shortQuote(server)}, never in ${shown(entity)}`
@@ -91,6 +92,7 @@ function actionText(entity: EntityName): string {
 /** The action that is meant by a name of MCP, such as `tools/call`, or of other products. */
 function actionMeant(id: string): string | undefined {
   if (/prompt/i.test(id)) return 'get_prompt'
+  if (/skill/i.test(id)) return 'get_skill'
   if (/resource|^read/i.test(id)) return 'read_resource'
   return /tool|call|invoke|execute/i.test(id) ? 'call_tool' : undefined
 }

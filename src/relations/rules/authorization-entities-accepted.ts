@@ -10,7 +10,7 @@ import {
 } from '../index.ts'
 
 /** Types of which each request brings the entity itself. */
-const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Action']
+const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Skill', 'Action']
 
 const withEntities = (entitiesJson: string) => ({
   type: 'inline' as const,
