@@ -146,20 +146,6 @@ t.test('what is wrong in a text is said', async (t) => {
 })
 
 t.test('nothing of a stranger is read without a bound', async (t) => {
-  const deep = (open: string, close: string) =>
-    `${SCOPE} when { ${open.repeat(1e5)}true${close.repeat(1e5)} };`
-  for (const text of [
-    deep('(', ')'),
-    deep('[', ']'),
-    deep('{a: ', '}'),
-    deep('!', ''),
-    `${SCOPE} when { context${'.a'.repeat(1e5)} };`,
-    `${SCOPE} when { context has a${'.a'.repeat(1e5)} };`,
-    deep('if true then ', ' else true'),
-  ])
-    t.equal(parsePolicy(text).kind, 'unread', text.slice(0, 60))
-  const long = parsePolicy(`${SCOPE} when { ${Array(1e5).fill('context has arg_a').join(' && ')} };`)
-  t.equal(long.kind, 'policy')
   const kind = REQUESTS[0]
   const requests = new KnownRequests(kind, {
     groupType: 'THVGroup',
@@ -171,6 +157,31 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
     server: undefined,
     callers: ANYBODY,
   })
+  const deep = (open: string, close: string) =>
+    `${SCOPE} when { ${open.repeat(1e5)}true${close.repeat(1e5)} };`
+  for (const text of [
+    deep('(', ')'),
+    deep('[', ']'),
+    deep('{a: ', '}'),
+    deep('!', ''),
+    `${SCOPE} when { context${'.a'.repeat(1e5)} };`,
+    `${SCOPE} when { context has a${'.a'.repeat(1e5)} };`,
+    deep('if true then ', ' else true'),
+    `${SCOPE} when { ${`${'!'.repeat(99)}(`.repeat(40)}true${')'.repeat(40)} };`,
+    `${SCOPE} when { ${'('.repeat(40)}context${`${'.a'.repeat(99)})`.repeat(40)} };`,
+    `${SCOPE} when { ${'('.repeat(40)}context${` has a${'.a'.repeat(90)})`.repeat(40)} };`,
+    `${SCOPE} when { ${`context${'.a'.repeat(99)}.contains(`.repeat(40)}true${')'.repeat(40)} };`,
+  ])
+    t.equal(parsePolicy(text).kind, 'unread', text.slice(0, 60))
+  for (const text of [
+    `${SCOPE} when { ${'(true && !'.repeat(49)}true${' || 1 + 1 == 2)'.repeat(49)} };`,
+    `${SCOPE} when { context${'.a'.repeat(99)} };`,
+    `${SCOPE} when { context has a${'.a'.repeat(99)} };`,
+    `${SCOPE} when { ${'if context has a then '.repeat(98)}true${' else true'.repeat(98)} };`,
+  ])
+    t.doesNotThrow(() => outcomeOf(policyOf(text), requests, new Budget(1e6)), text.slice(0, 60))
+  const long = parsePolicy(`${SCOPE} when { ${Array(1e5).fill('context has arg_a').join(' && ')} };`)
+  t.equal(long.kind, 'policy')
   const { policy } = long as { policy: CedarPolicy }
   t.equal(
     withinBudget(() => outcomeOf(policy, requests, new Budget(JUDGEMENT))),
