@@ -221,7 +221,28 @@ t.test('what a ConfigMap of policies must hold', async (t) => {
     ['{"version": "${VERSION}"}', undefined],
     [JSON.stringify({ version: '1.0', type: 'httpv1' }), undefined],
     ['', 'is empty'],
-    ['a: [', 'is neither JSON nor YAML'],
+    ['a: [', 'is neither JSON nor YAML: flow sequence in block collection must be'],
+    [
+      `a: &a [${'x,'.repeat(500)}]\nb: [${'*a,'.repeat(3e3)}]`,
+      'is neither JSON nor YAML: document contains excessive aliasing',
+    ],
+    [`${'z'.repeat(500)}: {a: *${'y'.repeat(500)}}`, "is neither JSON nor YAML: unknown anchor 'yyy"],
+    ['version: "1.0"\nversion: "1.0"\ntype: httpv1\n', undefined],
+    [JSON.stringify({ ...whole, CEDAR: { Policies: ['allow;'] } }), "begin with 'permit' or 'forbid'"],
+    [
+      JSON.stringify({ ...whole, cedar: { ...whole.cedar, Entities_JSON: '{}' } }),
+      'must be a JSON array of entities',
+    ],
+    [
+      JSON.stringify({
+        ...whole,
+        cedar: {
+          Policies: ['permit(principal in THVGroup::"a", action, resource);'],
+          Group_Entity_Type: 'Team',
+        },
+      }),
+      'write Team::"a"',
+    ],
     ['[]', 'must be an object with version, type and cedar'],
     ['version: 1.0\ntype: cedarv1\n', 'version must be a text; write "version": "1.0"'],
     [JSON.stringify({ ...whole, type: '' }), 'has no type; write "type": "cedarv1"'],
@@ -236,7 +257,7 @@ t.test('what a ConfigMap of policies must hold', async (t) => {
       JSON.stringify({ ...whole, cedar: { ...whole.cedar, entities_json: [] } }),
       'entities_json must be a text of JSON, in quotes',
     ],
-    [undefined, 'the ConfigMap "c18" has no such key'],
+    [undefined, 'has no such key'],
   ]
   const cwd = t.testdir()
   const objects = rows.flatMap(([text], i) => [

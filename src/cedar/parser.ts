@@ -1,4 +1,5 @@
 import type { CedarOperator, PolicyCondition, EntityName, CedarExpr, CedarPolicy } from './ast.ts'
+import { shortText } from '../rule/index.ts'
 import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
@@ -134,7 +135,7 @@ class Parser {
       this.#advance()
       const name = this.#advance()
       if (name.kind !== 'name' && name.kind !== 'word') this.#fail('name each annotation', name)
-      if (known.has(name.text)) this.#fail(`write the annotation @${name.text} once`, name)
+      if (known.has(name.text)) this.#fail(`write the annotation @${shown(name.text)} once`, name)
       known.add(name.text)
       if (!this.#sees('(')) continue
       this.#advance()
@@ -203,7 +204,8 @@ class Parser {
       const part = this.#advance()
       if (part.kind === 'string') return { type: whole, id: valueOf(part) }
       if (part.kind !== 'name') this.#fail('write the name of an entity in double quotes', part)
-      if (!this.#sees('::')) this.#fail(`write ${whole}::"${part.text}", with double quotes`)
+      if (!this.#sees('::'))
+        this.#fail(`write ${shortText(whole, 60)}::"${shortText(part.text, 60)}", with double quotes`)
       whole = `${whole}::${part.text}`
       this.#advance()
     }
@@ -512,4 +514,4 @@ class Parser {
 }
 
 /** The start of a text, for a hint. */
-const shown = (text: string): string => (text.length > 24 ? `${text.slice(0, 24).toWellFormed()}…` : text)
+const shown = (text: string): string => shortText(text, 24)

@@ -1,5 +1,5 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
-import { isObject, shortQuote } from '../rule/index.ts'
+import { goField, isObject, shortQuote } from '../rule/index.ts'
 
 /** `entitiesJson` as cedar-go 1.8 reads it: Go's names of fields, in which case does not count. */
 
@@ -47,10 +47,10 @@ function readEntity(item: unknown): Entity | string {
   if (item === null)
     return { name: { type: '', id: '' }, parents: [], hasAttributes: false, unread: [], lacks: 'uid' }
   if (!isObject(item)) return 'each entity must be an object with uid, attrs and parents'
-  const uid = fieldOf(item, 'uid')
+  const uid = goField(item, 'uid')
   const name = uid === undefined ? { type: '', id: '' } : nameOf(uid)
   if (name === undefined) return `uid must be {"type": …, "id": …}${asText(uid)}`
-  const given = fieldOf(item, 'parents') ?? []
+  const given = goField(item, 'parents') ?? []
   if (!Array.isArray(given)) return 'parents must be an array'
   const parents: EntityName[] = []
   for (const parent of given) {
@@ -59,12 +59,12 @@ function readEntity(item: unknown): Entity | string {
     parents.push(found)
   }
   for (const field of ['attrs', 'tags']) {
-    const record = fieldOf(item, field) ?? {}
+    const record = goField(item, field) ?? {}
     if (!isObject(record)) return `${field} must be an object`
     const wrong = firstWrong(Object.values(record), 0)
     if (wrong !== undefined) return `${field} cannot hold ${wrong}`
   }
-  const attributes = fieldOf(item, 'attrs')
+  const attributes = goField(item, 'attrs')
   return {
     name,
     parents,
@@ -74,20 +74,14 @@ function readEntity(item: unknown): Entity | string {
   }
 }
 
-/** The last field of the name, in whatever case. */
-function fieldOf(item: object, name: string): unknown {
-  const key = Object.keys(item).findLast((each) => each.toLowerCase() === name)
-  return key === undefined ? undefined : (item as Readonly<Record<string, unknown>>)[key]
-}
-
 /** `{type, id}`, or the same in `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
-  const inner = fieldOf(value, '__entity') ?? undefined
+  const inner = goField(value, '__entity') ?? undefined
   const named = inner ?? value
   if (!isObject(named)) return undefined
-  const type = fieldOf(named, 'type') ?? (inner && '')
-  const id = fieldOf(named, 'id') ?? (inner && '')
+  const type = goField(named, 'type') ?? (inner && '')
+  const id = goField(named, 'id') ?? (inner && '')
   return typeof type === 'string' && typeof id === 'string' ? { type, id } : undefined
 }
 
@@ -112,12 +106,13 @@ function wrongValue(value: unknown, depth: number): string | undefined {
       ? undefined
       : `the number ${value}; write {"__extn": {"fn": "decimal", "arg": "${value}"}}`
   if (typeof value !== 'object' || depth === DEEPEST) return undefined
-  const extension = Array.isArray(value) ? undefined : fieldOf(value, '__extn')
+  const extension = Array.isArray(value) ? undefined : goField(value, '__extn')
   return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1)
 }
 
 /** What `__extn` cannot be; texts of the other functions are not looked at. */
-function wrongExtension({ fn, arg }: Readonly<Record<string, unknown>>): string | undefined {
+function wrongExtension(extension: object): string | undefined {
+  const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
   if (typeof fn !== 'string' || !isFunction(fn)) return `the extension ${shortQuote(String(fn))}`
   if (fn !== 'decimal' || (typeof arg === 'string' && isDecimal(arg))) return undefined
   return 'a decimal without its point; write "arg": "1.0"'

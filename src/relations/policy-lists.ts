@@ -1,11 +1,11 @@
 import { type Parsed, parsePolicy } from '../cedar/index.ts'
 import {
   advice,
-  type Cluster,
   type Context,
   dependingOn,
   end,
   type FieldError,
+  goField,
   isAbsent,
   isObject,
   type ObjectName,
@@ -16,7 +16,7 @@ import {
 } from '../rule/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { AuthzConfig } from './authorization.ts'
-import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
+import { getConfigMap, POLICIES_KEY, type PolicyValue, policyValue } from './config-maps.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
@@ -47,68 +47,73 @@ type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 
 /** The policies of an `authzConfig`, in itself or in a ConfigMap that is known; undefined where there are none. */
 export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
 
-const listed = oncePerReview(
-  (authzConfig: AuthzConfig, { path: at, cluster, self, budget }: Within): PolicyList | undefined => {
-    if (authzConfig.inline !== undefined) {
-      const { inline } = authzConfig
-      return listOf({
-        texts: inline.policies ?? [],
-        entities: entitiesIn(inline),
-        authzConfig,
-        self,
-        budget,
-        place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
-      })
-    }
-    const found = configMapPolicies(authzConfig, cluster)
-    if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
-    const { cedar } = found.value.value
-    if (!isObject(cedar)) return undefined
-    const { policies, entities_json: entities } = cedar
+const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): PolicyList | undefined => {
+  const { path: at, self, budget } = context
+  if (authzConfig.inline !== undefined) {
+    const { inline } = authzConfig
     return listOf({
-      texts: (Array.isArray(policies) ? policies : []).map((text) =>
-        typeof text === 'string' ? text : undefined,
-      ),
-      entities:
-        typeof entities === 'string'
-          ? entities
-          : entities === undefined || entities === null
-            ? ''
-            : undefined,
+      texts: inline.policies ?? [],
+      entities: entitiesIn(inline),
       authzConfig,
-      cedar,
       self,
       budget,
-      place: {
-        policy: () => at.configMap,
-        entities: () => at.configMap,
-        named: `${shownConfigMap(found.name)}, `,
-      },
-      configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+      place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
     })
-  },
-)
+  }
+  const found = configMapPolicies(authzConfig, context)
+  if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
+  const cedar = goField(found.value.value, 'cedar')
+  if (!isObject(cedar)) return undefined
+  const policies = goField(cedar, 'policies')
+  const entities = goField(cedar, 'entities_json') ?? ''
+  return listOf({
+    texts: (Array.isArray(policies) ? policies : []).map((text) =>
+      typeof text === 'string' ? text : undefined,
+    ),
+    entities: typeof entities === 'string' ? entities : undefined,
+    authzConfig,
+    cedar,
+    self,
+    budget,
+    place: {
+      policy: () => at.configMap,
+      entities: () => at.configMap,
+      named: `${shownConfigMap(found.name)}, `,
+    },
+    configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+  })
+})
 
 const shownConfigMap = (name: string): string => `in the ConfigMap ${JSON.stringify(name)}`
 
 const entitiesIn = (inline: Inline): string | undefined =>
   isAbsent(inline, 'entitiesJson') ? '' : inline.entitiesJson
 
-/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known. */
-export function configMapPolicies(
-  authzConfig: AuthzConfig,
-  cluster: Cluster,
-): { readonly name: string; readonly key: string; readonly value: PolicyValue } | undefined {
-  const { configMap } = authzConfig
-  if (authzConfig.type === 'inline' || configMap?.name === undefined || configMap.name === '')
-    return undefined
-  const { name } = configMap
-  if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
-  const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
-  const policies = getConfigMap(cluster, name)?.policies
-  const value = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
-  return value && { name, key, value }
+interface ConfigMapPolicies {
+  readonly name: string
+  readonly key: string
+  readonly value: PolicyValue
 }
+
+/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known, or the budget does not suffice. */
+export const configMapPolicies = oncePerReview(
+  (authzConfig: AuthzConfig, { path, cluster, budget }: Within): ConfigMapPolicies | undefined => {
+    const { configMap } = authzConfig
+    if (authzConfig.type === 'inline' || configMap?.name === undefined || configMap.name === '')
+      return undefined
+    const { name } = configMap
+    if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
+    const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
+    const policies = getConfigMap(cluster, name)?.policies
+    const text = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
+    if (text === undefined) return undefined
+    const value = budget.decide(
+      () => path.configMap,
+      () => policyValue(text, cluster, budget),
+    )
+    return value && { name, key, value }
+  },
+)
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
@@ -116,7 +121,7 @@ interface Listing {
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
   /** The settings of a ConfigMap, over which those of the spec go. */
-  readonly cedar?: Readonly<Record<string, unknown>>
+  readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
   readonly place: {
@@ -134,6 +139,7 @@ const ENTITIES_PER_UNIT = 32
 function listOf(listing: Listing): PolicyList {
   const { texts, entities, authzConfig, cedar, self, budget, place, configMap } = listing
   const isOfConfigMap = cedar !== undefined
+  const option = (name: string) => (cedar === undefined ? undefined : goField(cedar, name))
   const policies = texts.map((text, i) => ({
     text,
     parsed:
@@ -149,9 +155,9 @@ function listOf(listing: Listing): PolicyList {
     at: () => place.policy(i),
     named: isOfConfigMap ? `${place.named}policies[${i}]: ` : '',
   }))
-  const groupType = chosen(authzConfig, 'groupEntityType', cedar?.group_entity_type) ?? ''
-  const groupClaim = chosen(authzConfig, 'groupClaimName', cedar?.group_claim_name)
-  const roleClaim = chosen(authzConfig, 'roleClaimName', cedar?.role_claim_name)
+  const groupType = chosen(authzConfig, 'groupEntityType', option('group_entity_type')) ?? ''
+  const groupClaim = chosen(authzConfig, 'groupClaimName', option('group_claim_name'))
+  const roleClaim = chosen(authzConfig, 'roleClaimName', option('role_claim_name'))
   const claims = [groupClaim, roleClaim, ...GROUP_CLAIMS]
   const text = entities === '' ? undefined : entities
   const given =
@@ -167,7 +173,7 @@ function listOf(listing: Listing): PolicyList {
       groupClaims: claims.includes(UNKNOWN)
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
-      hasClaimSets: Array.isArray(cedar?.multi_valued_claims),
+      hasClaimSets: Array.isArray(option('multi_valued_claims')),
       entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
       server: self.name === '' ? undefined : self.name,
       hasBackends: self.kind === 'VirtualMCPServer',
