@@ -212,6 +212,68 @@ t.test('what is said of policies', async (t) => {
   t.same(judged, rows)
 })
 
+t.test('a message about a policy does not grow with its texts', async (t) => {
+  const long = 'x'.repeat(500)
+  const conditions = [
+    `principal.${long} == "a"`,
+    `context["${long}.${long}"] == "a"`,
+    `resource.name.${long}()`,
+    `${long}(1)`,
+    `${long}::${long}`,
+    `{${long}: 1, ${long}: 2}`,
+    `"${long}" in principal.claim_groups`,
+    `principal.claim_groups like "${long}"`,
+    `principal.claim_sub.contains("${long}")`,
+    `principal.claim_sub.${long} == "a"`,
+    `resource == ${long}::"${long}"`,
+    `resource is ${long}`,
+    `action == Action::"${long}"`,
+    `principal in ${long}::"${long}"`,
+    `principal == ${long}Group::"${long}"`,
+    `resource in MCP::"${long}"`,
+    `decimal("${long}").lessThan(decimal("1.0"))`,
+    `context has claim_${long} && context.claim_${long} > 5`,
+    `principal.claim_${long} == "a"`,
+    `context.arg_${long} == "a"`,
+    `resource has uri && resource["uri ${long}"] == "a"`,
+  ]
+  const policies = [
+    ...conditions.map((condition) => `${SCOPE} when { ${condition} };`),
+    `@${long}("a") @${long}("b") ${SCOPE};`,
+    `permit(principal, action == ${long}::${long}, resource);`,
+    `permit(principal, action == ${long}, resource);`,
+    `permit(principal, action, resource == ${long});`,
+    `${long};`,
+  ]
+  const entities = [
+    { uid: { type: long, id: long }, attrs: {}, parents: [] },
+    { uid: { type: 'Tool', id: long }, attrs: { a: long } },
+    { uid: `${long}::${long}` },
+    { uid: { type: 'Team', id: long }, attrs: { a: { __extn: { fn: long, arg: long } } } },
+    { uid: { type: 'Team', id: long }, [long]: 1 },
+  ]
+  const specs = [
+    ...policies.map((policy) => ({ policies: [`${SCOPE};`, policy] })),
+    ...entities.map((each) => ({ policies: [`${SCOPE};`], entitiesJson: JSON.stringify([each, each]) })),
+  ]
+  const judge = judgeOf({ release: undefined, settings: { severities: [] } })
+  let told = 0
+  for (const inline of specs)
+    for (const more of [{}, { groupEntityType: long }]) {
+      const object = resourceOf(
+        'MCPServer',
+        { image: 'x', authzConfig: { type: 'inline', ...more, inline } },
+        { name: 'gw', namespace: 'default' },
+      )
+      const { errors, warnings } = judge.file(fileOf(object))
+      const found = [...errors, ...warnings].filter(({ id }) => id.startsWith('authorization-'))
+      for (const each of found) if (findingText(each).length > 350) t.fail(findingText(each))
+      if (found.length > 0) told++
+    }
+  // A group of the type that is set is right, and entities may have any name.
+  t.equal(told, 2 * specs.length - 3)
+})
+
 t.test('what a ConfigMap of policies must hold', async (t) => {
   const whole = { version: '1.0', type: 'cedarv1', cedar: { policies: [`${SCOPE};`] } }
   const rows: readonly (readonly [text: string | undefined, said: string | undefined])[] = [

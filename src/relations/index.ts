@@ -109,6 +109,7 @@ export {
   policyReferencesOf,
 } from './policy-kinds.ts'
 export { ownReferenceErrors, ownReferenceOf } from './own-reference.ts'
+export { quoted, shortType } from './policy-texts.ts'
 export { aboutPolicies, configMapPolicies, entitiesRead, policyListOf } from './policy-lists.ts'
 export {
   configEnd,

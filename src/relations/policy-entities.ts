@@ -1,5 +1,5 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
-import { goField, isObject, shortQuote } from '../rule/index.ts'
+import { goField, isObject, shortQuote, shortText } from '../rule/index.ts'
 
 /** `entitiesJson` as cedar-go 1.8 reads it: Go's names of fields, in which case does not count. */
 
@@ -113,7 +113,8 @@ function wrongValue(value: unknown, depth: number): string | undefined {
 /** What `__extn` cannot be; texts of the other functions are not looked at. */
 function wrongExtension(extension: object): string | undefined {
   const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
-  if (typeof fn !== 'string' || !isFunction(fn)) return `the extension ${shortQuote(String(fn))}`
+  if (typeof fn !== 'string' || !isFunction(fn))
+    return `the extension ${shortQuote(shortText(String(fn), 40))}`
   if (fn !== 'decimal' || (typeof arg === 'string' && isDecimal(arg))) return undefined
   return 'a decimal without its point; write "arg": "1.0"'
 }

@@ -9,7 +9,7 @@ import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
 import { excludesEachOther, needsOfPolicy, needsWhereReached } from './policy-needs.ts'
 import { KnownRequests, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
-import { faultText } from './policy-texts.ts'
+import { faultText, quoted } from './policy-texts.ts'
 
 /** What the policies of a list do, or do not, where it is certain. */
 
@@ -278,7 +278,7 @@ function absenceText(
   key: string,
   request: RequestKind,
 ): string {
-  const ask = /^[A-Za-z_]\w{0,60}$/.test(name) ? name : JSON.stringify(name)
+  const ask = /^[A-Za-z_]\w{0,60}$/.test(name) ? name : quoted(name)
   const guard = `write ${of} has ${ask} && …`
   if (key === '') return `denies every ${request.what}, ${WHATEVER}: it has no ${of}.${ask}; ${guard}`
   if (key === 'arg_') return `denies calls without ${ask}, and hides tools from lists, ${WHATEVER}; ${guard}`

@@ -13,6 +13,8 @@ import {
   type Path,
   pathTo,
   relatedTo,
+  shortQuote,
+  shortText,
 } from '../rule/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { AuthzConfig } from './authorization.ts'
@@ -84,7 +86,7 @@ const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): Policy
   })
 })
 
-const shownConfigMap = (name: string): string => `in the ConfigMap ${JSON.stringify(name)}`
+const shownConfigMap = (name: string): string => `in the ConfigMap ${shortQuote(shortText(name, 60))}`
 
 const entitiesIn = (inline: Inline): string | undefined =>
   isAbsent(inline, 'entitiesJson') ? '' : inline.entitiesJson

@@ -51,7 +51,10 @@ export const authorizationConfigMapAccepted = defineRule({
     const named = { kind: 'ConfigMap', name }
     yield relatedTo(
       dependingOn(
-        advice(path.configMap, `the ConfigMap ${shortQuote(name)} is refused, ${key}: ${detail}`),
+        advice(
+          path.configMap,
+          `the ConfigMap ${shortQuote(shortText(name, 60))} is refused, ${shortText(key, 60)}: ${detail}`,
+        ),
         named,
       ),
       [end(named, pathTo(['data', { key }]), 'the policies are here')],
@@ -138,7 +141,7 @@ function problem(given: PolicyValue, isGateway: boolean): string | undefined {
   }
   const type = String(goField(value, 'type'))
   if (type !== 'cedarv1' && type !== 'httpv1')
-    return `${shortQuote(type)} is not a type; write "type": "cedarv1"`
+    return `${shortQuote(shortText(type, 40))} is not a type; write "type": "cedarv1"`
   if (type === 'httpv1') return isGateway ? 'a VirtualMCPServer takes the type cedarv1 alone' : undefined
   const cedar = goField(value, 'cedar') ?? undefined
   if (cedar === undefined)

@@ -1,4 +1,4 @@
-import { defineRule, shortQuote } from '../../rule/index.ts'
+import { defineRule } from '../../rule/index.ts'
 import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
@@ -6,6 +6,7 @@ import {
   policiesMap,
   policyListOf,
   entitiesRead,
+  quoted,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -59,14 +60,14 @@ export const authorizationEntitiesAccepted = defineRule({
       const { name, hasAttributes } = replaced
       const what = hasAttributes ? 'attributes' : 'parents'
       yield tell(
-        `the ${what} of ${name.type}::${shortQuote(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
+        `the ${what} of ${name.type}::${quoted(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
       )
     }
     const odd = read.entities.findIndex(({ unread }) => unread.length > 0)
     const unread = read.entities[odd]?.unread[0]
     if (unread === undefined) return
     yield tell(
-      `entity ${odd}: ${shortQuote(unread)} is not read; ${
+      `entity ${odd}: ${quoted(unread)} is not read; ${
         ['type', 'id'].includes(unread)
           ? 'write {"uid": {"type": …, "id": …}}'
           : unread.startsWith('attr')
