@@ -31,7 +31,10 @@ t.test('entities are accepted as by cedar-go', async (t) => {
   t.ok(rows.length > 250 && rows.filter(({ ok }) => ok).length > 100)
   t.same(
     rows.filter(
-      (row) => (readEntities((row as { readonly entities: string }).entities).kind === 'entities') !== row.ok,
+      (row) =>
+        (readEntities((row as { readonly entities: string }).entities, new Budget(1e6)).kind ===
+          'entities') !==
+        row.ok,
     ),
     [],
   )
@@ -50,14 +53,14 @@ function decisions() {
     const { policies, entities = '[]', request } = row
     const kind = REQUESTS.find(({ action }) => action === request.action)
     if (kind === undefined) throw new Error(request.action)
-    const read = readEntities(entities)
+    const read = readEntities(entities, new Budget(1e6))
     const requests = new KnownRequests(kind, {
       groupType: request.group,
       groupClaims: ['groups'],
       hasClaimSets: false,
       hasBackends: false,
       kinds: REQUESTS,
-      entities: new PolicyEntities(read.kind === 'entities' ? read.entities : undefined),
+      entities: new PolicyEntities(() => (read.kind === 'entities' ? read.entities : undefined)),
       server: request.server,
       callers: ANYBODY,
     })
@@ -153,7 +156,7 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
     hasClaimSets: false,
     hasBackends: false,
     kinds: REQUESTS,
-    entities: new PolicyEntities([]),
+    entities: new PolicyEntities(() => []),
     server: undefined,
     callers: ANYBODY,
   })
@@ -187,7 +190,10 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
     withinBudget(() => outcomeOf(policy, requests, new Budget(JUDGEMENT))),
     undefined,
   )
-  t.equal(readEntities(`[${'{"attrs":{"a":'.repeat(1e4)}1${'}}'.repeat(1e4)}]`).kind, 'entities')
+  t.equal(
+    readEntities(`[${'{"attrs":{"a":'.repeat(1e4)}1${'}}'.repeat(1e4)}]`, new Budget(1e6)).kind,
+    'entities',
+  )
 })
 
 /** Resources with policies, and what is said of these: nothing of the last half of them, which are right. */

@@ -8,6 +8,7 @@ import {
   goField,
   isAbsent,
   isObject,
+  type Memo,
   type ObjectName,
   oncePerReview,
   type Path,
@@ -50,7 +51,7 @@ type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 
 export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
 
 const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): PolicyList | undefined => {
-  const { path: at, self, budget } = context
+  const { path: at, self, budget, memo } = context
   if (authzConfig.inline !== undefined) {
     const { inline } = authzConfig
     return listOf({
@@ -59,6 +60,7 @@ const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): Policy
       authzConfig,
       self,
       budget,
+      memo,
       place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
     })
   }
@@ -77,6 +79,7 @@ const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): Policy
     cedar,
     self,
     budget,
+    memo,
     place: {
       policy: () => at.configMap,
       entities: () => at.configMap,
@@ -126,6 +129,7 @@ interface Listing {
   readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
+  readonly memo: Memo
   readonly place: {
     readonly policy: (index: number) => Path<unknown>
     readonly entities: () => Path<unknown>
@@ -134,9 +138,8 @@ interface Listing {
   readonly configMap?: PolicyList['configMap']
 }
 
-/** Characters of a policy, and of entities, that are read for a unit of a budget. */
+/** Characters of a policy that are read for a unit of a budget. */
 const READ_PER_UNIT = 8
-const ENTITIES_PER_UNIT = 32
 
 function listOf(listing: Listing): PolicyList {
   const { texts, entities, authzConfig, cedar, self, budget, place, configMap } = listing
@@ -176,18 +179,17 @@ function listOf(listing: Listing): PolicyList {
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
       hasClaimSets: Array.isArray(option('multi_valued_claims')),
-      entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
+      entities: new PolicyEntities(() => {
+        if (entities === '') return []
+        const read = entitiesRead({ entities: given }, listing)
+        return read?.kind === 'entities' ? read.entities : undefined
+      }),
       server: self.name === '' ? undefined : self.name,
       hasBackends: self.kind === 'VirtualMCPServer',
       callers: ANYBODY,
     },
     configMap,
   }
-}
-
-function known(given: PolicyList['entities'], budget: Budget) {
-  const read = entitiesRead({ entities: given }, budget)
-  return read?.kind === 'entities' ? read.entities : undefined
 }
 
 const UNKNOWN = Symbol('a value that cannot be read')
@@ -203,17 +205,16 @@ function chosen(
   return typeof other === 'string' ? other : undefined
 }
 
+type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
+
 /** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
-export function entitiesRead(
-  { entities }: Pick<PolicyList, 'entities'>,
-  budget: Budget,
-): EntitiesRead | undefined {
-  if (entities === undefined) return undefined
-  return budget.decide(entities.at, () => {
-    budget.spend(entities.text.length / ENTITIES_PER_UNIT)
-    return readEntities(entities.text)
-  })
-}
+export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
+  entities && readOnce(entities, context)
+
+const readOnce = oncePerReview(
+  ({ text, at }: NonNullable<PolicyList['entities']>, { budget }: Reading): EntitiesRead | undefined =>
+    budget.decide(at, () => readEntities(text, budget)),
+)
 
 /** A finding about a policy or entities, which may be in a ConfigMap. */
 export function aboutPolicies({ configMap }: PolicyList, at: Path<unknown>, text: string): FieldError {

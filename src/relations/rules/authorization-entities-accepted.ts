@@ -44,7 +44,7 @@ export const authorizationEntitiesAccepted = defineRule({
     const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
-    const read = entitiesRead(list, context.budget)
+    const read = entitiesRead(list, context)
     if (read === undefined) return
     const tell = (text: string) => aboutPolicies(list, given.at(), `${given.named}${text}`)
     if (read.kind === 'refused') {
@@ -63,8 +63,8 @@ export const authorizationEntitiesAccepted = defineRule({
         `the ${what} of ${name.type}::${quoted(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
       )
     }
-    const odd = read.entities.findIndex(({ unread }) => unread.length > 0)
-    const unread = read.entities[odd]?.unread[0]
+    const odd = read.entities.findIndex(({ unread }) => unread !== undefined)
+    const unread = read.entities[odd]?.unread
     if (unread === undefined) return
     yield tell(
       `entity ${odd}: ${quoted(unread)} is not read; ${

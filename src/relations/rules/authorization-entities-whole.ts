@@ -42,7 +42,7 @@ export const authorizationEntitiesWhole = defineRule({
     const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
-    const entities = entitiesRead(list, context.budget)
+    const entities = entitiesRead(list, context)
     if (entities?.kind !== 'entities') return
     const tell = (index: number, text: string) =>
       aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}: release 0.63 does not start with it`)
