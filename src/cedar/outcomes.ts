@@ -73,6 +73,7 @@ export type Fault =
   | {
       readonly kind: 'value'
       readonly origin: Origin | undefined
+      readonly variable: Variable | undefined
       readonly operation: string
       readonly types: number
       /** Whether it is compared, which never fails. */
@@ -351,7 +352,8 @@ class Evaluation {
       return isSame ? 'always' : 'never'
     }
     if ((left.types & right.types) !== 0) return 'maybe'
-    const [value, other] = left.origin === undefined ? [right, left] : [left, right]
+    const isKnown = left.origin !== undefined || left.variable !== undefined
+    const [value, other] = isKnown ? [left, right] : [right, left]
     const number = longOf(other)
     if (number !== undefined && (value.types & TYPE.decimal) !== 0)
       this.#note({ kind: 'number', origin: value.origin, operator, value: number }, at)
@@ -535,20 +537,24 @@ class Evaluation {
   #takes(value: Result, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false
-    const { origin } = value
-    this.#note({ kind: 'value', origin, operation, types: value.types, isCompared: false, text }, at)
+    const { origin, variable } = value
+    this.#note(
+      { kind: 'value', origin, variable, operation, types: value.types, isCompared: false, text },
+      at,
+    )
     return false
   }
 }
 
 const misfit = (
-  { origin, types }: Result,
+  { origin, variable, types }: Result,
   operation: string,
   isCompared: boolean,
   other: Result,
 ): Extract<Fault, { kind: 'value' }> => ({
   kind: 'value',
   origin,
+  variable,
   operation,
   types,
   isCompared,

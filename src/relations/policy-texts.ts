@@ -1,4 +1,4 @@
-import { type EntityName, type Fault, type Origin, TYPE } from '../cedar/index.ts'
+import { type EntityName, type Fault, type Origin, TYPE, type Variable } from '../cedar/index.ts'
 import { nearest, shortQuote, shortText } from '../rule/index.ts'
 import { ACTIONS, DEFAULT_GROUP_TYPE, HINTS, LISTS, RESOURCE_TYPES, type Setting } from './policy-requests.ts'
 
@@ -187,23 +187,41 @@ const NAMED: readonly (readonly [keyof typeof TYPE, string])[] = [
 
 function valueText({
   origin,
+  variable,
   operation,
   types,
   isCompared,
   text,
 }: Extract<Fault, { kind: 'value' }>): string {
-  const what = origin === undefined ? 'a value' : shownOrigin(origin)
+  const what = origin === undefined ? (variable ?? 'a value') : shownOrigin(origin)
   const names = NAMED.filter(([type]) => (types & TYPE[type]) !== 0).map(([, name]) => name)
-  const is =
-    names.length > 2
+  const isArgument = origin?.name.startsWith('arg_') === true
+  const is = isArgument
+    ? `${what} is a text, number or boolean`
+    : names.length > 2
       ? `${what} is what JSON holds`
-      : `${what} is a ${names.join(' or ') || 'value of another type'}`
-  const instead = insteadOfOperation(operation, types, isCompared, text)
+      : `${what} is ${names[0] === 'entity' ? 'an' : 'a'} ${names.join(' or ') || 'value of another type'}`
+  const instead =
+    isArgument && OF_PARTS.test(operation)
+      ? `; for a list or an object there is ${what}_present alone`
+      : isCompared && variable !== undefined && text !== undefined
+        ? `; write ${COMPARED[variable]}${quoted(text)}`
+        : insteadOfOperation(operation, types, isCompared, text)
   if (isCompared)
     return `${is}, never ${text === undefined ? 'what it is compared with' : quoted(text)}${instead}`
   return operation === 'a condition'
     ? `${is}, not a condition`
     : `${is}, on which ${shortText(operation, 40)} fails${instead}`
+}
+
+/** Operations on lists and objects, which arguments never are. */
+const OF_PARTS = /^\.|^has$/
+
+const COMPARED: Readonly<Record<Variable, string>> = {
+  principal: 'principal == Client::',
+  action: 'action == Action::',
+  resource: 'resource.name == ',
+  context: 'context.arg_<name> == ',
 }
 
 function insteadOfOperation(
