@@ -7,7 +7,7 @@ import {
 } from '../cedar/index.ts'
 import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
 import { excludesEachOther, needsOfPolicy, needsWhereReached } from './policy-needs.ts'
-import { KnownRequests, type RequestKind, type Setting } from './policy-requests.ts'
+import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText, quoted } from './policy-texts.ts'
 
@@ -143,7 +143,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
   fault.variable === 'action' &&
-  fault.entity.id.startsWith('list_') &&
+  LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
 /** The faults but those that are told by another: of one value there is one. */

@@ -45,7 +45,11 @@ export const authorizationEntitiesWhole = defineRule({
     const entities = entitiesRead(list, context)
     if (entities?.kind !== 'entities') return
     const tell = (index: number, text: string) =>
-      aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}: release 0.63 does not start with it`)
+      aboutPolicies(
+        list,
+        given.at(),
+        `${given.named}entity ${index} ${text}: release 0.63 does not start with it`,
+      )
     const seen = new Set<string>()
     for (const [i, { name, lacks }] of entities.entities.entries()) {
       const key = JSON.stringify([name.type, name.id])
@@ -69,7 +73,9 @@ export const authorizationEntitiesWhole = defineRule({
       {
         title: 'a group twice',
         value: withEntities(staff, { ...staff, parents: [] }),
-        findings: ['inline.entitiesJson: entity 1 is THVGroup::"staff" again: release 0.63 does not start with it'],
+        findings: [
+          'inline.entitiesJson: entity 1 is THVGroup::"staff" again: release 0.63 does not start with it',
+        ],
       },
       {
         title: 'no parents, in a ConfigMap',
