@@ -4,10 +4,11 @@ import type { Gateway, Workload } from './related-resources.ts'
 type OidcReference = NonNullable<NonNullable<Workload['spec']>['oidcConfigRef']>
 
 /** What a resource says about the tokens that it accepts. */
-export const oidcReferenceOf = (resource: Gateway | Workload, kind: string): OidcReference | undefined =>
-  kind === 'VirtualMCPServer'
-    ? (resource as Gateway).spec?.incomingAuth?.oidcConfigRef
-    : (resource).spec?.oidcConfigRef
+export function oidcReferenceOf(resource: Gateway | Workload, kind: string): OidcReference | undefined {
+  if (kind === 'VirtualMCPServer') return (resource as Gateway).spec?.incomingAuth?.oidcConfigRef
+  const workload: Workload = resource
+  return workload.spec?.oidcConfigRef
+}
 
 /** Where a resource of the kind says it. */
 export const oidcReferencePath = (kind: string): Path<OidcReference> =>

@@ -112,7 +112,7 @@ function needsOfAny(parts: readonly Part[], within: Within): Needs {
   return any
 }
 
-const NOTHING: Needs = new Map()
+const nothing = (): Needs => new Map()
 
 function needsOf([expr, holds]: Part, within: Within): Needs {
   const { requests, budget } = within
@@ -131,11 +131,11 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
             isNot: (expr.operator === '==') !== holds,
             values: valuesOf([expr.left, expr.right], requests),
           })
-        : NOTHING
+        : nothing()
     case 'in':
       return needsOfMembership(expr.left, expr.right, holds, within)
     case 'is':
-      return expr.in === undefined || !holds ? NOTHING : needsOfMembership(expr.of, expr.in, holds, within)
+      return expr.in === undefined || !holds ? nothing() : needsOfMembership(expr.of, expr.in, holds, within)
     case 'has': {
       const what = attributeOf(expr, requests)
       return needOf(what && `has ${what}`, { values: new Set([holds]) })
@@ -145,12 +145,12 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
     case 'like':
       // An escaped star is not a star.
       return expr.pattern.includes('\\')
-        ? NOTHING
+        ? nothing()
         : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })
     case 'call':
-      return expr.name === 'contains' ? needsOfContains(expr.args, holds, within) : NOTHING
+      return expr.name === 'contains' ? needsOfContains(expr.args, holds, within) : nothing()
     default:
-      return NOTHING
+      return nothing()
   }
 }
 
@@ -160,24 +160,24 @@ function needOf(
   { isNot = false, values = new Set(), patterns = [] }: Partial<{ [K in keyof Test]: Test[K] | undefined }>,
 ): Needs {
   return what === undefined || values.size + patterns.length === 0
-    ? NOTHING
+    ? nothing()
     : new Map([[what, [{ isNot, values, patterns }]]])
 }
 
 /** `["a", "b"].contains(resource.name)`, or `principal.claim_groups.contains("a")`. */
 function needsOfContains([set, item]: readonly CedarExpr[], holds: boolean, { requests }: Within): Needs {
-  if (set === undefined || item === undefined) return NOTHING
+  if (set === undefined || item === undefined) return nothing()
   if (set.kind === 'set') {
     const values = valuesOf(set.items, requests)
     // Of an item that is not known the value may be any.
     const isWhole = !holds || set.items.every(({ kind }) => LITERALS.has(kind))
-    return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : NOTHING
+    return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : nothing()
   }
   const what = whatOf(set, requests)
   const value = valueOf(item, requests)
   return typeof value === 'string' && what !== undefined
     ? needOf(`${value} in ${what}`, { values: new Set([holds]) })
-    : NOTHING
+    : nothing()
 }
 
 function needsOfMembership(
@@ -186,10 +186,10 @@ function needsOfMembership(
   holds: boolean,
   { requests, budget }: Within,
 ): Needs {
-  if (of.kind !== 'variable') return NOTHING
+  if (of.kind !== 'variable') return nothing()
   const items = right.kind === 'set' ? right.items : [right]
   const entities = items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
-  if (entities.length < items.length) return NOTHING
+  if (entities.length < items.length) return nothing()
   budget.spend(items.length / 8)
   const possible = entities.filter((entity) => requests.isIn(of.name, entity) !== 'never')
   const own = possible.filter((entity) => requests.is(of.name, entity) !== 'never')
