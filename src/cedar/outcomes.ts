@@ -1,110 +1,29 @@
 import type { Budget } from '../rule/index.ts'
-import type { CedarOperator, EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
+import type { CedarExpr, CedarPolicy } from './ast.ts'
+import { EXTENSIONS, isDecimal } from './extensions.ts'
+import type { Fault, FaultNote } from './faults.ts'
+import { ANY, JSON_TYPES, ORDERED, type Requests, TYPE } from './requests.ts'
+import {
+  anything,
+  asBoolean,
+  decided,
+  either,
+  failed,
+  type Facts,
+  joined,
+  longOf,
+  misfit,
+  NOTHING,
+  type Result,
+  summed,
+  textOf,
+  withFact,
+} from './results.ts'
 
 /**
  * What a policy can come to for a family of requests, such as all calls of tools: it holds, it does not, or it fails, as
  * cedar-go 1.8 evaluates. What is not known of a request counts as possible, so a policy that cannot hold here never does.
  */
-
-/** The types of values, as bits of a set. */
-export const TYPE = {
-  boolean: 1,
-  long: 2,
-  string: 4,
-  decimal: 8,
-  ip: 16,
-  datetime: 32,
-  duration: 64,
-  set: 128,
-  record: 256,
-  entity: 512,
-} as const
-/** Values that JSON becomes: its numbers are decimals. */
-export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
-const ANY = 1023
-const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
-
-/** An attribute of the requests of a family. */
-export interface Attribute {
-  readonly presence: 'always' | 'maybe' | 'never'
-  readonly types: number
-  /** What is one and the same in several places, such as a claim of the principal and of the context, has one key. */
-  readonly key: string
-}
-
-/** A family of requests. */
-export interface Requests {
-  attribute(of: Variable, name: string): Attribute
-  typeOf(variable: Variable): string
-  /** Whether the entity of a request is this one. */
-  is(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-  /** Whether it is this one, or belongs to it. */
-  isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-}
-
-/** Where a value comes from, for messages. */
-export interface Origin {
-  readonly of: Variable
-  readonly name: string
-}
-
-/** Something in a policy that does not do what it says. */
-export type Fault =
-  /** A comparison with an entity that no request of the family has. */
-  | {
-      readonly kind: 'entity'
-      readonly variable: Variable
-      readonly relation: '==' | 'in'
-      readonly entity: EntityName
-    }
-  | { readonly kind: 'type'; readonly variable: Variable; readonly type: string }
-  /** An attribute that no request of the family has: asked for with `has`, or read. */
-  | { readonly kind: 'missing'; readonly origin: Origin; readonly isRead: boolean }
-  /** An attribute that some requests lack is read without `has`. */
-  | { readonly kind: 'unguarded'; readonly origin: Origin; readonly key: string }
-  /** A number of JSON is compared with a whole number. */
-  | {
-      readonly kind: 'number'
-      readonly origin: Origin | undefined
-      readonly operator: CedarOperator | 'contains'
-      readonly value: bigint | undefined
-    }
-  /** A value is of another type than the operation needs, or than what it is compared with. */
-  | {
-      readonly kind: 'value'
-      readonly origin: Origin | undefined
-      readonly variable: Variable | undefined
-      readonly operation: string
-      readonly types: number
-      /** Whether it is compared, which never fails. */
-      readonly isCompared: boolean
-      /** What stands on the other side, where it is a text. */
-      readonly text: string | undefined
-    }
-  /** A text that `decimal` does not take. */
-  | { readonly kind: 'literal'; readonly name: string; readonly text: string }
-
-/** What is known of attributes where an expression is reached, by key: whether they are there. */
-type Facts = ReadonlyMap<string, boolean>
-const NOTHING: ReadonlyMap<string, boolean> = new Map()
-
-interface Result {
-  /** Of a value; 0 where the evaluation always fails. */
-  readonly types: number
-  readonly fails: boolean
-  /** What is known after the evaluation. */
-  readonly facts: Facts
-  /** What is known where a boolean is true, and where it is false; undefined where it cannot be. */
-  readonly whenTrue?: Facts | undefined
-  readonly whenFalse?: Facts | undefined
-  readonly origin?: Origin | undefined
-  readonly literal?: string | bigint | boolean
-  readonly entity?: EntityName
-  readonly variable?: Variable
-  /** The items of a set, where all are known. */
-  readonly items?: readonly Result[]
-  readonly entries?: ReadonlyMap<string, Result>
-}
 
 /** What a policy can come to where its scope holds: nothing but a failure where none of the first two. */
 export interface PolicyOutcome {
@@ -115,9 +34,6 @@ export interface PolicyOutcome {
   /** Whether the policy is about a request of the family at all, and about all of them. */
   readonly scope: 'all' | 'some' | 'none'
 }
-
-/** A fault with the expression in which it is. */
-export type FaultNote = (fault: Fault, at: CedarExpr) => void
 
 /** What a policy can come to for these requests; `note` hears of the faults on the way. */
 export function outcomeOf(
@@ -149,31 +65,6 @@ export function outcomeOf(
   }
   return { isTrue: facts !== undefined, isFalse, fails, scope }
 }
-
-/** The types that each method and function of the extensions takes, and the one that it gives. */
-const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
-  extensions(),
-)
-
-function* extensions(): Iterable<[string, readonly [takes: readonly number[], gives: number]]> {
-  for (const name of ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'])
-    yield [name, [[TYPE.decimal, TYPE.decimal], TYPE.boolean]]
-  for (const name of ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast'])
-    yield [name, [[TYPE.ip], TYPE.boolean]]
-  for (const name of ['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'])
-    yield [name, [[TYPE.duration], TYPE.long]]
-  for (const name of ['ip', 'decimal', 'datetime', 'duration'] as const)
-    yield [name, [[TYPE.string], TYPE[name]]]
-  yield ['isInRange', [[TYPE.ip, TYPE.ip], TYPE.boolean]]
-  yield ['toDate', [[TYPE.datetime], TYPE.datetime]]
-  yield ['toTime', [[TYPE.datetime], TYPE.duration]]
-  yield ['offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime]]
-  yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
-}
-
-/** Whether `decimal` takes the text. */
-export const isDecimal = (text: string): boolean => DECIMAL.test(text)
-const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/
 
 type Access = Extract<CedarExpr, { name: string; of: CedarExpr }>
 
@@ -544,67 +435,4 @@ class Evaluation {
     )
     return false
   }
-}
-
-const misfit = (
-  { origin, variable, types }: Result,
-  operation: string,
-  isCompared: boolean,
-  other: Result,
-): Extract<Fault, { kind: 'value' }> => ({
-  kind: 'value',
-  origin,
-  variable,
-  operation,
-  types,
-  isCompared,
-  text: textOf(other),
-})
-
-const textOf = (value: Result | undefined): string | undefined =>
-  typeof value?.literal === 'string' ? value.literal : undefined
-
-const longOf = ({ literal }: Result): bigint | undefined =>
-  typeof literal === 'bigint' ? literal : undefined
-
-const failed = (facts: Facts): Result => ({ types: 0, fails: true, facts })
-
-/** A value of which nothing is known. */
-const anything = (facts: Facts): Result => ({ types: ANY, fails: true, facts })
-
-const either = (facts: Facts, fails: boolean): Result => decided([facts, facts], fails)
-
-const decided = ([whenTrue, whenFalse]: readonly (Facts | undefined)[], fails: boolean): Result => ({
-  types: whenTrue === undefined && whenFalse === undefined ? 0 : TYPE.boolean,
-  fails: fails || (whenTrue === undefined && whenFalse === undefined),
-  facts: joined(whenTrue, whenFalse) ?? NOTHING,
-  whenTrue,
-  whenFalse,
-})
-
-/** A value as a boolean: what is not known to be one can be both, or fail. */
-function asBoolean(result: Result): Result {
-  if (result.types === 0 || (result.types & TYPE.boolean) === 0)
-    return { ...result, whenTrue: undefined, whenFalse: undefined }
-  if (result.whenTrue !== undefined || result.whenFalse !== undefined)
-    return result.types === TYPE.boolean ? result : { ...result, fails: true }
-  return either(result.facts, result.fails || result.types !== TYPE.boolean)
-}
-
-function summed(parts: readonly Result[], before: Facts, types: number): Result {
-  const facts = parts.at(-1)?.facts ?? before
-  return parts.some((part) => part.types === 0)
-    ? failed(facts)
-    : { types, fails: parts.some(({ fails }) => fails), facts }
-}
-
-const withFact = (facts: Facts, key: string, isThere: boolean): Facts =>
-  facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
-
-/** What is known either way. */
-function joined(one: Facts | undefined, other: Facts | undefined): Facts | undefined {
-  if (one === undefined || one === other) return other
-  if (other === undefined) return one
-  const both = [...one].filter(([key, isThere]) => other.get(key) === isThere)
-  return both.length === one.size ? one : new Map(both)
 }
