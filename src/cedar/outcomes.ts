@@ -9,12 +9,12 @@ import {
   decided,
   either,
   failed,
-  type Facts,
+  type KnownAttributes,
   joined,
   longOf,
   misfit,
   NOTHING,
-  type Result,
+  type EvaluatedExpr,
   summed,
   textOf,
   withFact,
@@ -43,7 +43,7 @@ export function outcomeOf(
   note?: FaultNote,
 ): PolicyOutcome {
   const evaluation = new Evaluation(requests, budget, note)
-  let facts: Facts | undefined = NOTHING
+  let facts: KnownAttributes | undefined = NOTHING
   let scope: PolicyOutcome['scope'] = 'all'
   for (const part of [policy.scope.principal, policy.scope.action, policy.scope.resource]) {
     if (part === undefined) continue
@@ -55,8 +55,8 @@ export function outcomeOf(
   let isFalse = false
   let fails = false
   for (const { kind, expr } of policy.conditions) {
-    const result: Result = evaluation.boolean(expr, facts)
-    const [held, other]: readonly (Facts | undefined)[] =
+    const result: EvaluatedExpr = evaluation.boolean(expr, facts)
+    const [held, other]: readonly (KnownAttributes | undefined)[] =
       kind === 'when' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
     fails ||= result.fails
     isFalse ||= other !== undefined
@@ -84,13 +84,13 @@ class Evaluation {
   }
 
   /** The expression as a condition: a value that cannot be a boolean fails. */
-  boolean(expr: CedarExpr, facts: Facts): Result {
+  boolean(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     const result = this.value(expr, facts)
     if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
     return failed(result.facts)
   }
 
-  value(expr: CedarExpr, facts: Facts): Result {
+  value(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     this.#budget.spend(1 / 2 + facts.size / 16)
     switch (expr.kind) {
       case 'boolean':
@@ -164,21 +164,21 @@ class Evaluation {
   }
 
   /** Values that are evaluated one after another. */
-  #each(exprs: readonly CedarExpr[], facts: Facts): Result[] {
-    const results: Result[] = []
+  #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
+    const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
     return results
   }
 
   /** `&&` goes on where an item is true, `||` where it is false. */
-  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: Facts): Result {
-    let on: Facts | undefined = facts
-    let off: Facts | undefined
+  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr {
+    let on: KnownAttributes | undefined = facts
+    let off: KnownAttributes | undefined
     let fails = false
     for (const item of items) {
-      const result: Result = this.boolean(item, on)
+      const result: EvaluatedExpr = this.boolean(item, on)
       fails ||= result.fails
-      const [next, end]: readonly (Facts | undefined)[] =
+      const [next, end]: readonly (KnownAttributes | undefined)[] =
         kind === 'and' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
       off = joined(off, end)
       on = next
@@ -187,7 +187,7 @@ class Evaluation {
     return decided(kind === 'and' ? [on, off] : [off, on], fails)
   }
 
-  #arithmetic(items: readonly CedarExpr[], facts: Facts, at: CedarExpr): Result {
+  #arithmetic(items: readonly CedarExpr[], facts: KnownAttributes, at: CedarExpr): EvaluatedExpr {
     const results = this.#each(items, facts)
     const isFailed = results.some(
       (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
@@ -197,7 +197,7 @@ class Evaluation {
     return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
   }
 
-  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: Facts): Result {
+  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: KnownAttributes): EvaluatedExpr {
     const left = this.value(expr.left, facts)
     const right = this.value(expr.right, left.facts)
     if (left.types === 0 || right.types === 0) return failed(right.facts)
@@ -220,8 +220,8 @@ class Evaluation {
 
   /** Whether two values are equal. */
   #equal(
-    left: Result,
-    right: Result,
+    left: EvaluatedExpr,
+    right: EvaluatedExpr,
     operator: '==' | '!=' | 'contains',
     at: CedarExpr,
   ): 'always' | 'maybe' | 'never' {
@@ -252,7 +252,7 @@ class Evaluation {
     return 'never'
   }
 
-  #in(at: CedarExpr, left: Result, rightExpr: CedarExpr): Result {
+  #in(at: CedarExpr, left: EvaluatedExpr, rightExpr: CedarExpr): EvaluatedExpr {
     if (left.types === 0 || !this.#takes(left, TYPE.entity, 'in', at)) return failed(left.facts)
     const right = this.value(rightExpr, left.facts)
     if (right.types === 0 || !this.#takes(right, TYPE.entity | TYPE.set, 'in', at)) return failed(right.facts)
@@ -277,7 +277,7 @@ class Evaluation {
     return decided([isMaybe || isAlways ? right.facts : undefined, isAlways ? undefined : right.facts], fails)
   }
 
-  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: Facts): Result {
+  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: KnownAttributes): EvaluatedExpr {
     const of = this.value(expr.of, facts)
     if (of.types === 0 || !this.#takes(of, TYPE.entity, 'is', expr)) return failed(of.facts)
     const { variable, entity } = of
@@ -290,7 +290,7 @@ class Evaluation {
     return type === undefined ? either(of.facts, of.fails) : decided([of.facts, undefined], of.fails)
   }
 
-  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: Facts): Result {
+  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: KnownAttributes): EvaluatedExpr {
     const test = this.boolean(expr.test, facts)
     const branches = [
       ...(test.whenTrue ? [this.value(expr.then, test.whenTrue)] : []),
@@ -310,7 +310,7 @@ class Evaluation {
     }
   }
 
-  #has(expr: Access, of: Result): Result {
+  #has(expr: Access, of: EvaluatedExpr): EvaluatedExpr {
     if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, 'has', expr)) return failed(of.facts)
     const { facts, fails, entries, variable } = of
     if (entries !== undefined) {
@@ -331,7 +331,7 @@ class Evaluation {
     )
   }
 
-  #attribute(expr: Access, of: Result): Result {
+  #attribute(expr: Access, of: EvaluatedExpr): EvaluatedExpr {
     if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, `.${expr.name}`, expr))
       return failed(of.facts)
     const { facts, fails, entries, variable } = of
@@ -347,7 +347,7 @@ class Evaluation {
     return { types, fails: fails || known !== true, facts: after, origin }
   }
 
-  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: Facts): Result {
+  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: KnownAttributes): EvaluatedExpr {
     const { name, args } = at
     const [first = failed(facts), second] = this.#each(args, facts)
     const results = second === undefined ? [first] : [first, second]
@@ -378,10 +378,10 @@ class Evaluation {
   }
 
   #contains(
-    set: Result,
-    item: Result,
-    { at, facts, fails: before }: { at: CedarExpr; facts: Facts; fails: boolean },
-  ): Result {
+    set: EvaluatedExpr,
+    item: EvaluatedExpr,
+    { at, facts, fails: before }: { at: CedarExpr; facts: KnownAttributes; fails: boolean },
+  ): EvaluatedExpr {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
@@ -400,10 +400,10 @@ class Evaluation {
 
   #extension(
     name: string,
-    args: readonly Result[],
+    args: readonly EvaluatedExpr[],
     count: number,
-    { at, facts, fails }: { at: CedarExpr; facts: Facts; fails: boolean },
-  ): Result {
+    { at, facts, fails }: { at: CedarExpr; facts: KnownAttributes; fails: boolean },
+  ): EvaluatedExpr {
     const [takes, gives] = EXTENSIONS.get(name) ?? [[], ANY]
     const isMethod = takes[0] !== TYPE.string
     const operation = isMethod ? `.${name}` : name
@@ -425,7 +425,7 @@ class Evaluation {
   }
 
   /** Whether the value can be of the types that an operation takes. */
-  #takes(value: Result, types: number, operation: string, at: CedarExpr, text?: string): boolean {
+  #takes(value: EvaluatedExpr, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false
     const { origin, variable } = value

@@ -167,7 +167,5 @@ export function entitiesText(random: Random): Text {
     ['[{"attrs":{"a":[', '[],', '[]]}}]'],
     ['[{"attrs":{', `"a${ROUND}":1,`, '"b":2}}]'],
   ])
-  return [before, repeated, behind].map((text = '', i) =>
-    i === 1 ? sized(random, text) : { text, times: 1 },
-  )
+  return [before, repeated, behind].map((text, i) => (i === 1 ? sized(random, text) : { text, times: 1 }))
 }
