@@ -3,6 +3,7 @@
  * Run: npm run fuzz:entities -- [COUNT] [SEED]
  */
 import { randomNumbers } from '../src/access/difference/random-numbers.ts'
+import { Budget } from '../src/rule/index.ts'
 import { readEntities } from '../src/relations/policy-entities.ts'
 import { cedarGoAnswers } from './cedar-go.ts'
 
@@ -65,13 +66,15 @@ const texts = Array.from({ length: count }, () => {
   return random() < 0.95 ? text : pick([`${text},`, text.replace(']', ',]'), text.slice(1), ` ${text}\n`, ''])
 })
 const answers = cedarGoAnswers(texts.map((entities) => ({ entities })))
-const otherwise = texts.filter((text, i) => (readEntities(text).kind === 'entities') !== answers[i]?.ok)
+const otherwise = texts.filter(
+  (text, i) => (readEntities(text, new Budget(1e6)).kind === 'entities') !== answers[i]?.ok,
+)
 const accepted = answers.filter(({ ok }) => ok).length
 process.stdout.write(
   `${count} texts: cedar-go accepts ${accepted}, ${otherwise.length} are judged otherwise\n`,
 )
 for (const text of otherwise.toSorted((a, b) => a.length - b.length).slice(0, 15))
   process.stdout.write(
-    `${JSON.stringify({ text, theirs: answers[texts.indexOf(text)]?.message ?? 'accepted', ours: readEntities(text) })}\n`,
+    `${JSON.stringify({ text, theirs: answers[texts.indexOf(text)]?.message ?? 'accepted', ours: readEntities(text, new Budget(1e6)) })}\n`,
   )
 process.exitCode = otherwise.length === 0 ? 0 : 1

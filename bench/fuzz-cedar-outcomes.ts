@@ -152,12 +152,14 @@ function request(): CedarRequest & { readonly kind: number } {
   }
 }
 
-const read = readEntities(ENTITIES)
+const read = readEntities(ENTITIES, new Budget(1e6))
 const setting = {
   groupType: 'THVGroup',
   groupClaims: ['groups', 'roles', 'cognito:groups'],
   hasClaimSets: false,
-  entities: new PolicyEntities(read.kind === 'entities' ? read.entities : undefined),
+  hasBackends: false,
+  kinds: REQUESTS,
+  entities: new PolicyEntities(() => (read.kind === 'entities' ? read.entities : undefined)),
   server: 'gw',
   callers: ANYBODY,
 }

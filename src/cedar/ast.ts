@@ -43,3 +43,33 @@ export type CedarExpr =
   | { readonly kind: 'has' | 'attribute'; readonly of: CedarExpr; readonly name: string }
   | { readonly kind: 'like'; readonly of: CedarExpr; readonly pattern: string }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly CedarExpr[] }
+
+/** The expressions of which one is made, in the order of their evaluation. */
+export function partsOf(expr: CedarExpr): readonly CedarExpr[] {
+  switch (expr.kind) {
+    case 'set':
+    case 'and':
+    case 'or':
+    case 'arithmetic':
+      return expr.items
+    case 'record':
+      return expr.entries.map(([, value]) => value)
+    case 'not':
+    case 'negate':
+    case 'has':
+    case 'attribute':
+    case 'like':
+      return [expr.of]
+    case 'comparison':
+    case 'in':
+      return [expr.left, expr.right]
+    case 'is':
+      return expr.in === undefined ? [expr.of] : [expr.of, expr.in]
+    case 'if':
+      return [expr.test, expr.then, expr.else]
+    case 'call':
+      return expr.args
+    default:
+      return []
+  }
+}

@@ -1,13 +1,6 @@
-export type { EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
-export {
-  type Attribute,
-  type Fault,
-  isDecimal,
-  JSON_TYPES,
-  type Origin,
-  type PolicyOutcome,
-  outcomeOf,
-  type Requests,
-  TYPE,
-} from './outcomes.ts'
+export { type EntityName, type CedarExpr, partsOf, type CedarPolicy, type Variable } from './ast.ts'
+export { isDecimal } from './extensions.ts'
+export type { Fault, Origin } from './faults.ts'
+export { type PolicyOutcome, outcomeOf } from './outcomes.ts'
+export { type Attribute, JSON_TYPES, type Requests, TYPE } from './requests.ts'
 export { isFunction, type Parsed, parsePolicy } from './parser.ts'

@@ -1,109 +1,29 @@
 import type { Budget } from '../rule/index.ts'
-import type { CedarOperator, EntityName, CedarExpr, CedarPolicy, Variable } from './ast.ts'
+import type { CedarExpr, CedarPolicy } from './ast.ts'
+import { EXTENSIONS, isDecimal } from './extensions.ts'
+import type { Fault, FaultNote } from './faults.ts'
+import { ANY, JSON_TYPES, ORDERED, type Requests, TYPE } from './requests.ts'
+import {
+  anything,
+  asBoolean,
+  decided,
+  either,
+  failed,
+  type KnownAttributes,
+  joined,
+  longOf,
+  misfit,
+  NOTHING,
+  type EvaluatedExpr,
+  summed,
+  textOf,
+  withFact,
+} from './results.ts'
 
 /**
  * What a policy can come to for a family of requests, such as all calls of tools: it holds, it does not, or it fails, as
  * cedar-go 1.8 evaluates. What is not known of a request counts as possible, so a policy that cannot hold here never does.
  */
-
-/** The types of values, as bits of a set. */
-export const TYPE = {
-  boolean: 1,
-  long: 2,
-  string: 4,
-  decimal: 8,
-  ip: 16,
-  datetime: 32,
-  duration: 64,
-  set: 128,
-  record: 256,
-  entity: 512,
-} as const
-/** Values that JSON becomes: its numbers are decimals. */
-export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
-const ANY = 1023
-const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
-
-/** An attribute of the requests of a family. */
-export interface Attribute {
-  readonly presence: 'always' | 'maybe' | 'never'
-  readonly types: number
-  /** What is one and the same in several places, such as a claim of the principal and of the context, has one key. */
-  readonly key: string
-}
-
-/** A family of requests. */
-export interface Requests {
-  attribute(of: Variable, name: string): Attribute
-  typeOf(variable: Variable): string
-  /** Whether the entity of a request is this one. */
-  is(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-  /** Whether it is this one, or belongs to it. */
-  isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-}
-
-/** Where a value comes from, for messages. */
-export interface Origin {
-  readonly of: Variable
-  readonly name: string
-}
-
-/** Something in a policy that does not do what it says. */
-export type Fault =
-  /** A comparison with an entity that no request of the family has. */
-  | {
-      readonly kind: 'entity'
-      readonly variable: Variable
-      readonly relation: '==' | 'in'
-      readonly entity: EntityName
-    }
-  | { readonly kind: 'type'; readonly variable: Variable; readonly type: string }
-  /** An attribute that no request of the family has: asked for with `has`, or read. */
-  | { readonly kind: 'missing'; readonly origin: Origin; readonly isRead: boolean }
-  /** An attribute that some requests lack is read without `has`. */
-  | { readonly kind: 'unguarded'; readonly origin: Origin; readonly key: string }
-  /** A number of JSON is compared with a whole number. */
-  | {
-      readonly kind: 'number'
-      readonly origin: Origin | undefined
-      readonly operator: CedarOperator | 'contains'
-      readonly value: bigint | undefined
-    }
-  /** A value is of another type than the operation needs, or than what it is compared with. */
-  | {
-      readonly kind: 'value'
-      readonly origin: Origin | undefined
-      readonly operation: string
-      readonly types: number
-      /** Whether it is compared, which never fails. */
-      readonly isCompared: boolean
-      /** What stands on the other side, where it is a text. */
-      readonly text: string | undefined
-    }
-  /** A text that `decimal` does not take. */
-  | { readonly kind: 'literal'; readonly name: string; readonly text: string }
-
-/** What is known of attributes where an expression is reached, by key: whether they are there. */
-type Facts = ReadonlyMap<string, boolean>
-const NOTHING: ReadonlyMap<string, boolean> = new Map()
-
-interface Result {
-  /** Of a value; 0 where the evaluation always fails. */
-  readonly types: number
-  readonly fails: boolean
-  /** What is known after the evaluation. */
-  readonly facts: Facts
-  /** What is known where a boolean is true, and where it is false; undefined where it cannot be. */
-  readonly whenTrue?: Facts | undefined
-  readonly whenFalse?: Facts | undefined
-  readonly origin?: Origin | undefined
-  readonly literal?: string | bigint | boolean
-  readonly entity?: EntityName
-  readonly variable?: Variable
-  /** The items of a set, where all are known. */
-  readonly items?: readonly Result[]
-  readonly entries?: ReadonlyMap<string, Result>
-}
 
 /** What a policy can come to where its scope holds: nothing but a failure where none of the first two. */
 export interface PolicyOutcome {
@@ -115,9 +35,6 @@ export interface PolicyOutcome {
   readonly scope: 'all' | 'some' | 'none'
 }
 
-/** A fault with the expression in which it is. */
-export type FaultNote = (fault: Fault, at: CedarExpr) => void
-
 /** What a policy can come to for these requests; `note` hears of the faults on the way. */
 export function outcomeOf(
   policy: CedarPolicy,
@@ -126,7 +43,7 @@ export function outcomeOf(
   note?: FaultNote,
 ): PolicyOutcome {
   const evaluation = new Evaluation(requests, budget, note)
-  let facts: Facts | undefined = NOTHING
+  let facts: KnownAttributes | undefined = NOTHING
   let scope: PolicyOutcome['scope'] = 'all'
   for (const part of [policy.scope.principal, policy.scope.action, policy.scope.resource]) {
     if (part === undefined) continue
@@ -138,8 +55,8 @@ export function outcomeOf(
   let isFalse = false
   let fails = false
   for (const { kind, expr } of policy.conditions) {
-    const result: Result = evaluation.boolean(expr, facts)
-    const [held, other]: readonly (Facts | undefined)[] =
+    const result: EvaluatedExpr = evaluation.boolean(expr, facts)
+    const [held, other]: readonly (KnownAttributes | undefined)[] =
       kind === 'when' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
     fails ||= result.fails
     isFalse ||= other !== undefined
@@ -148,31 +65,6 @@ export function outcomeOf(
   }
   return { isTrue: facts !== undefined, isFalse, fails, scope }
 }
-
-/** The types that each method and function of the extensions takes, and the one that it gives. */
-const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
-  extensions(),
-)
-
-function* extensions(): Iterable<[string, readonly [takes: readonly number[], gives: number]]> {
-  for (const name of ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'])
-    yield [name, [[TYPE.decimal, TYPE.decimal], TYPE.boolean]]
-  for (const name of ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast'])
-    yield [name, [[TYPE.ip], TYPE.boolean]]
-  for (const name of ['toDays', 'toHours', 'toMinutes', 'toSeconds', 'toMilliseconds'])
-    yield [name, [[TYPE.duration], TYPE.long]]
-  for (const name of ['ip', 'decimal', 'datetime', 'duration'] as const)
-    yield [name, [[TYPE.string], TYPE[name]]]
-  yield ['isInRange', [[TYPE.ip, TYPE.ip], TYPE.boolean]]
-  yield ['toDate', [[TYPE.datetime], TYPE.datetime]]
-  yield ['toTime', [[TYPE.datetime], TYPE.duration]]
-  yield ['offset', [[TYPE.datetime, TYPE.duration], TYPE.datetime]]
-  yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
-}
-
-/** Whether `decimal` takes the text. */
-export const isDecimal = (text: string): boolean => DECIMAL.test(text)
-const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/
 
 type Access = Extract<CedarExpr, { name: string; of: CedarExpr }>
 
@@ -192,13 +84,13 @@ class Evaluation {
   }
 
   /** The expression as a condition: a value that cannot be a boolean fails. */
-  boolean(expr: CedarExpr, facts: Facts): Result {
+  boolean(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     const result = this.value(expr, facts)
     if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
     return failed(result.facts)
   }
 
-  value(expr: CedarExpr, facts: Facts): Result {
+  value(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     this.#budget.spend(1 / 2 + facts.size / 16)
     switch (expr.kind) {
       case 'boolean':
@@ -272,21 +164,21 @@ class Evaluation {
   }
 
   /** Values that are evaluated one after another. */
-  #each(exprs: readonly CedarExpr[], facts: Facts): Result[] {
-    const results: Result[] = []
+  #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
+    const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
     return results
   }
 
   /** `&&` goes on where an item is true, `||` where it is false. */
-  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: Facts): Result {
-    let on: Facts | undefined = facts
-    let off: Facts | undefined
+  #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr {
+    let on: KnownAttributes | undefined = facts
+    let off: KnownAttributes | undefined
     let fails = false
     for (const item of items) {
-      const result: Result = this.boolean(item, on)
+      const result: EvaluatedExpr = this.boolean(item, on)
       fails ||= result.fails
-      const [next, end]: readonly (Facts | undefined)[] =
+      const [next, end]: readonly (KnownAttributes | undefined)[] =
         kind === 'and' ? [result.whenTrue, result.whenFalse] : [result.whenFalse, result.whenTrue]
       off = joined(off, end)
       on = next
@@ -295,7 +187,7 @@ class Evaluation {
     return decided(kind === 'and' ? [on, off] : [off, on], fails)
   }
 
-  #arithmetic(items: readonly CedarExpr[], facts: Facts, at: CedarExpr): Result {
+  #arithmetic(items: readonly CedarExpr[], facts: KnownAttributes, at: CedarExpr): EvaluatedExpr {
     const results = this.#each(items, facts)
     const isFailed = results.some(
       (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
@@ -305,7 +197,7 @@ class Evaluation {
     return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
   }
 
-  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: Facts): Result {
+  #comparison(expr: Extract<CedarExpr, { kind: 'comparison' }>, facts: KnownAttributes): EvaluatedExpr {
     const left = this.value(expr.left, facts)
     const right = this.value(expr.right, left.facts)
     if (left.types === 0 || right.types === 0) return failed(right.facts)
@@ -328,8 +220,8 @@ class Evaluation {
 
   /** Whether two values are equal. */
   #equal(
-    left: Result,
-    right: Result,
+    left: EvaluatedExpr,
+    right: EvaluatedExpr,
     operator: '==' | '!=' | 'contains',
     at: CedarExpr,
   ): 'always' | 'maybe' | 'never' {
@@ -351,7 +243,8 @@ class Evaluation {
       return isSame ? 'always' : 'never'
     }
     if ((left.types & right.types) !== 0) return 'maybe'
-    const [value, other] = left.origin === undefined ? [right, left] : [left, right]
+    const isKnown = left.origin !== undefined || left.variable !== undefined
+    const [value, other] = isKnown ? [left, right] : [right, left]
     const number = longOf(other)
     if (number !== undefined && (value.types & TYPE.decimal) !== 0)
       this.#note({ kind: 'number', origin: value.origin, operator, value: number }, at)
@@ -359,7 +252,7 @@ class Evaluation {
     return 'never'
   }
 
-  #in(at: CedarExpr, left: Result, rightExpr: CedarExpr): Result {
+  #in(at: CedarExpr, left: EvaluatedExpr, rightExpr: CedarExpr): EvaluatedExpr {
     if (left.types === 0 || !this.#takes(left, TYPE.entity, 'in', at)) return failed(left.facts)
     const right = this.value(rightExpr, left.facts)
     if (right.types === 0 || !this.#takes(right, TYPE.entity | TYPE.set, 'in', at)) return failed(right.facts)
@@ -384,7 +277,7 @@ class Evaluation {
     return decided([isMaybe || isAlways ? right.facts : undefined, isAlways ? undefined : right.facts], fails)
   }
 
-  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: Facts): Result {
+  #is(expr: Extract<CedarExpr, { kind: 'is' }>, facts: KnownAttributes): EvaluatedExpr {
     const of = this.value(expr.of, facts)
     if (of.types === 0 || !this.#takes(of, TYPE.entity, 'is', expr)) return failed(of.facts)
     const { variable, entity } = of
@@ -397,7 +290,7 @@ class Evaluation {
     return type === undefined ? either(of.facts, of.fails) : decided([of.facts, undefined], of.fails)
   }
 
-  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: Facts): Result {
+  #if(expr: Extract<CedarExpr, { kind: 'if' }>, facts: KnownAttributes): EvaluatedExpr {
     const test = this.boolean(expr.test, facts)
     const branches = [
       ...(test.whenTrue ? [this.value(expr.then, test.whenTrue)] : []),
@@ -417,7 +310,7 @@ class Evaluation {
     }
   }
 
-  #has(expr: Access, of: Result): Result {
+  #has(expr: Access, of: EvaluatedExpr): EvaluatedExpr {
     if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, 'has', expr)) return failed(of.facts)
     const { facts, fails, entries, variable } = of
     if (entries !== undefined) {
@@ -438,7 +331,7 @@ class Evaluation {
     )
   }
 
-  #attribute(expr: Access, of: Result): Result {
+  #attribute(expr: Access, of: EvaluatedExpr): EvaluatedExpr {
     if (of.types === 0 || !this.#takes(of, TYPE.record | TYPE.entity, `.${expr.name}`, expr))
       return failed(of.facts)
     const { facts, fails, entries, variable } = of
@@ -454,7 +347,7 @@ class Evaluation {
     return { types, fails: fails || known !== true, facts: after, origin }
   }
 
-  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: Facts): Result {
+  #call(at: Extract<CedarExpr, { kind: 'call' }>, facts: KnownAttributes): EvaluatedExpr {
     const { name, args } = at
     const [first = failed(facts), second] = this.#each(args, facts)
     const results = second === undefined ? [first] : [first, second]
@@ -485,10 +378,10 @@ class Evaluation {
   }
 
   #contains(
-    set: Result,
-    item: Result,
-    { at, facts, fails: before }: { at: CedarExpr; facts: Facts; fails: boolean },
-  ): Result {
+    set: EvaluatedExpr,
+    item: EvaluatedExpr,
+    { at, facts, fails: before }: { at: CedarExpr; facts: KnownAttributes; fails: boolean },
+  ): EvaluatedExpr {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
@@ -507,10 +400,10 @@ class Evaluation {
 
   #extension(
     name: string,
-    args: readonly Result[],
+    args: readonly EvaluatedExpr[],
     count: number,
-    { at, facts, fails }: { at: CedarExpr; facts: Facts; fails: boolean },
-  ): Result {
+    { at, facts, fails }: { at: CedarExpr; facts: KnownAttributes; fails: boolean },
+  ): EvaluatedExpr {
     const [takes, gives] = EXTENSIONS.get(name) ?? [[], ANY]
     const isMethod = takes[0] !== TYPE.string
     const operation = isMethod ? `.${name}` : name
@@ -532,73 +425,14 @@ class Evaluation {
   }
 
   /** Whether the value can be of the types that an operation takes. */
-  #takes(value: Result, types: number, operation: string, at: CedarExpr, text?: string): boolean {
+  #takes(value: EvaluatedExpr, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false
-    const { origin } = value
-    this.#note({ kind: 'value', origin, operation, types: value.types, isCompared: false, text }, at)
+    const { origin, variable } = value
+    this.#note(
+      { kind: 'value', origin, variable, operation, types: value.types, isCompared: false, text },
+      at,
+    )
     return false
   }
-}
-
-const misfit = (
-  { origin, types }: Result,
-  operation: string,
-  isCompared: boolean,
-  other: Result,
-): Extract<Fault, { kind: 'value' }> => ({
-  kind: 'value',
-  origin,
-  operation,
-  types,
-  isCompared,
-  text: textOf(other),
-})
-
-const textOf = (value: Result | undefined): string | undefined =>
-  typeof value?.literal === 'string' ? value.literal : undefined
-
-const longOf = ({ literal }: Result): bigint | undefined =>
-  typeof literal === 'bigint' ? literal : undefined
-
-const failed = (facts: Facts): Result => ({ types: 0, fails: true, facts })
-
-/** A value of which nothing is known. */
-const anything = (facts: Facts): Result => ({ types: ANY, fails: true, facts })
-
-const either = (facts: Facts, fails: boolean): Result => decided([facts, facts], fails)
-
-const decided = ([whenTrue, whenFalse]: readonly (Facts | undefined)[], fails: boolean): Result => ({
-  types: whenTrue === undefined && whenFalse === undefined ? 0 : TYPE.boolean,
-  fails: fails || (whenTrue === undefined && whenFalse === undefined),
-  facts: joined(whenTrue, whenFalse) ?? NOTHING,
-  whenTrue,
-  whenFalse,
-})
-
-/** A value as a boolean: what is not known to be one can be both, or fail. */
-function asBoolean(result: Result): Result {
-  if (result.types === 0 || (result.types & TYPE.boolean) === 0)
-    return { ...result, whenTrue: undefined, whenFalse: undefined }
-  if (result.whenTrue !== undefined || result.whenFalse !== undefined)
-    return result.types === TYPE.boolean ? result : { ...result, fails: true }
-  return either(result.facts, result.fails || result.types !== TYPE.boolean)
-}
-
-function summed(parts: readonly Result[], before: Facts, types: number): Result {
-  const facts = parts.at(-1)?.facts ?? before
-  return parts.some((part) => part.types === 0)
-    ? failed(facts)
-    : { types, fails: parts.some(({ fails }) => fails), facts }
-}
-
-const withFact = (facts: Facts, key: string, isThere: boolean): Facts =>
-  facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
-
-/** What is known either way. */
-function joined(one: Facts | undefined, other: Facts | undefined): Facts | undefined {
-  if (one === undefined || one === other) return other
-  if (other === undefined) return one
-  const both = [...one].filter(([key, isThere]) => other.get(key) === isThere)
-  return both.length === one.size ? one : new Map(both)
 }

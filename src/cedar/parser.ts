@@ -1,4 +1,5 @@
 import type { CedarOperator, PolicyCondition, EntityName, CedarExpr, CedarPolicy } from './ast.ts'
+import { shortText } from '../rule/index.ts'
 import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
@@ -6,7 +7,7 @@ import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
  * Linear in the length of the text.
  */
 
-/** Nested deeper than this, a policy is not read. cedar-go has no bound; people write fewer than ten. */
+/** Brackets, signs and names behind a dot: nested deeper than this, a policy is not read. cedar-go has no bound; people write fewer than ten. */
 const DEEPEST = 100
 
 /** Thrown where a policy nests deeper than it is read. */
@@ -83,7 +84,9 @@ class Parser {
   #next: CedarToken
   /** Brackets that are open, for hints. */
   readonly #open: string[] = []
+  /** How deep the next expression is, and the deepest of those that were read since somebody asked. */
   #depth = 0
+  #deepest = 0
 
   constructor(text: string) {
     this.#text = text
@@ -132,7 +135,7 @@ class Parser {
       this.#advance()
       const name = this.#advance()
       if (name.kind !== 'name' && name.kind !== 'word') this.#fail('name each annotation', name)
-      if (known.has(name.text)) this.#fail(`write the annotation @${name.text} once`, name)
+      if (known.has(name.text)) this.#fail(`write the annotation @${shown(name.text)} once`, name)
       known.add(name.text)
       if (!this.#sees('(')) continue
       this.#advance()
@@ -201,7 +204,8 @@ class Parser {
       const part = this.#advance()
       if (part.kind === 'string') return { type: whole, id: valueOf(part) }
       if (part.kind !== 'name') this.#fail('write the name of an entity in double quotes', part)
-      if (!this.#sees('::')) this.#fail(`write ${whole}::"${part.text}", with double quotes`)
+      if (!this.#sees('::'))
+        this.#fail(`write ${shortText(whole, 60)}::"${shortText(part.text, 60)}", with double quotes`)
       whole = `${whole}::${part.text}`
       this.#advance()
     }
@@ -222,10 +226,29 @@ class Parser {
   }
 
   #expression(): CedarExpr {
-    if (++this.#depth > DEEPEST) throw new TooDeep()
+    this.#descend()
     const expr = this.#sees('if') ? this.#if() : this.#list('or', '||', () => this.#and())
     this.#depth--
     return expr
+  }
+
+  #descend(): void {
+    if (++this.#depth > DEEPEST) throw new TooDeep()
+    this.#deepest = Math.max(this.#deepest, this.#depth)
+  }
+
+  /** Reads an expression that is wrapped by what stands behind it. */
+  #wrapped(read: () => CedarExpr): CedarExpr {
+    const before = this.#deepest
+    this.#deepest = this.#depth
+    const expr = read()
+    this.#deepest = Math.max(before, this.#deepest)
+    return expr
+  }
+
+  /** Puts what is wrapped one deeper. */
+  #wrap(): void {
+    if (++this.#deepest > DEEPEST) throw new TooDeep()
   }
 
   #if(): CedarExpr {
@@ -238,7 +261,7 @@ class Parser {
   }
 
   #and(): CedarExpr {
-    return this.#list('and', '&&', () => this.#relation())
+    return this.#list('and', '&&', () => this.#wrapped(() => this.#relation()))
   }
 
   /** Items with the operator between them; one alone is itself. */
@@ -290,7 +313,7 @@ class Parser {
       this.#advance()
       const { kind, text: name } = this.#advance()
       if (kind !== 'name') this.#fail("name an attribute behind 'has'")
-      if (items.length > DEEPEST) throw new TooDeep()
+      this.#wrap()
       items.push({ kind: 'has', of, name })
       of = { kind: 'attribute', of, name }
     }
@@ -316,14 +339,16 @@ class Parser {
   #unary(): CedarExpr {
     const operators: ('not' | 'negate')[] = []
     while (this.#sees('-') || this.#sees('!')) {
-      if (operators.length > DEEPEST) throw new TooDeep()
+      this.#descend()
       operators.push(this.#advance().text === '-' ? 'negate' : 'not')
     }
+    const count = operators.length
     let expr: CedarExpr
     if (operators.at(-1) === 'negate' && this.#next.kind === 'number') {
       operators.pop()
       expr = this.#long(this.#advance(), '-')
-    } else expr = this.#member()
+    } else expr = this.#wrapped(() => this.#member())
+    this.#depth -= count
     for (const kind of operators.toReversed()) expr = { kind, of: expr }
     return expr
   }
@@ -340,11 +365,10 @@ class Parser {
 
   /** A value with what is read of it: `.name`, `["name"]`, `.method(…)`. */
   #member(): CedarExpr {
-    let expr = this.#primary()
-    for (let count = 0; ; count++) {
+    for (let expr = this.#primary(); ;) {
       const { text } = this.#next
       if (text !== '.' && text !== '[') return expr
-      if (count === DEEPEST) throw new TooDeep()
+      this.#wrap()
       this.#advance()
       const name = this.#advance()
       if (text === '[') {
@@ -490,4 +514,4 @@ class Parser {
 }
 
 /** The start of a text, for a hint. */
-const shown = (text: string): string => (text.length > 24 ? `${text.slice(0, 24).toWellFormed()}…` : text)
+const shown = (text: string): string => shortText(text, 24)

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Given, isAbsent, parseUrl, type Path, pathTo, shortQuote } from '../rule/index.ts'
+import { type Given, isAbsent, parseUrl, type Path, pathTo, shortQuote, shortText } from '../rule/index.ts'
 import { type Provider, requestedScopes, type Server } from '../kinds/embedded-auth-server/effective.ts'
 import type { MCPRemoteProxy, MCPServer } from '../kinds/schemas.ts'
 import type { Gateway } from './related-resources.ts'
@@ -25,7 +25,11 @@ export function authorizationOf({ spec }: Gateway | Proxy): Authorization | unde
 }
 
 /** The first claims, in quotes. */
-export const claimsText = (claims: readonly string[]): string => claims.slice(0, 3).map(shortQuote).join(', ')
+export const claimsText = (claims: readonly string[]): string =>
+  claims
+    .slice(0, 3)
+    .map((claim) => shortQuote(shortText(claim, 40)))
+    .join(', ')
 
 /** The provider whose claims policies see, where it can be read: the one that is chosen, or the first. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {

@@ -1,4 +1,12 @@
-import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
+import {
+  type Budget,
+  type Cluster,
+  errorMessage,
+  isObject,
+  oncePerCluster,
+  type Resource,
+  type Segment,
+} from '../rule/index.ts'
 
 /** The value of a key; undefined where a tool fills it in later. */
 type Content = 'certificates' | 'other' | undefined
@@ -6,15 +14,24 @@ type Content = 'certificates' | 'other' | undefined
 /** The keys of a ConfigMap, and whether their values are PEM certificates. Of values only those that hold policies are kept. */
 export interface ConfigMapFacts extends Resource {
   readonly contents: Readonly<Record<string, Content>>
-  /** By key: a value that is about policies, as it was read; `unread` where it is too large or a tool fills it in later. */
-  readonly policies?: Readonly<Record<string, PolicyValue>>
+  /** By key: the texts that are about policies. */
+  readonly policies?: Readonly<Record<string, PolicyText>>
   /** Whether `contents` has all keys. */
   readonly complete: boolean
 }
 
-/** What a value is: the operator reads JSON and YAML. */
+export interface PolicyText {
+  /** Undefined where a tool fills it in later. */
+  readonly text: string | undefined
+  /** Throws where the text is not YAML; without it only JSON is read. */
+  readonly readYaml: ((text: string) => unknown) | undefined
+}
+
+/** What a text is: the operator reads JSON and YAML. */
 export type PolicyValue =
-  { readonly kind: 'read'; readonly value: unknown } | { readonly kind: 'empty' | 'invalid' | 'unread' }
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'empty' | 'unread' }
+  | { readonly kind: 'invalid'; readonly why: string }
 
 /**
  * Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later.
@@ -33,7 +50,7 @@ export function configMapFacts(
   ]
   const policies = texts(data)
     .filter(([key, text]) => key === POLICIES_KEY || /cedar|policies/.test(text))
-    .map(([key, text]) => [key, isFilled(text) ? UNREAD : policyValue(text, readYaml)] as const)
+    .map(([key, text]) => [key, { text: isFilled(text) ? undefined : text, readYaml }] as const)
   return {
     contents: Object.fromEntries(contents),
     ...(policies.length > 0 && { policies: Object.fromEntries(policies) }),
@@ -41,23 +58,34 @@ export function configMapFacts(
   }
 }
 
-const UNREAD: PolicyValue = { kind: 'unread' }
-/** YAML takes a hundred times as long as JSON. */
-const LONGEST_YAML = 100_000
+/** Characters that are read for a unit of a budget. */
+const JSON_PER_UNIT = 32
+const YAML_PER_UNIT = 4
 
-function policyValue(text: string, readYaml: ((text: string) => unknown) | undefined): PolicyValue {
+/** Reads the text, once for all that ask for it. Throws OutOfBudget. */
+export function policyValue(given: PolicyText, cluster: Cluster, budget: Budget): PolicyValue {
+  const { text, readYaml } = given
+  if (text === undefined) return UNREAD
+  const isJson = /^\s*[[{]/.test(text)
+  budget.spend(text.length / (isJson || readYaml === undefined ? JSON_PER_UNIT : YAML_PER_UNIT))
+  return valueOf(given, cluster)
+}
+
+const UNREAD: PolicyValue = { kind: 'unread' }
+
+const valueOf = oncePerCluster(({ text = '', readYaml }: PolicyText): PolicyValue => {
   if (text.trim() === '') return { kind: 'empty' }
   try {
     return { kind: 'read', value: JSON.parse(text) as unknown }
   } catch {
-    if (readYaml === undefined || text.length > LONGEST_YAML) return UNREAD
+    if (readYaml === undefined) return UNREAD
   }
   try {
     return { kind: 'read', value: readYaml(text) }
-  } catch {
-    return { kind: 'invalid' }
+  } catch (error) {
+    return { kind: 'invalid', why: errorMessage(error) }
   }
-}
+})
 
 const texts = (map: unknown): [string, string][] =>
   Object.entries(isObject(map) ? map : {}).filter(

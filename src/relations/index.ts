@@ -109,6 +109,7 @@ export {
   policyReferencesOf,
 } from './policy-kinds.ts'
 export { ownReferenceErrors, ownReferenceOf } from './own-reference.ts'
+export { quoted, shortType } from './policy-texts.ts'
 export { aboutPolicies, configMapPolicies, entitiesRead, policyListOf } from './policy-lists.ts'
 export {
   configEnd,
@@ -166,6 +167,7 @@ export {
   writtenAnnotation,
   writtenProvider,
 } from './related-resources.ts'
+export { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 export { audienceErrors, gatewayChecker, namespaceOf, proxyPortOf } from './resource-url.ts'
 export { bytesAt, getSecret, secretFacts, secretReferencesOf, seesSecrets } from './secrets.ts'
 export {

@@ -1,7 +1,8 @@
-import { type Cluster, end, type ObjectName, type Path, pathTo, type Related } from '../rule/index.ts'
+import { type Cluster, end, type ObjectName, type Related } from '../rule/index.ts'
 import { advertisedScopes } from '../kinds/embedded-auth-server/advertised-scopes.ts'
 import { type Issuing, issuingOf } from '../kinds/virtual-mcp-server/issued-tokens.ts'
 import { AUTH_CONFIG, GATEWAY } from './ends.ts'
+import { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
 import { authServersOf } from './workload-auth-server.ts'
 
@@ -9,7 +10,7 @@ import { authServersOf } from './workload-auth-server.ts'
 export interface IssuingBeside extends Issuing {
   /** The configuration that holds the server; undefined for a VirtualMCPServer, which holds its own. */
   readonly to: ObjectName | undefined
-  readonly at: Path<{ scopes: string[]; resourceUrl: string }>
+  readonly at: ReturnType<typeof oidcReferencePath>
 }
 
 /** The embedded authorization servers of a VirtualMCPServer, or of a workload that names them. */
@@ -20,18 +21,17 @@ export function issuingBeside(
 ): readonly IssuingBeside[] {
   if (kind === 'VirtualMCPServer') {
     const own = issuingOf((resource as Gateway).spec)
-    const at: IssuingBeside['at'] = pathTo(['spec', 'incomingAuth', 'oidcConfigRef'])
-    return own === undefined ? [] : [{ ...own, to: undefined, at }]
+    return own === undefined ? [] : [{ ...own, to: undefined, at: oidcReferencePath(kind) }]
   }
   const workload: Workload = resource
-  const reference = workload.spec?.oidcConfigRef
+  const reference = oidcReferenceOf(workload, kind)
   if (reference === undefined) return []
   return authServersOf(kind, workload, cluster).map(({ server, to }) => ({
     server,
     to,
     scopes: advertisedScopes(reference),
     resourceUrl: reference.resourceUrl === '' ? undefined : reference.resourceUrl,
-    at: pathTo(['spec', 'oidcConfigRef']),
+    at: oidcReferencePath(kind),
   }))
 }
 

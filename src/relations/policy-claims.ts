@@ -1,14 +1,7 @@
-import { type CedarExpr, outcomeOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
+import { type CedarExpr, outcomeOf, partsOf, type CedarPolicy, type Variable } from '../cedar/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
-import {
-  ANYBODY,
-  type Callers,
-  GROUP_CLAIMS,
-  KnownRequests,
-  REQUESTS,
-  type Setting,
-} from './policy-requests.ts'
+import { ANYBODY, type Callers, GROUP_CLAIMS, KnownRequests, type Setting } from './policy-requests.ts'
 
 /** Callers whose tokens have no claims but these. */
 export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
@@ -63,7 +56,7 @@ function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denia
   const idle = new Set<ListedPolicy>()
   let permitted = 0
   let denied = 0
-  for (const kind of REQUESTS) {
+  for (const kind of setting.kinds) {
     const all = effectsOf(list, new KnownRequests(kind, setting), budget)
     const own = effectsOf(list, new KnownRequests(kind, theirs), budget)
     for (const policy of all.active) if (!own.active.has(policy)) idle.add(policy)
@@ -152,33 +145,4 @@ function groupIn(expr: CedarExpr) {
   if (of?.kind !== 'variable' || of.name !== 'principal' || within === undefined) return undefined
   const items = within.kind === 'set' ? within.items : [within]
   return items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
-}
-
-function partsOf(expr: CedarExpr): readonly CedarExpr[] {
-  switch (expr.kind) {
-    case 'set':
-    case 'and':
-    case 'or':
-    case 'arithmetic':
-      return expr.items
-    case 'record':
-      return expr.entries.map(([, value]) => value)
-    case 'not':
-    case 'negate':
-    case 'has':
-    case 'attribute':
-    case 'like':
-      return [expr.of]
-    case 'comparison':
-    case 'in':
-      return [expr.left, expr.right]
-    case 'is':
-      return expr.in === undefined ? [expr.of] : [expr.of, expr.in]
-    case 'if':
-      return [expr.test, expr.then, expr.else]
-    case 'call':
-      return expr.args
-    default:
-      return []
-  }
 }

@@ -1,5 +1,5 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
-import { isObject, shortQuote } from '../rule/index.ts'
+import { type Budget, goField, isObject, shortQuote, shortText } from '../rule/index.ts'
 
 /** `entitiesJson` as cedar-go 1.8 reads it: Go's names of fields, in which case does not count. */
 
@@ -8,8 +8,8 @@ export interface Entity {
   readonly parents: readonly EntityName[]
   /** Whether it has attributes. */
   readonly hasAttributes: boolean
-  /** Keys that are not read. */
-  readonly unread: readonly string[]
+  /** The first key that is not read. */
+  readonly unread: string | undefined
   /** Why cedar-go 1.9 refuses it, which release 0.63 runs: there each field must be there, in lower case. */
   readonly lacks: string | undefined
 }
@@ -19,7 +19,12 @@ export type EntitiesRead =
   /** Refused, with what to write, and the index of the entity where it is one. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
-export function readEntities(text: string): EntitiesRead {
+/** Characters that are read for a unit of a budget. */
+const PER_UNIT = 32
+
+/** Throws OutOfBudget. */
+export function readEntities(text: string, budget: Budget): EntitiesRead {
+  budget.spend(text.length / PER_UNIT)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -30,7 +35,7 @@ export function readEntities(text: string): EntitiesRead {
   if (!Array.isArray(value)) return refused('must be a JSON array of entities')
   const entities: Entity[] = []
   for (const [index, item] of value.entries()) {
-    const read = readEntity(item)
+    const read = readEntity(item, budget)
     if (typeof read === 'string') return refused(read, index)
     entities.push(read)
   }
@@ -39,55 +44,72 @@ export function readEntities(text: string): EntitiesRead {
 
 const refused = (hint: string, index?: number): EntitiesRead => ({ kind: 'refused', hint, index })
 
-const FIELDS = ['uid', 'parents', 'attrs', 'tags']
+interface Fields {
+  uid?: unknown
+  parents?: unknown
+  attrs?: unknown
+  tags?: unknown
+}
+const FIELDS: ReadonlySet<string> = new Set<keyof Fields>(['uid', 'parents', 'attrs', 'tags'])
 
 /** The entity, or what is wrong with it. */
-function readEntity(item: unknown): Entity | string {
+function readEntity(item: unknown, budget: Budget): Entity | string {
+  budget.spend(1)
   // Go leaves a field empty for null.
-  if (item === null)
-    return { name: { type: '', id: '' }, parents: [], hasAttributes: false, unread: [], lacks: 'uid' }
+  if (item === null) return NOTHING
   if (!isObject(item)) return 'each entity must be an object with uid, attrs and parents'
-  const uid = fieldOf(item, 'uid')
-  const name = uid === undefined ? { type: '', id: '' } : nameOf(uid)
+  const fields: Fields = {}
+  let unread: string | undefined
+  for (const key of Object.keys(item)) {
+    const field = key.toLowerCase()
+    if (FIELDS.has(field)) fields[field as keyof Fields] = item[key]
+    else unread ??= key
+  }
+  const { uid, attrs, tags } = fields
+  const name = uid === undefined ? NOTHING.name : nameOf(uid)
   if (name === undefined) return `uid must be {"type": …, "id": …}${asText(uid)}`
-  const given = fieldOf(item, 'parents') ?? []
+  const given = fields.parents ?? NOTHING.parents
   if (!Array.isArray(given)) return 'parents must be an array'
+  budget.spend(given.length / 4)
   const parents: EntityName[] = []
   for (const parent of given) {
     const found = nameOf(parent)
     if (found === undefined) return `each parent must be {"type": …, "id": …}${asText(parent)}`
     parents.push(found)
   }
-  for (const field of ['attrs', 'tags']) {
-    const record = fieldOf(item, field) ?? {}
+  for (const [field, record] of [
+    ['attrs', attrs ?? {}],
+    ['tags', tags ?? {}],
+  ] as const) {
     if (!isObject(record)) return `${field} must be an object`
-    const wrong = firstWrong(Object.values(record), 0)
+    const wrong = firstWrong(Object.values(record), 0, budget)
     if (wrong !== undefined) return `${field} cannot hold ${wrong}`
   }
-  const attributes = fieldOf(item, 'attrs')
   return {
     name,
     parents,
-    hasAttributes: isObject(attributes) && Object.keys(attributes).length > 0,
-    unread: Object.keys(item).filter((key) => !FIELDS.includes(key.toLowerCase())),
+    hasAttributes: isObject(attrs) && Object.keys(attrs).length > 0,
+    unread,
     lacks: ['uid', 'attrs', 'parents'].find((field) => (item[field] ?? undefined) === undefined),
   }
 }
 
-/** The last field of the name, in whatever case. */
-function fieldOf(item: object, name: string): unknown {
-  const key = Object.keys(item).findLast((each) => each.toLowerCase() === name)
-  return key === undefined ? undefined : (item as Readonly<Record<string, unknown>>)[key]
+const NOTHING: Entity = {
+  name: { type: '', id: '' },
+  parents: [],
+  hasAttributes: false,
+  unread: undefined,
+  lacks: 'uid',
 }
 
 /** `{type, id}`, or the same in `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
-  const inner = fieldOf(value, '__entity') ?? undefined
+  const inner = goField(value, '__entity') ?? undefined
   const named = inner ?? value
   if (!isObject(named)) return undefined
-  const type = fieldOf(named, 'type') ?? (inner && '')
-  const id = fieldOf(named, 'id') ?? (inner && '')
+  const type = goField(named, 'type') ?? (inner && '')
+  const id = goField(named, 'id') ?? (inner && '')
   return typeof type === 'string' && typeof id === 'string' ? { type, id } : undefined
 }
 
@@ -105,27 +127,30 @@ const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(v
 const DEEPEST = 50
 
 /** What an attribute cannot hold. */
-function wrongValue(value: unknown, depth: number): string | undefined {
+function wrongValue(value: unknown, depth: number, budget: Budget): string | undefined {
   if (value === null) return 'null'
   if (typeof value === 'number')
     return isLong(value)
       ? undefined
       : `the number ${value}; write {"__extn": {"fn": "decimal", "arg": "${value}"}}`
   if (typeof value !== 'object' || depth === DEEPEST) return undefined
-  const extension = Array.isArray(value) ? undefined : fieldOf(value, '__extn')
-  return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1)
+  const extension = Array.isArray(value) ? undefined : goField(value, '__extn')
+  return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1, budget)
 }
 
 /** What `__extn` cannot be; texts of the other functions are not looked at. */
-function wrongExtension({ fn, arg }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof fn !== 'string' || !isFunction(fn)) return `the extension ${shortQuote(String(fn))}`
+function wrongExtension(extension: object): string | undefined {
+  const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
+  if (typeof fn !== 'string' || !isFunction(fn))
+    return `the extension ${shortQuote(shortText(String(fn), 40))}`
   if (fn !== 'decimal' || (typeof arg === 'string' && isDecimal(arg))) return undefined
   return 'a decimal without its point; write "arg": "1.0"'
 }
 
-function firstWrong(values: readonly unknown[], depth: number): string | undefined {
+function firstWrong(values: readonly unknown[], depth: number, budget: Budget): string | undefined {
+  budget.spend(values.length / 8)
   for (const value of values) {
-    const wrong = wrongValue(value, depth)
+    const wrong = wrongValue(value, depth, budget)
     if (wrong !== undefined) return wrong
   }
   return undefined
@@ -133,37 +158,38 @@ function firstWrong(values: readonly unknown[], depth: number): string | undefin
 
 /** What belongs to what. */
 export class PolicyEntities {
-  readonly #entities: readonly Entity[] | undefined
+  readonly #read: () => readonly Entity[] | undefined
   /** What entities of a type, or the one of a name, belong to. */
   readonly #ancestors = new Map<string, ReadonlySet<string>>()
 
-  /** `entities` is undefined where they are not known. */
-  constructor(entities: readonly Entity[] | undefined) {
-    this.#entities = entities
+  /** `read` answers with the entities, or undefined where they are not known; asked only where it matters. */
+  constructor(read: () => readonly Entity[] | undefined) {
+    this.#read = read
   }
 
   /** Whether an entity of the type, with the id where one is given, belongs to another. */
   hasAncestor(type: string, id: string | undefined, entity: EntityName): boolean {
-    if (this.#entities === undefined) return true
+    const entities = this.#read()
+    if (entities === undefined) return true
     const key = JSON.stringify([type, id])
-    const ancestors = this.#ancestors.get(key) ?? this.#ancestorsOf(this.#entities, type, id)
+    const ancestors = this.#ancestors.get(key) ?? ancestorsOf(entities, type, id)
     this.#ancestors.set(key, ancestors)
     return ancestors.has(keyOf(entity))
   }
+}
 
-  #ancestorsOf(entities: readonly Entity[], type: string, id: string | undefined): ReadonlySet<string> {
-    const parents = new Map(entities.map((each) => [keyOf(each.name), each.parents]))
-    const meant = entities.filter(({ name }) => name.type === type && (id ?? name.id) === name.id)
-    const found = new Set<string>()
-    const todo = meant.map(({ name }) => keyOf(name))
-    for (let key = todo.pop(); key !== undefined; key = todo.pop())
-      for (const parent of parents.get(key) ?? []) {
-        const above = keyOf(parent)
-        if (!found.has(above)) todo.push(above)
-        found.add(above)
-      }
-    return found
-  }
+function ancestorsOf(entities: readonly Entity[], type: string, id: string | undefined): ReadonlySet<string> {
+  const parents = new Map(entities.map((each) => [keyOf(each.name), each.parents]))
+  const meant = entities.filter(({ name }) => name.type === type && (id ?? name.id) === name.id)
+  const found = new Set<string>()
+  const todo = meant.map(({ name }) => keyOf(name))
+  for (let key = todo.pop(); key !== undefined; key = todo.pop())
+    for (const parent of parents.get(key) ?? []) {
+      const above = keyOf(parent)
+      if (!found.has(above)) todo.push(above)
+      found.add(above)
+    }
+  return found
 }
 
 const keyOf = ({ type, id }: EntityName): string => `${type}::${id}`

@@ -6,9 +6,10 @@ import {
   type CedarPolicy,
 } from '../cedar/index.ts'
 import { type Budget, type Context, oncePerReview } from '../rule/index.ts'
-import { KnownRequests, REQUESTS, type RequestKind, type Setting } from './policy-requests.ts'
+import { excludesEachOther, needsOfPolicy, needsWhereReached } from './policy-needs.ts'
+import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-requests.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
-import { faultText } from './policy-texts.ts'
+import { faultText, quoted } from './policy-texts.ts'
 
 /** What the policies of a list do, or do not, where it is certain. */
 
@@ -45,7 +46,7 @@ const judged = oncePerReview(
   (list: PolicyList, { budget }: Pick<Context<unknown>, 'budget' | 'memo'>): readonly PolicyJudgement[] => {
     const [first] = list.policies
     if (first === undefined) return []
-    const families = REQUESTS.map((kind) => new KnownRequests(kind, list.setting))
+    const families = list.setting.kinds.map((kind) => new KnownRequests(kind, list.setting))
     const reads: Read[] = []
     for (const listed of list.policies) {
       const { at, parsed } = listed
@@ -81,7 +82,7 @@ function readOf(
 
 /** Whether it stands for every kind of request, whatever the policy is about. */
 function isOfAllRequests(fault: Fault, setting: Setting): boolean {
-  const families = REQUESTS.map((kind) => new KnownRequests(kind, setting))
+  const families = setting.kinds.map((kind) => new KnownRequests(kind, setting))
   switch (fault.kind) {
     case 'entity':
       return families.every(
@@ -129,7 +130,7 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   ).map((fault) => ({
     policy: listed,
     isFailure: isFailing(fault),
-    text: `${isFailing(fault) ? failureOf(read) : effectOf(read, fault)}: ${faultText(fault, setting)}`,
+    text: `${isFailing(fault) ? failureOf(read, setting) : effectOf(read, fault, setting)}: ${faultText(fault, setting)}`,
   }))
 }
 
@@ -142,7 +143,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
   fault.variable === 'action' &&
-  fault.entity.id.startsWith('list_') &&
+  LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
 /** The faults but those that are told by another: of one value there is one. */
@@ -159,7 +160,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
 }
 
 /** What a failing evaluation does. */
-function failureOf({ outcomes }: Read): string {
+function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
   const whom =
@@ -167,26 +168,23 @@ function failureOf({ outcomes }: Read): string {
       ? 'requests that reach it'
       : !isWhole
         ? 'each request in its scope'
-        : failing.length === REQUESTS.length
+        : failing.length === kinds.length
           ? 'every request'
-          : `every ${kindsText(failing)}`
+          : `every ${failing.map((i) => kinds[i]?.what ?? '').join(' and ')}`
   return `denies ${whom}, ${WHATEVER}`
 }
 
 const WHATEVER = 'whatever others permit'
 
-const kindsText = (kinds: readonly number[]): string =>
-  kinds.map((i) => REQUESTS[i]?.what ?? '').join(' and ')
-
 /** What a comparison that never holds does. */
-function effectOf(read: Read, fault: Fault): string {
+function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
   const about = outcomes.filter(({ scope }) => scope !== 'none')
   const isAlways =
     policy.conditions.length > 0 && about.every(({ isTrue, isFalse, fails }) => isTrue && !isFalse && !fails)
   if (isAlways && policy.effect === 'forbid')
-    return about.length === REQUESTS.length && about.every(({ scope }) => scope === 'all')
+    return about.length === kinds.length && about.every(({ scope }) => scope === 'all')
       ? 'forbids every request'
       : 'forbids each request in its scope'
   if (isAlways) return 'permits more than it says'
@@ -211,8 +209,8 @@ function absencesOf(
     }
   const told = new Map<ListedPolicy, PolicyJudgement>()
   for (const key of [...keys.keys()].slice(0, MOST_ATTRIBUTES))
-    for (const [kind, request] of REQUESTS.entries())
-      for (const judgement of absencesIn(reads, { key, kind, request, setting, budget }))
+    for (const request of setting.kinds)
+      for (const judgement of absencesIn(reads, { key, request, setting, budget }))
         if (!told.has(judgement.policy)) told.set(judgement.policy, judgement)
   return [...told.values()]
 }
@@ -226,7 +224,6 @@ function absenceOf(fault: Fault, setting: Setting): string | undefined {
 
 interface Absence {
   readonly key: string
-  readonly kind: number
   readonly request: RequestKind
   readonly setting: Setting
   readonly budget: Budget
@@ -234,31 +231,39 @@ interface Absence {
 
 function* absencesIn(
   reads: readonly Read[],
-  { key, kind, request, setting, budget }: Absence,
+  { key, request, setting, budget }: Absence,
 ): Iterable<PolicyJudgement> {
   const lacks = (each: string) => (key === 'arg_' ? each.startsWith(key) : each === key)
   const without = new KnownRequests(request, setting, lacks)
-  const failing: { readonly read: Read; readonly fault: Fault }[] = []
+  const failing: { readonly read: Read; readonly found: readonly FoundFault[] }[] = []
   const permitting: Read[] = []
   for (const read of reads) {
-    const seen: Fault[] = []
-    const outcome = outcomeOf(read.policy, without, budget, (fault) => seen.push(fault))
+    const seen: FoundFault[] = []
+    const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
+    const { effect } = read.policy
+    // These requests are denied whatever fails.
+    if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
-    const fault = seen.find(
-      (each) => each.kind === 'missing' && each.isRead && absentBy(each, { key, kind, request, setting }),
+    const found = seen.filter(
+      ({ fault }) => fault.kind === 'missing' && fault.isRead && absentBy(fault, { key, request, setting }),
     )
-    if (fault !== undefined && outcome.fails) failing.push({ read, fault })
-    else if (read.policy.effect === 'permit' && outcome.isTrue) permitting.push(read)
+    if (found.length > 0 && outcome.fails) failing.push({ read, found })
+    else if (effect === 'permit' && outcome.isTrue) permitting.push(read)
   }
-  for (const { read, fault } of failing) {
-    const beside = permitting.some((other) => {
-      budget.spend(1 / 8)
-      return other !== read && mayOverlap(read.policy, other.policy)
+  if (failing.length === 0) return
+  const permitted = permitting.map(({ policy }) => needsOfPolicy(policy, without, budget))
+  for (const { read, found } of failing) {
+    const reached = found.find(({ at }) => {
+      const needs = needsWhereReached(read.policy, at, without, budget)
+      return permitted.some((each) => !excludesEachOther(needs, each, budget))
     })
-    if (!beside || fault.kind !== 'missing') continue
-    yield { policy: read.listed, isFailure: true, text: absenceText(fault.origin, key, request) }
+    if (reached?.fault.kind !== 'missing') continue
+    yield { policy: read.listed, isFailure: true, text: absenceText(reached.fault.origin, key, request) }
   }
 }
+
+const isCertain = ({ isTrue, isFalse, fails, scope }: PolicyOutcome): boolean =>
+  scope === 'all' && isTrue && !isFalse && !fails
 
 /** Whether the attribute is not there because of the absence that is looked at. */
 function absentBy(fault: Fault, { key, request, setting }: Omit<Absence, 'budget'>): boolean {
@@ -273,24 +278,9 @@ function absenceText(
   key: string,
   request: RequestKind,
 ): string {
-  const ask = /^[A-Za-z_]\w{0,60}$/.test(name) ? name : JSON.stringify(name)
+  const ask = /^[A-Za-z_]\w{0,60}$/.test(name) ? name : quoted(name)
   const guard = `write ${of} has ${ask} && …`
   if (key === '') return `denies every ${request.what}, ${WHATEVER}: it has no ${of}.${ask}; ${guard}`
   if (key === 'arg_') return `denies calls without ${ask}, and hides tools from lists, ${WHATEVER}; ${guard}`
   return `denies ${key.startsWith('claim') ? 'callers' : 'tools'} without ${ask}, ${WHATEVER}; ${guard}`
-}
-
-/** Whether two policies can be about one request: false where both name one principal or resource, and not the same. */
-function mayOverlap(one: CedarPolicy, other: CedarPolicy): boolean {
-  return (['principal', 'resource'] as const).every((part) => {
-    const [first, second] = [namedBy(one.scope[part]), namedBy(other.scope[part])]
-    return first === undefined || second === undefined || first === second
-  })
-}
-
-/** The entity that a scope names with `==`. */
-function namedBy(expr: CedarExpr | undefined): string | undefined {
-  if (expr?.kind !== 'comparison' || expr.right.kind !== 'entity') return undefined
-  const { type, id } = expr.right.entity
-  return `${type}::${id}`
 }

@@ -1,24 +1,27 @@
 import { type Parsed, parsePolicy } from '../cedar/index.ts'
 import {
   advice,
-  type Cluster,
   type Context,
   dependingOn,
   end,
   type FieldError,
+  goField,
   isAbsent,
   isObject,
+  type Memo,
   type ObjectName,
   oncePerReview,
   type Path,
   pathTo,
   relatedTo,
+  shortQuote,
+  shortText,
 } from '../rule/index.ts'
 import type { Budget } from '../rule/index.ts'
 import type { AuthzConfig } from './authorization.ts'
-import { getConfigMap, POLICIES_KEY, type PolicyValue } from './config-maps.ts'
+import { getConfigMap, POLICIES_KEY, type PolicyValue, policyValue } from './config-maps.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
-import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, type Setting } from './policy-requests.ts'
+import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
 /** The Cedar policies of a resource, wherever they are. */
 
@@ -47,69 +50,75 @@ type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 
 /** The policies of an `authzConfig`, in itself or in a ConfigMap that is known; undefined where there are none. */
 export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
 
-const listed = oncePerReview(
-  (authzConfig: AuthzConfig, { path: at, cluster, self, budget }: Within): PolicyList | undefined => {
-    const server = self.name === '' ? undefined : self.name
-    if (authzConfig.inline !== undefined) {
-      const { inline } = authzConfig
-      return listOf({
-        texts: inline.policies ?? [],
-        entities: entitiesIn(inline),
-        authzConfig,
-        server,
-        budget,
-        place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
-      })
-    }
-    const found = configMapPolicies(authzConfig, cluster)
-    if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
-    const { cedar } = found.value.value
-    if (!isObject(cedar)) return undefined
-    const { policies, entities_json: entities } = cedar
+const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): PolicyList | undefined => {
+  const { path: at, self, budget, memo } = context
+  if (authzConfig.inline !== undefined) {
+    const { inline } = authzConfig
     return listOf({
-      texts: (Array.isArray(policies) ? policies : []).map((text) =>
-        typeof text === 'string' ? text : undefined,
-      ),
-      entities:
-        typeof entities === 'string'
-          ? entities
-          : entities === undefined || entities === null
-            ? ''
-            : undefined,
+      texts: inline.policies ?? [],
+      entities: entitiesIn(inline),
       authzConfig,
-      cedar,
-      server,
+      self,
       budget,
-      place: {
-        policy: () => at.configMap,
-        entities: () => at.configMap,
-        named: `${shownConfigMap(found.name)}, `,
-      },
-      configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+      memo,
+      place: { policy: (i) => at.inline.policies.at(i), entities: () => at.inline.entitiesJson, named: '' },
     })
-  },
-)
+  }
+  const found = configMapPolicies(authzConfig, context)
+  if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
+  const cedar = goField(found.value.value, 'cedar')
+  if (!isObject(cedar)) return undefined
+  const policies = goField(cedar, 'policies')
+  const entities = goField(cedar, 'entities_json') ?? ''
+  return listOf({
+    texts: (Array.isArray(policies) ? policies : []).map((text) =>
+      typeof text === 'string' ? text : undefined,
+    ),
+    entities: typeof entities === 'string' ? entities : undefined,
+    authzConfig,
+    cedar,
+    self,
+    budget,
+    memo,
+    place: {
+      policy: () => at.configMap,
+      entities: () => at.configMap,
+      named: `${shownConfigMap(found.name)}, `,
+    },
+    configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+  })
+})
 
-const shownConfigMap = (name: string): string => `in the ConfigMap ${JSON.stringify(name)}`
+const shownConfigMap = (name: string): string => `in the ConfigMap ${shortQuote(shortText(name, 60))}`
 
 const entitiesIn = (inline: Inline): string | undefined =>
   isAbsent(inline, 'entitiesJson') ? '' : inline.entitiesJson
 
-/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known. */
-export function configMapPolicies(
-  authzConfig: AuthzConfig,
-  cluster: Cluster,
-): { readonly name: string; readonly key: string; readonly value: PolicyValue } | undefined {
-  const { configMap } = authzConfig
-  if (authzConfig.type === 'inline' || configMap?.name === undefined || configMap.name === '')
-    return undefined
-  const { name } = configMap
-  if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
-  const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
-  const policies = getConfigMap(cluster, name)?.policies
-  const value = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
-  return value && { name, key, value }
+interface ConfigMapPolicies {
+  readonly name: string
+  readonly key: string
+  readonly value: PolicyValue
 }
+
+/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known, or the budget does not suffice. */
+export const configMapPolicies = oncePerReview(
+  (authzConfig: AuthzConfig, { path, cluster, budget }: Within): ConfigMapPolicies | undefined => {
+    const { configMap } = authzConfig
+    if (authzConfig.type === 'inline' || configMap?.name === undefined || configMap.name === '')
+      return undefined
+    const { name } = configMap
+    if (configMap.key === undefined && !isAbsent(configMap, 'key')) return undefined
+    const key = configMap.key === undefined || configMap.key === '' ? POLICIES_KEY : configMap.key
+    const policies = getConfigMap(cluster, name)?.policies
+    const text = policies !== undefined && Object.hasOwn(policies, key) ? policies[key] : undefined
+    if (text === undefined) return undefined
+    const value = budget.decide(
+      () => path.configMap,
+      () => policyValue(text, cluster, budget),
+    )
+    return value && { name, key, value }
+  },
+)
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
@@ -117,9 +126,10 @@ interface Listing {
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
   /** The settings of a ConfigMap, over which those of the spec go. */
-  readonly cedar?: Readonly<Record<string, unknown>>
-  readonly server: string | undefined
+  readonly cedar?: object
+  readonly self: ObjectName
   readonly budget: Budget
+  readonly memo: Memo
   readonly place: {
     readonly policy: (index: number) => Path<unknown>
     readonly entities: () => Path<unknown>
@@ -128,13 +138,13 @@ interface Listing {
   readonly configMap?: PolicyList['configMap']
 }
 
-/** Characters of a policy, and of entities, that are read for a unit of a budget. */
+/** Characters of a policy that are read for a unit of a budget. */
 const READ_PER_UNIT = 8
-const ENTITIES_PER_UNIT = 32
 
 function listOf(listing: Listing): PolicyList {
-  const { texts, entities, authzConfig, cedar, server, budget, place, configMap } = listing
+  const { texts, entities, authzConfig, cedar, self, budget, place, configMap } = listing
   const isOfConfigMap = cedar !== undefined
+  const option = (name: string) => (cedar === undefined ? undefined : goField(cedar, name))
   const policies = texts.map((text, i) => ({
     text,
     parsed:
@@ -150,9 +160,9 @@ function listOf(listing: Listing): PolicyList {
     at: () => place.policy(i),
     named: isOfConfigMap ? `${place.named}policies[${i}]: ` : '',
   }))
-  const groupType = chosen(authzConfig, 'groupEntityType', cedar?.group_entity_type) ?? ''
-  const groupClaim = chosen(authzConfig, 'groupClaimName', cedar?.group_claim_name)
-  const roleClaim = chosen(authzConfig, 'roleClaimName', cedar?.role_claim_name)
+  const groupType = chosen(authzConfig, 'groupEntityType', option('group_entity_type')) ?? ''
+  const groupClaim = chosen(authzConfig, 'groupClaimName', option('group_claim_name'))
+  const roleClaim = chosen(authzConfig, 'roleClaimName', option('role_claim_name'))
   const claims = [groupClaim, roleClaim, ...GROUP_CLAIMS]
   const text = entities === '' ? undefined : entities
   const given =
@@ -163,22 +173,23 @@ function listOf(listing: Listing): PolicyList {
     policies,
     entities: given,
     setting: {
+      kinds: kindsAskedIn(texts),
       groupType: groupType === UNKNOWN ? undefined : groupType || DEFAULT_GROUP_TYPE,
       groupClaims: claims.includes(UNKNOWN)
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
-      hasClaimSets: Array.isArray(cedar?.multi_valued_claims),
-      entities: new PolicyEntities(entities === '' ? [] : known(given, budget)),
-      server,
+      hasClaimSets: Array.isArray(option('multi_valued_claims')),
+      entities: new PolicyEntities(() => {
+        if (entities === '') return []
+        const read = entitiesRead({ entities: given }, listing)
+        return read?.kind === 'entities' ? read.entities : undefined
+      }),
+      server: self.name === '' ? undefined : self.name,
+      hasBackends: self.kind === 'VirtualMCPServer',
       callers: ANYBODY,
     },
     configMap,
   }
-}
-
-function known(given: PolicyList['entities'], budget: Budget) {
-  const read = entitiesRead({ entities: given }, budget)
-  return read?.kind === 'entities' ? read.entities : undefined
 }
 
 const UNKNOWN = Symbol('a value that cannot be read')
@@ -194,17 +205,16 @@ function chosen(
   return typeof other === 'string' ? other : undefined
 }
 
+type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
+
 /** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
-export function entitiesRead(
-  { entities }: Pick<PolicyList, 'entities'>,
-  budget: Budget,
-): EntitiesRead | undefined {
-  if (entities === undefined) return undefined
-  return budget.decide(entities.at, () => {
-    budget.spend(entities.text.length / ENTITIES_PER_UNIT)
-    return readEntities(entities.text)
-  })
-}
+export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
+  entities && readOnce(entities, context)
+
+const readOnce = oncePerReview(
+  ({ text, at }: NonNullable<PolicyList['entities']>, { budget }: Reading): EntitiesRead | undefined =>
+    budget.decide(at, () => readEntities(text, budget)),
+)
 
 /** A finding about a policy or entities, which may be in a ConfigMap. */
 export function aboutPolicies({ configMap }: PolicyList, at: Path<unknown>, text: string): FieldError {

@@ -19,15 +19,23 @@ export const REQUESTS = [
   { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
   { action: 'read_resource', type: 'Resource', what: 'resource read' },
 ] as const
-export type RequestKind = (typeof REQUESTS)[number]
+/** What release 0.63 asks as well, perhaps earlier ones. */
+const SKILLS = { action: 'get_skill', type: 'Skill', what: 'skill' } as const
+export type RequestKind = (typeof REQUESTS)[number] | typeof SKILLS
 
-export const ACTIONS: readonly string[] = REQUESTS.map(({ action }) => action)
-export const RESOURCE_TYPES: readonly string[] = REQUESTS.map(({ type }) => type)
+const WITH_SKILLS: readonly RequestKind[] = [...REQUESTS, SKILLS]
+/** The kinds of requests, without those that none of the policies speaks of. */
+export const kindsAskedIn = (texts: readonly (string | undefined)[]): readonly RequestKind[] =>
+  texts.some((text) => text !== undefined && /skill/i.test(text)) ? WITH_SKILLS : REQUESTS
+
+export const ACTIONS: readonly string[] = WITH_SKILLS.map(({ action }) => action)
+export const RESOURCE_TYPES: readonly string[] = WITH_SKILLS.map(({ type }) => type)
 /** Actions that older documents name, and that no release asks. */
 export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_tools', 'call_tool'],
   ['list_prompts', 'get_prompt'],
   ['list_resources', 'read_resource'],
+  ['list_skills', 'get_skill'],
 ])
 
 /** Annotations of tools; each may be absent. */
@@ -69,6 +77,7 @@ export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set
 
 /** What the requests to a resource depend on, beside their kind. */
 export interface Setting {
+  readonly kinds: readonly RequestKind[]
   /** The type of the entities of groups; undefined where it is not known. */
   readonly groupType: string | undefined
   /** The claims of which groups are made; undefined where they are not known. */
@@ -78,9 +87,12 @@ export interface Setting {
   readonly entities: PolicyEntities
   /** The name of the resource, which is that of the server in policies; undefined while it has none. */
   readonly server: string | undefined
+  /** Whether tools are in a `Backend`, as those of a VirtualMCPServer are in release 0.63. */
+  readonly hasBackends: boolean
   readonly callers: Callers
 }
 
+const CLAIM_SOURCE: Attribute = { presence: 'always', types: TYPE.string, key: 'thv_claim_source' }
 const ABSENT: Attribute = { presence: 'never', types: 0, key: '' }
 
 /** The requests of a kind, all of them or, `without` an attribute, those that lack it. */
@@ -107,12 +119,15 @@ export class KnownRequests implements Requests {
       if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
       if (name.startsWith('claimset_')) return this.#claimSet(name)
     }
+    // Since 0.63 or earlier; releases to 0.44 have none.
+    if (name === 'thv_claim_source' && of !== 'resource') return CLAIM_SOURCE
     if (of === 'principal') return ABSENT
     if (name.startsWith('arg_'))
       return { presence: 'maybe', types: TYPE.string | TYPE.boolean | TYPE.decimal, key: name }
     if (of === 'context') return ABSENT
     const isOwn =
-      ['name', 'operation', 'feature'].includes(name) || (name === 'uri' && this.#kind.type === 'Resource')
+      ['name', 'operation', 'feature'].includes(name) ||
+      (name === 'uri' && (this.#kind.type === 'Resource' || this.#kind.type === 'Skill'))
     if (isOwn) return { presence: 'always', types: TYPE.string, key: `resource.${name}` }
     return this.#kind.type === 'Tool' && HINTS.includes(name)
       ? { presence: 'maybe', types: TYPE.boolean, key: name }
@@ -158,19 +173,31 @@ export class KnownRequests implements Requests {
   isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never' {
     const itself = this.is(variable, entity)
     if (itself !== 'never' || variable === 'action') return itself
-    const { server, entities } = this.#setting
+    const { server, entities, hasBackends } = this.#setting
     if (variable === 'resource') {
       if (entity.type === 'MCP' && (server === undefined || entity.id === server))
         return server === undefined ? 'maybe' : 'always'
+      if (hasBackends && this.#kind.type === 'Tool')
+        if (entity.type === 'Backend' || entities.hasAncestor('Backend', undefined, entity)) return 'maybe'
       return entities.hasAncestor('MCP', server, entity) ? 'maybe' : 'never'
     }
     return this.#isMember(entity) ? 'maybe' : 'never'
+  }
+
+  /** Whether requests lack the claim of groups: who has it has seldom groups in another one that is read by default. */
+  #lacksGroups(groupClaims: readonly string[] = []): boolean {
+    const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
+    return (
+      there.length < groupClaims.length &&
+      there.every((claim) => claim !== 'groups' && GROUP_CLAIMS.includes(claim))
+    )
   }
 
   /** Whether a caller can be a member of the group: by a claim, or by what the group belongs to. */
   #isMember(entity: EntityName): boolean {
     const { groupType, groupClaims, entities, callers } = this.#setting
     if (groupClaims !== undefined && !groupClaims.some((claim) => callers.canHave(claim))) return false
+    if (this.#lacksGroups(groupClaims)) return false
     if (groupType === undefined || entity.type === groupType) return true
     return entities.hasAncestor(groupType, undefined, entity)
   }

@@ -1,5 +1,5 @@
-import { type EntityName, type Fault, type Origin, TYPE } from '../cedar/index.ts'
-import { nearest, shortQuote } from '../rule/index.ts'
+import { type EntityName, type Fault, type Origin, TYPE, type Variable } from '../cedar/index.ts'
+import { nearest, shortQuote, shortText } from '../rule/index.ts'
 import { ACTIONS, DEFAULT_GROUP_TYPE, HINTS, LISTS, RESOURCE_TYPES, type Setting } from './policy-requests.ts'
 
 /** What is wrong in a policy, in words: what is there, and what to write instead. */
@@ -20,46 +20,50 @@ export function faultText(fault: Fault, setting: Setting): string {
     case 'literal':
       return fault.text === ''
         ? `${fault.name} has a wrong number of arguments`
-        : `decimal(${shortQuote(fault.text)}) is not a decimal; write decimal("${wholePart(fault.text)}.0")`
+        : `decimal(${quoted(fault.text)}) is not a decimal; write decimal("${wholePart(fault.text)}.0")`
   }
 }
 
 const wholePart = (text: string): string => /^-?\d{1,15}$/.exec(text)?.[0] ?? '5'
 
-const shown = ({ type, id }: EntityName): string => `${shortType(type)}::${shortQuote(id)}`
-const shortType = (type: string): string => (type.length > 40 ? `${type.slice(0, 40)}…` : type)
+const shown = ({ type, id }: EntityName): string => `${shortType(type)}::${quoted(id)}`
+export const shortType = (type: string): string => shortText(type, 40)
+/** A text of a policy, which may stand in a message twice. */
+export const quoted = (text: string): string => shortQuote(shortText(text, 40))
 const shownOrigin = ({ of, name }: Origin): string =>
-  /^[A-Za-z_]\w{0,60}$/.test(name) ? `${of}.${name}` : `${of}[${shortQuote(name)}]`
+  /^[A-Za-z_]\w{0,60}$/.test(name) ? `${of}.${name}` : `${of}[${quoted(name)}]`
 
 function entityText(
   variable: string,
   relation: '==' | 'in',
   entity: EntityName,
-  { groupType = DEFAULT_GROUP_TYPE, server, callers }: Setting,
+  { groupType: groups = DEFAULT_GROUP_TYPE, server, hasBackends, callers }: Setting,
 ): string {
   const { type, id } = entity
+  const groupType = shortType(groups)
   if (variable === 'action') return actionText(entity)
   if (variable === 'principal') {
     if (type === 'Client')
       return callers.subject === undefined || relation === 'in'
         ? `no caller is ${shown(entity)}`
-        : `the only caller is Client::${shortQuote(callers.subject)}`
+        : `the only caller is Client::${quoted(callers.subject)}`
     if (relation === '==')
       return `callers are Client::"<sub>", never ${shown(entity)}; write ${
-        isGroupLike(type, groupType) ? `in ${groupType}::${shortQuote(id)}` : `Client::${shortQuote(id)}`
+        isGroupLike(type, groups) ? `in ${groupType}::${quoted(id)}` : `Client::${quoted(id)}`
       }`
-    if (type === DEFAULT_GROUP_TYPE && groupType !== type)
-      return `groups are ${groupType} (groupEntityType), never ${shown(entity)}; write ${groupType}::${shortQuote(id)}`
-    return isGroupLike(type, groupType) || type === 'User'
-      ? `nobody is in ${shown(entity)}: groups of a token are ${groupType}; write ${groupType}::${shortQuote(id)}`
-      : `nobody is in ${shown(entity)}: write ${groupType}::${shortQuote(id)}, or give it as parent of a ${groupType} in the entities`
+    if (type === DEFAULT_GROUP_TYPE && groups !== type)
+      return `groups are ${groupType} (groupEntityType), never ${shown(entity)}; write ${groupType}::${quoted(id)}`
+    return isGroupLike(type, groups) || type === 'User'
+      ? `nobody is in ${shown(entity)}: groups of a token are ${groupType}; write ${groupType}::${quoted(id)}`
+      : `nobody is in ${shown(entity)}: write ${groupType}::${quoted(id)}, or give it as parent of a ${groupType} in the entities`
   }
+  if (relation === '==' && (type === 'MCP' || (type === 'Backend' && hasBackends)))
+    return `a resource is in ${shown(entity)}, never the same; write resource in ${shown(entity)}`
+  if (type === 'Backend' && hasBackends) return `only tools are in ${shown(entity)}`
   if (type === 'MCP') {
-    if (relation === '==')
-      return `a resource is in ${shown(entity)}, never the same; write resource in ${shown(entity)}`
     return server === undefined
       ? `no resource is in ${shown(entity)}`
-      : `the resources here are in MCP::${shortQuote(server)}, never in ${shown(entity)}`
+      : `the resources here are in MCP::${quoted(server)}, never in ${shown(entity)}`
   }
   if (RESOURCE_TYPES.includes(type)) return `${shown(entity)} is never asked for with this action`
   const near = nearest(type, RESOURCE_TYPES)
@@ -68,7 +72,7 @@ function entityText(
     near !== undefined
       ? `; did you mean ${near}`
       : isServer && server !== undefined
-        ? `; write resource in MCP::${shortQuote(server)}`
+        ? `; write resource in MCP::${quoted(server)}`
         : ''
   return `resources are Tool, Prompt and Resource, never ${shown(entity)}${instead}`
 }
@@ -91,6 +95,7 @@ function actionText(entity: EntityName): string {
 /** The action that is meant by a name of MCP, such as `tools/call`, or of other products. */
 function actionMeant(id: string): string | undefined {
   if (/prompt/i.test(id)) return 'get_prompt'
+  if (/skill/i.test(id)) return 'get_skill'
   if (/resource|^read/i.test(id)) return 'read_resource'
   return /tool|call|invoke|execute/i.test(id) ? 'call_tool' : undefined
 }
@@ -182,23 +187,41 @@ const NAMED: readonly (readonly [keyof typeof TYPE, string])[] = [
 
 function valueText({
   origin,
+  variable,
   operation,
   types,
   isCompared,
   text,
 }: Extract<Fault, { kind: 'value' }>): string {
-  const what = origin === undefined ? 'a value' : shownOrigin(origin)
+  const what = origin === undefined ? (variable ?? 'a value') : shownOrigin(origin)
   const names = NAMED.filter(([type]) => (types & TYPE[type]) !== 0).map(([, name]) => name)
-  const is =
-    names.length > 2
+  const isArgument = origin?.name.startsWith('arg_') === true
+  const is = isArgument
+    ? `${what} is a text, number or boolean`
+    : names.length > 2
       ? `${what} is what JSON holds`
-      : `${what} is a ${names.join(' or ') || 'value of another type'}`
-  const instead = insteadOfOperation(operation, types, isCompared, text)
+      : `${what} is ${names[0] === 'entity' ? 'an' : 'a'} ${names.join(' or ') || 'value of another type'}`
+  const instead =
+    isArgument && OF_PARTS.test(operation)
+      ? `; for a list or an object there is ${what}_present alone`
+      : isCompared && variable !== undefined && text !== undefined
+        ? `; write ${COMPARED[variable]}${quoted(text)}`
+        : insteadOfOperation(operation, types, isCompared, text)
   if (isCompared)
-    return `${is}, never ${text === undefined ? 'what it is compared with' : shortQuote(text)}${instead}`
+    return `${is}, never ${text === undefined ? 'what it is compared with' : quoted(text)}${instead}`
   return operation === 'a condition'
     ? `${is}, not a condition`
-    : `${is}, on which ${operation} fails${instead}`
+    : `${is}, on which ${shortText(operation, 40)} fails${instead}`
+}
+
+/** Operations on lists and objects, which arguments never are. */
+const OF_PARTS = /^\.|^has$/
+
+const COMPARED: Readonly<Record<Variable, string>> = {
+  principal: 'principal == Client::',
+  action: 'action == Action::',
+  resource: 'resource.name == ',
+  context: 'context.arg_<name> == ',
 }
 
 function insteadOfOperation(
@@ -210,12 +233,12 @@ function insteadOfOperation(
   if (operation === 'in') return '; write in <type>::"…" for an entity, .contains("…") for a set'
   const isSet = types === TYPE.set
   const word = text === undefined ? undefined : text.replaceAll('*', '')
-  const quoted = word === undefined || word === '' ? '"…"' : shortQuote(word)
+  const given = word === undefined || word === '' ? '"…"' : quoted(word)
   if (isSet && (operation === 'like' || (isCompared && operation !== '.contains')))
-    return `; write .contains(${quoted})`
+    return `; write .contains(${given})`
   if (types === TYPE.string && /^\.contains(?:All|Any)$/.test(operation))
     return '; write a set, such as ["a"]'
   if (types === TYPE.string && operation.startsWith('.contains'))
-    return `; write like "*${quoted.slice(1, -1)}*"`
+    return `; write like "*${given.slice(1, -1)}*"`
   return ''
 }

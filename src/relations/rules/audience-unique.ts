@@ -18,6 +18,8 @@ import {
   getOidcConfig,
   oidcConfig,
   type OidcConfig,
+  oidcReferenceOf,
+  oidcReferencePath,
   type Workload,
 } from '../index.ts'
 
@@ -128,7 +130,7 @@ export const audienceUnique = defineRule({
 interface Accepted {
   readonly config: string
   readonly audience: string
-  readonly at: Path<string>
+  readonly at: Path<unknown>
 }
 
 /** The tokens that a server accepts; undefined where it checks none, or where that cannot be read. */
@@ -136,8 +138,7 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   const { spec } = resource
   const incoming = kind === 'VirtualMCPServer' ? (spec as Gateway['spec'])?.incomingAuth : undefined
   if (kind === 'VirtualMCPServer' && incoming?.type !== 'oidc') return undefined
-  const reference =
-    incoming === undefined ? (spec as Workload['spec'])?.oidcConfigRef : incoming.oidcConfigRef
+  const reference = oidcReferenceOf(resource, kind)
   const config = reference?.name
   const inside = reference?.audience
   const audience = inside === undefined || inside === '' ? incoming?.audience : inside
@@ -146,12 +147,7 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
-const placeIn = (kind: string): Path<string> =>
-  pathTo(
-    kind === 'VirtualMCPServer'
-      ? ['spec', 'incomingAuth', 'oidcConfigRef', 'audience']
-      : ['spec', 'oidcConfigRef', 'audience'],
-  )
+const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
 /** The other configurations that accept tokens of the same issuer. */
 function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {

@@ -3,11 +3,13 @@ import {
   defineRule,
   dependingOn,
   end,
+  goField,
   isObject,
   type Other,
   pathTo,
   relatedTo,
   shortQuote,
+  shortText,
 } from '../../rule/index.ts'
 import { AuthzConfig } from '../../kinds/schemas.ts'
 import { configMapPolicies, PERMIT, type PolicyValue } from '../index.ts'
@@ -39,8 +41,9 @@ export const authorizationConfigMapAccepted = defineRule({
     threads: [],
   },
   sources: ['decision 3', 'decision 22'],
-  *check(authzConfig, { path, cluster, self }) {
-    const found = configMapPolicies(authzConfig, cluster)
+  *check(authzConfig, context) {
+    const { path, self } = context
+    const found = configMapPolicies(authzConfig, context)
     if (found === undefined) return
     const { name, key, value } = found
     const detail = problem(value, self.kind === 'VirtualMCPServer')
@@ -48,7 +51,10 @@ export const authorizationConfigMapAccepted = defineRule({
     const named = { kind: 'ConfigMap', name }
     yield relatedTo(
       dependingOn(
-        advice(path.configMap, `the ConfigMap ${shortQuote(name)} is refused, ${key}: ${detail}`),
+        advice(
+          path.configMap,
+          `the ConfigMap ${shortQuote(shortText(name, 60))} is refused, ${shortText(key, 60)}: ${detail}`,
+        ),
         named,
       ),
       [end(named, pathTo(['data', { key }]), 'the policies are here')],
@@ -118,36 +124,36 @@ export const authorizationConfigMapAccepted = defineRule({
   },
 })
 
-/** What the operator refuses a value for. Go reads names of fields whatever their case. */
+/** What the operator refuses a value for. */
 function problem(given: PolicyValue, isGateway: boolean): string | undefined {
   if (given.kind === 'empty') return 'is empty'
-  if (given.kind === 'invalid') return 'is neither JSON nor YAML'
+  if (given.kind === 'invalid') return `is neither JSON nor YAML: ${shortText(given.why, 100)}`
   if (given.kind !== 'read') return undefined
-  if (!isObject(given.value)) return 'must be an object with version, type and cedar'
-  const fields = new Map(Object.entries(given.value).map(([name, value]) => [name.toLowerCase(), value]))
+  const { value } = given
+  if (!isObject(value)) return 'must be an object with version, type and cedar'
   for (const [name, example] of [
     ['version', '1.0'],
     ['type', 'cedarv1'],
   ] as const) {
-    const value = fields.get(name) ?? ''
-    if (typeof value !== 'string') return `${name} must be a text; write "${name}": "${example}"`
-    if (value === '') return `has no ${name}; write "${name}": "${example}"`
+    const field = goField(value, name) ?? ''
+    if (typeof field !== 'string') return `${name} must be a text; write "${name}": "${example}"`
+    if (field === '') return `has no ${name}; write "${name}": "${example}"`
   }
-  const type = String(fields.get('type'))
+  const type = String(goField(value, 'type'))
   if (type !== 'cedarv1' && type !== 'httpv1')
-    return `${shortQuote(type)} is not a type; write "type": "cedarv1"`
+    return `${shortQuote(shortText(type, 40))} is not a type; write "type": "cedarv1"`
   if (type === 'httpv1') return isGateway ? 'a VirtualMCPServer takes the type cedarv1 alone' : undefined
-  const cedar = fields.get('cedar') ?? undefined
+  const cedar = goField(value, 'cedar') ?? undefined
   if (cedar === undefined)
-    return fields.has('policies')
-      ? 'has no cedar; write the policies as "cedar": {"policies": […]}'
-      : 'has no cedar; write "cedar": {"policies": […]}'
+    return goField(value, 'policies') === undefined
+      ? 'has no cedar; write "cedar": {"policies": […]}'
+      : 'has no cedar; write the policies as "cedar": {"policies": […]}'
   if (!isObject(cedar)) return 'cedar must be an object with policies'
-  const { policies = [], entities_json: entities = '' } = cedar
-  if (!Array.isArray(policies) && policies !== null) return 'policies must be an array of texts'
-  if (policies === null || policies.length === 0) return 'has no policies'
+  const policies = goField(cedar, 'policies') ?? []
+  if (!Array.isArray(policies)) return 'policies must be an array of texts'
+  if (policies.length === 0) return 'has no policies'
   if (!policies.every((policy) => typeof policy === 'string')) return 'policies must be an array of texts'
-  if (typeof entities !== 'string' && entities !== null)
+  if (typeof (goField(cedar, 'entities_json') ?? '') !== 'string')
     return 'entities_json must be a text of JSON, in quotes'
   return undefined
 }

@@ -1,4 +1,4 @@
-import { defineRule, shortQuote } from '../../rule/index.ts'
+import { defineRule } from '../../rule/index.ts'
 import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
@@ -6,11 +6,12 @@ import {
   policiesMap,
   policyListOf,
   entitiesRead,
+  quoted,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
 /** Types of which each request brings the entity itself. */
-const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Action']
+const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Skill', 'Action']
 
 const withEntities = (entitiesJson: string) => ({
   type: 'inline' as const,
@@ -43,7 +44,7 @@ export const authorizationEntitiesAccepted = defineRule({
     const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
-    const read = entitiesRead(list, context.budget)
+    const read = entitiesRead(list, context)
     if (read === undefined) return
     const tell = (text: string) => aboutPolicies(list, given.at(), `${given.named}${text}`)
     if (read.kind === 'refused') {
@@ -59,14 +60,14 @@ export const authorizationEntitiesAccepted = defineRule({
       const { name, hasAttributes } = replaced
       const what = hasAttributes ? 'attributes' : 'parents'
       yield tell(
-        `the ${what} of ${name.type}::${shortQuote(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
+        `the ${what} of ${name.type}::${quoted(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
       )
     }
-    const odd = read.entities.findIndex(({ unread }) => unread.length > 0)
-    const unread = read.entities[odd]?.unread[0]
+    const odd = read.entities.findIndex(({ unread }) => unread !== undefined)
+    const unread = read.entities[odd]?.unread
     if (unread === undefined) return
     yield tell(
-      `entity ${odd}: ${shortQuote(unread)} is not read; ${
+      `entity ${odd}: ${quoted(unread)} is not read; ${
         ['type', 'id'].includes(unread)
           ? 'write {"uid": {"type": …, "id": …}}'
           : unread.startsWith('attr')

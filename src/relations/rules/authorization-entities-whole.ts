@@ -1,4 +1,4 @@
-import { defineRule, shortQuote } from '../../rule/index.ts'
+import { defineRule } from '../../rule/index.ts'
 import { AuthzConfig } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
@@ -6,6 +6,8 @@ import {
   PERMIT,
   policiesMap,
   policyListOf,
+  quoted,
+  shortType,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -40,7 +42,7 @@ export const authorizationEntitiesWhole = defineRule({
     const list = policyListOf(authzConfig, context)
     const given = list?.entities
     if (list === undefined || given === undefined) return
-    const entities = entitiesRead(list, context.budget)
+    const entities = entitiesRead(list, context)
     if (entities?.kind !== 'entities') return
     const tell = (index: number, text: string) =>
       aboutPolicies(
@@ -52,7 +54,7 @@ export const authorizationEntitiesWhole = defineRule({
     for (const [i, { name, lacks }] of entities.entities.entries()) {
       const key = JSON.stringify([name.type, name.id])
       if (lacks !== undefined) yield tell(i, `has no ${lacks}`)
-      else if (seen.has(key)) yield tell(i, `is ${name.type}::${shortQuote(name.id)} again`)
+      else if (seen.has(key)) yield tell(i, `is ${shortType(name.type)}::${quoted(name.id)} again`)
       else {
         seen.add(key)
         continue

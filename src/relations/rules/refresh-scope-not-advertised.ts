@@ -1,8 +1,7 @@
 import { advice, defineRule } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server } from '../../kinds/virtual-mcp-server/examples.ts'
-import { type Gateway, GATEWAY, mayIssue, type Workload } from '../index.ts'
-import { WORKLOAD } from '../ends.ts'
+import { mayIssue, oidcReferenceOf, oidcReferencePath } from '../index.ts'
 
 const REMEDY =
   "remove 'offline_access': no call needs it, and clients that want refresh tokens ask for it by themselves (SEP-2207)"
@@ -20,16 +19,10 @@ export const refreshScopeNotAdvertised = defineRule({
   why: 'The list says which scopes a call needs, and none needs a refresh token. An authorization server that does not grant it to a client ends the login with `invalid_scope`.',
   sources: ['decision 21'],
   *check(resource, { cluster, self }) {
-    const { spec }: Workload = resource
-    const isGateway = self.kind === 'VirtualMCPServer'
-    const reference = isGateway
-      ? (resource as Gateway).spec?.incomingAuth?.oidcConfigRef
-      : spec?.oidcConfigRef
-    const scopes = reference?.scopes ?? []
+    const scopes = oidcReferenceOf(resource, self.kind)?.scopes ?? []
     if (!scopes.includes('offline_access') || mayIssue(resource, self, cluster)) return
-    const at = isGateway ? GATEWAY.spec.incomingAuth : WORKLOAD.spec
     for (const [i, scope] of scopes.entries())
-      if (scope === 'offline_access') yield advice(at.oidcConfigRef.scopes.at(i), REMEDY)
+      if (scope === 'offline_access') yield advice(oidcReferencePath(self.kind).scopes.at(i), REMEDY)
   },
   examples: {
     valid: [

@@ -1,4 +1,4 @@
-import { defineRule, invalid, type Path, pathTo } from '../../rule/index.ts'
+import { defineRule, invalid } from '../../rule/index.ts'
 import { originOf } from '../../kinds/embedded-auth-server/callback.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
@@ -6,6 +6,8 @@ import {
   gatewayOf,
   mayIssue,
   oidcConfig,
+  oidcReferenceOf,
+  oidcReferencePath,
   serving,
   serverConfig,
   type Workload,
@@ -37,13 +39,13 @@ export const resourceUrlAbsolute = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {
-    const { reference, at } = referenceOf(resource, self.kind)
-    const resourceUrl = reference?.resourceUrl
-    if (!resourceUrl) return
+    const resourceUrl = oidcReferenceOf(resource, self.kind)?.resourceUrl
+    if (!resourceUrl || isAnonymous(resource, self.kind)) return
     const isAbsolute = originOf(resourceUrl) !== undefined
     if (isAbsolute && !resourceUrl.includes('#')) return
     // Beside an embedded server the audience must equal it, and other rules tell the same of both.
     if (mayIssue(resource, self, cluster)) return
+    const at = oidcReferencePath(self.kind).resourceUrl
     yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)
   },
   examples: {
@@ -89,13 +91,6 @@ export const resourceUrlAbsolute = defineRule({
   },
 })
 
-/** How a process checks tokens, and the place of its `resourceUrl`. */
-function referenceOf(resource: Gateway | Workload, kind: string) {
-  const isGateway = kind === 'VirtualMCPServer'
-  const incomingAuth = isGateway ? (resource as Gateway).spec?.incomingAuth : undefined
-  const steps = isGateway ? ['spec', 'incomingAuth', 'oidcConfigRef'] : ['spec', 'oidcConfigRef']
-  const at: Path<string> = pathTo([...steps, 'resourceUrl'])
-  const { spec }: Workload = resource
-  if (!isGateway) return { reference: spec?.oidcConfigRef, at }
-  return { reference: incomingAuth?.type === 'oidc' ? incomingAuth.oidcConfigRef : undefined, at }
-}
+/** Whether a resource of the kind checks no tokens. */
+const isAnonymous = (resource: Gateway | Workload, kind: string): boolean =>
+  kind === 'VirtualMCPServer' && (resource as Gateway).spec?.incomingAuth?.type !== 'oidc'

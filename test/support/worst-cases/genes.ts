@@ -13,6 +13,8 @@ import {
 } from './expressions.ts'
 import type { Random } from './random.ts'
 import {
+  cedarText,
+  entitiesText,
   halved,
   isNumbered,
   ITEM,
@@ -59,6 +61,12 @@ interface Other {
 }
 
 const MATCHERS: Readonly<Record<string, number>> = { matcher: 10_000, actorMatcher: 4_096 }
+
+/** Texts of languages, by the name of the field. */
+const GROWN: Readonly<Record<string, ((random: Random) => Text) | undefined>> = {
+  policies: cedarText,
+  entitiesJson: entitiesText,
+}
 
 /** The plan of a value. */
 function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
@@ -366,6 +374,8 @@ function mutateGene(part: Part, random: Random, donors: () => Gene | undefined):
     return { ...gene, expression: mutateExpression(gene.expression, random, other) }
   }
   if (donor !== undefined) return donor
+  const grown = GROWN[/\w+(?=(?:\[\])?$)/.exec(path)?.[0] ?? '']
+  if (gene.is === 'text' && grown !== undefined && random.chance(0.5)) return { ...gene, text: grown(random) }
   switch (gene.is) {
     case 'text':
       return { ...gene, text: mutateText(gene.text, random) }

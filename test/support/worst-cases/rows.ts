@@ -84,6 +84,22 @@ const https = (letters: number) => `https://${'a'.repeat(letters)}.com`
 const oidcConfig = (issuer: string, metadata: object = {}) =>
   resource('MCPOIDCConfig', { type: 'inline', inline: { issuer } }, metadata)
 
+const PERMIT = 'permit(principal, action, resource)'
+const withPolicies = (inline: object) =>
+  resource('VirtualMCPServer', {
+    groupRef: { name: 'tools' },
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: {
+        name: 'corporate',
+        audience: 'https://auth.example.com/mcp',
+        resourceUrl: 'https://auth.example.com/mcp',
+      },
+      authzConfig: { type: 'inline', inline },
+    },
+    authServerConfig: SERVER,
+  })
+
 export interface Row {
   /** What it is, in words. */
   readonly title: string
@@ -286,20 +302,34 @@ export const ROWS: readonly Row[] = [
   {
     title: 'a Cedar policy of N unfinished strings',
     size: 300_000,
+    at: (size) => created(withPolicies({ policies: ['"\\'.repeat(size)] })),
+  },
+  {
+    title: 'a Cedar policy of signs and brackets nested N deep',
+    size: 40,
     at: (size) =>
       created(
-        resource('VirtualMCPServer', {
-          groupRef: { name: 'tools' },
-          incomingAuth: {
-            type: 'oidc',
-            oidcConfigRef: {
-              name: 'corporate',
-              audience: 'https://auth.example.com/mcp',
-              resourceUrl: 'https://auth.example.com/mcp',
-            },
-            authzConfig: { type: 'inline', inline: { policies: ['"\\'.repeat(size)] } },
-          },
-          authServerConfig: SERVER,
+        withPolicies({
+          policies: [`${PERMIT} when { ${`${'!'.repeat(99)}(`.repeat(size)}true${')'.repeat(size)} };`],
+        }),
+      ),
+  },
+  {
+    title: 'N Cedar entities of nothing',
+    size: 100_000,
+    at: (size) =>
+      created(withPolicies({ policies: [`${PERMIT};`], entitiesJson: `[${'{},'.repeat(size)}{}]` })),
+  },
+  {
+    title: 'N Cedar policies that permit, and as many that fail without a claim',
+    size: 1_000,
+    at: (size) =>
+      created(
+        withPolicies({
+          policies: Array.from({ length: size }, (_, i) => [
+            `permit(principal, action, resource) when { resource.name like "*a${i}*b*" };`,
+            `permit(principal, action, resource) when { resource.name == "a${i}" && principal.claim_a == "b" };`,
+          ]).flat(),
         }),
       ),
   },

@@ -124,3 +124,48 @@ export function stuffed(text: Text, unit: string, length: number): Text {
 /** The text with all repetitions halved. */
 export const halved = (text: Text): Text =>
   text.map((piece) => ({ ...piece, times: Math.max(1, Math.floor(piece.times / 2)) }))
+
+/** What Cedar policies are made of where they grow: what stands before, what is repeated, and what stands behind. */
+const CEDAR: readonly (readonly [string, string, string])[] = [
+  ['', `context.arg_a${ROUND} == "a" && `, 'true'],
+  ['', `context has claim_a${ROUND} && `, 'true'],
+  ['', `resource == Tool::"a${ROUND}" || `, 'true'],
+  ['', `resource.name like "*a${ROUND}*b*" || `, 'true'],
+  ['', `if context has arg_a${ROUND} then `, 'true'],
+  ['[', `"a${ROUND}", `, '"b"].contains(resource.name)'],
+  ['principal in [', `THVGroup::"a${ROUND}", `, 'THVGroup::"b"]'],
+  ['{', `a${ROUND}: 1, `, 'b: 2}.b == 2'],
+  ['context', '.a', ' == 1'],
+  ['context has a', '.a', ''],
+  ['', '!(', 'true'],
+  ['1', ' + 1', ' == 2'],
+  ['principal.claim_a == "', '\\u{61}', '"'],
+]
+
+/** A Cedar policy that grows somewhere. */
+export function cedarText(random: Random): Text {
+  const [before, repeated, behind] = random.pick(CEDAR)
+  const scope = random.pick([
+    'permit(principal, action, resource)',
+    'forbid(principal, action, resource)',
+    `permit(principal == Client::"${ITEM}", action == Action::"call_tool", resource)`,
+  ])
+  const end = random.pick(['', ' && principal.claim_b == "b"', ` || principal.claim_${ITEM} == "b"`])
+  return [
+    { text: `${scope} ${random.pick(['when', 'unless'])} { ${before}`, times: 1 },
+    sized(random, repeated),
+    { text: `${behind}${end} };`, times: 1 },
+  ]
+}
+
+/** Entities that are many, or have many parts. */
+export function entitiesText(random: Random): Text {
+  const [before, repeated, behind] = random.pick([
+    ['[', '{},', '{}]'],
+    ['[', `{"uid":{"type":"THVGroup","id":"${ROUND}"},"attrs":{},"parents":[]},`, '{}]'],
+    ['[{"parents":[', `{"type":"Role","id":"${ROUND}"},`, '{"type":"","id":""}]}]'],
+    ['[{"attrs":{"a":[', '[],', '[]]}}]'],
+    ['[{"attrs":{', `"a${ROUND}":1,`, '"b":2}}]'],
+  ])
+  return [before, repeated, behind].map((text, i) => (i === 1 ? sized(random, text) : { text, times: 1 }))
+}

@@ -1,0 +1,99 @@
+import type { EntityName, Variable } from './ast.ts'
+import type { Fault, Origin } from './faults.ts'
+import { ANY, TYPE } from './requests.ts'
+
+/** What is known of attributes where an expression is reached, by key: whether they are there. */
+export type KnownAttributes = ReadonlyMap<string, boolean>
+export const NOTHING: ReadonlyMap<string, boolean> = new Map()
+
+export interface EvaluatedExpr {
+  /** Of a value; 0 where the evaluation always fails. */
+  readonly types: number
+  readonly fails: boolean
+  /** What is known after the evaluation. */
+  readonly facts: KnownAttributes
+  /** What is known where a boolean is true, and where it is false; undefined where it cannot be. */
+  readonly whenTrue?: KnownAttributes | undefined
+  readonly whenFalse?: KnownAttributes | undefined
+  readonly origin?: Origin | undefined
+  readonly literal?: string | bigint | boolean
+  readonly entity?: EntityName
+  readonly variable?: Variable
+  /** The items of a set, where all are known. */
+  readonly items?: readonly EvaluatedExpr[]
+  readonly entries?: ReadonlyMap<string, EvaluatedExpr>
+}
+
+export const misfit = (
+  { origin, variable, types }: EvaluatedExpr,
+  operation: string,
+  isCompared: boolean,
+  other: EvaluatedExpr,
+): Extract<Fault, { kind: 'value' }> => ({
+  kind: 'value',
+  origin,
+  variable,
+  operation,
+  types,
+  isCompared,
+  text: textOf(other),
+})
+
+export const textOf = (value: EvaluatedExpr | undefined): string | undefined =>
+  typeof value?.literal === 'string' ? value.literal : undefined
+
+export const longOf = ({ literal }: EvaluatedExpr): bigint | undefined =>
+  typeof literal === 'bigint' ? literal : undefined
+
+export const failed = (facts: KnownAttributes): EvaluatedExpr => ({ types: 0, fails: true, facts })
+
+/** A value of which nothing is known. */
+export const anything = (facts: KnownAttributes): EvaluatedExpr => ({ types: ANY, fails: true, facts })
+
+export const either = (facts: KnownAttributes, fails: boolean): EvaluatedExpr =>
+  decided([facts, facts], fails)
+
+export const decided = (
+  [whenTrue, whenFalse]: readonly (KnownAttributes | undefined)[],
+  fails: boolean,
+): EvaluatedExpr => ({
+  types: whenTrue === undefined && whenFalse === undefined ? 0 : TYPE.boolean,
+  fails: fails || (whenTrue === undefined && whenFalse === undefined),
+  facts: joined(whenTrue, whenFalse) ?? NOTHING,
+  whenTrue,
+  whenFalse,
+})
+
+/** A value as a boolean: what is not known to be one can be both, or fail. */
+export function asBoolean(result: EvaluatedExpr): EvaluatedExpr {
+  if (result.types === 0 || (result.types & TYPE.boolean) === 0)
+    return { ...result, whenTrue: undefined, whenFalse: undefined }
+  if (result.whenTrue !== undefined || result.whenFalse !== undefined)
+    return result.types === TYPE.boolean ? result : { ...result, fails: true }
+  return either(result.facts, result.fails || result.types !== TYPE.boolean)
+}
+
+export function summed(
+  parts: readonly EvaluatedExpr[],
+  before: KnownAttributes,
+  types: number,
+): EvaluatedExpr {
+  const facts = parts.at(-1)?.facts ?? before
+  return parts.some((part) => part.types === 0)
+    ? failed(facts)
+    : { types, fails: parts.some(({ fails }) => fails), facts }
+}
+
+export const withFact = (facts: KnownAttributes, key: string, isThere: boolean): KnownAttributes =>
+  facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
+
+/** What is known either way. */
+export function joined(
+  one: KnownAttributes | undefined,
+  other: KnownAttributes | undefined,
+): KnownAttributes | undefined {
+  if (one === undefined || one === other) return other
+  if (other === undefined) return one
+  const both = [...one].filter(([key, isThere]) => other.get(key) === isThere)
+  return both.length === one.size ? one : new Map(both)
+}

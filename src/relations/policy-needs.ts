@@ -1,0 +1,282 @@
+import { type CedarExpr, type CedarPolicy, partsOf, type Requests } from '../cedar/index.ts'
+import { type Budget, fitsGlob } from '../rule/index.ts'
+
+/** What requests must be like for a policy to hold, or to come to a place in it, as far as comparisons with texts say. */
+
+/** The values that something of a request has, or has not. */
+interface Test {
+  readonly isNot: boolean
+  readonly values: ReadonlySet<Value>
+  /** Of `like`: any of them fits. */
+  readonly patterns: readonly string[]
+}
+
+type Value = string | bigint | boolean
+
+/** By what is compared: the id of the principal or of the resource, an attribute, or whether something is so. */
+type Needs = ReadonlyMap<string, readonly Test[]>
+
+interface Within {
+  readonly requests: Requests
+  readonly budget: Budget
+}
+
+/** An expression, and whether it must be true or false. */
+type Part = readonly [expr: CedarExpr, holds: boolean]
+
+/** What a request must be like for the policy to hold. */
+export const needsOfPolicy = (policy: CedarPolicy, requests: Requests, budget: Budget): Needs =>
+  needsOfAll(partsOfPolicy(policy), { requests, budget })
+
+/** What a request must be like for the evaluation of the policy to come to the place. */
+export const needsWhereReached = (
+  policy: CedarPolicy,
+  place: CedarExpr,
+  requests: Requests,
+  budget: Budget,
+): Needs => needsOfAll(partsBefore(partsOfPolicy(policy), place, budget) ?? [], { requests, budget })
+
+/** Whether no request is like both. */
+export function excludesEachOther(one: Needs, other: Needs, budget: Budget): boolean {
+  budget.spend(1 / 8 + one.size / 16)
+  for (const [what, tests] of one)
+    for (const second of other.get(what) ?? [])
+      if (tests.some((first) => clash(first, second, budget))) return true
+  return false
+}
+
+const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
+  ...[scope.principal, scope.action, scope.resource].flatMap((expr): Part[] => (expr ? [[expr, true]] : [])),
+  ...conditions.map(({ kind, expr }): Part => [expr, kind === 'when']),
+]
+
+/** What must be so before the place is evaluated; undefined where it is in none of the parts. */
+function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
+  for (const [i, [expr]] of parts.entries()) {
+    const within = partsBeforeIn(expr, place, budget)
+    if (within !== undefined) return [...parts.slice(0, i), ...within]
+  }
+  return undefined
+}
+
+function partsBeforeIn(expr: CedarExpr, place: CedarExpr, budget: Budget): Part[] | undefined {
+  budget.spend(1 / 16)
+  if (expr === place) return []
+  const before = (parts: readonly Part[]) => partsBefore(parts, place, budget)
+  if (expr.kind === 'and' || expr.kind === 'or')
+    return before(expr.items.map((item) => [item, expr.kind === 'and']))
+  if (expr.kind === 'if')
+    return (
+      before([
+        [expr.test, true],
+        [expr.then, true],
+      ]) ??
+      before([
+        [expr.test, false],
+        [expr.else, true],
+      ])
+    )
+  for (const part of partsOf(expr)) {
+    const found = partsBeforeIn(part, place, budget)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function needsOfAll(parts: readonly Part[], within: Within): Needs {
+  const all = new Map<string, Test[]>()
+  for (const part of parts)
+    for (const [what, tests] of needsOf(part, within)) {
+      const known = all.get(what)
+      if (known === undefined) all.set(what, [...tests])
+      else known.push(...tests)
+    }
+  return all
+}
+
+/** What one of the parts needs, whichever: the values of all of them where each names some. */
+function needsOfAny(parts: readonly Part[], within: Within): Needs {
+  const each = parts.map((part) => needsOf(part, within))
+  const any = new Map<string, Test[]>()
+  for (const what of each[0]?.keys() ?? []) {
+    const tests = each.flatMap((needs) => needs.get(what)?.find(({ isNot }) => !isNot) ?? [])
+    if (tests.length < each.length) continue
+    any.set(what, [
+      {
+        isNot: false,
+        values: new Set(tests.flatMap(({ values }) => [...values])),
+        patterns: tests.flatMap(({ patterns }) => patterns),
+      },
+    ])
+  }
+  return any
+}
+
+const nothing = (): Needs => new Map()
+
+function needsOf([expr, holds]: Part, within: Within): Needs {
+  const { requests, budget } = within
+  budget.spend(1 / 8)
+  switch (expr.kind) {
+    case 'and':
+    case 'or': {
+      const parts = expr.items.map((item): Part => [item, holds])
+      return (expr.kind === 'and') === holds ? needsOfAll(parts, within) : needsOfAny(parts, within)
+    }
+    case 'not':
+      return needsOf([expr.of, !holds], within)
+    case 'comparison':
+      return expr.operator === '==' || expr.operator === '!='
+        ? needOf(whatOf(expr.left, requests) ?? whatOf(expr.right, requests), {
+            isNot: (expr.operator === '==') !== holds,
+            values: valuesOf([expr.left, expr.right], requests),
+          })
+        : nothing()
+    case 'in':
+      return needsOfMembership(expr.left, expr.right, holds, within)
+    case 'is':
+      return expr.in === undefined || !holds ? nothing() : needsOfMembership(expr.of, expr.in, holds, within)
+    case 'has': {
+      const what = attributeOf(expr, requests)
+      return needOf(what && `has ${what}`, { values: new Set([holds]) })
+    }
+    case 'attribute':
+      return needOf(whatOf(expr, requests), { values: new Set([holds]) })
+    case 'like':
+      // An escaped star is not a star.
+      return expr.pattern.includes('\\')
+        ? nothing()
+        : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })
+    case 'call':
+      return expr.name === 'contains' ? needsOfContains(expr.args, holds, within) : nothing()
+    default:
+      return nothing()
+  }
+}
+
+/** The one need; none where the thing or its values are not known. */
+function needOf(
+  what: string | undefined,
+  { isNot = false, values = new Set(), patterns = [] }: Partial<{ [K in keyof Test]: Test[K] | undefined }>,
+): Needs {
+  return what === undefined || values.size + patterns.length === 0
+    ? nothing()
+    : new Map([[what, [{ isNot, values, patterns }]]])
+}
+
+/** `["a", "b"].contains(resource.name)`, or `principal.claim_groups.contains("a")`. */
+function needsOfContains([set, item]: readonly CedarExpr[], holds: boolean, { requests }: Within): Needs {
+  if (set === undefined || item === undefined) return nothing()
+  if (set.kind === 'set') {
+    const values = valuesOf(set.items, requests)
+    // Of an item that is not known the value may be any.
+    const isWhole = !holds || set.items.every(({ kind }) => LITERALS.has(kind))
+    return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : nothing()
+  }
+  const what = whatOf(set, requests)
+  const value = valueOf(item, requests)
+  return typeof value === 'string' && what !== undefined
+    ? needOf(`${value} in ${what}`, { values: new Set([holds]) })
+    : nothing()
+}
+
+function needsOfMembership(
+  of: CedarExpr,
+  right: CedarExpr,
+  holds: boolean,
+  { requests, budget }: Within,
+): Needs {
+  if (of.kind !== 'variable') return nothing()
+  const items = right.kind === 'set' ? right.items : [right]
+  const entities = items.flatMap((item) => (item.kind === 'entity' ? [item.entity] : []))
+  if (entities.length < items.length) return nothing()
+  budget.spend(items.length / 8)
+  const possible = entities.filter((entity) => requests.isIn(of.name, entity) !== 'never')
+  const own = possible.filter((entity) => requests.is(of.name, entity) !== 'never')
+  const others = possible.filter((entity) => !own.includes(entity))
+  const isOne = possible.length === 1
+  const needs = new Map<string, Test[]>()
+  if (!holds || others.length === 0)
+    for (const [what, tests] of needOf(of.name, { isNot: !holds, values: new Set(own.map(({ id }) => id)) }))
+      needs.set(what, [...tests])
+  if (!holds || isOne)
+    for (const { type, id } of others)
+      needs.set(`${of.name} in ${type}::${id}`, [{ isNot: false, values: new Set([holds]), patterns: [] }])
+  return needs
+}
+
+/** What is compared. The subject of a token is the id of the principal, and the name of a resource is its id. */
+function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
+  if (expr.kind === 'variable') return expr.name
+  return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
+}
+
+const IDS: Readonly<Record<string, string>> = {
+  claim_sub: 'principal',
+  'resource.name': 'resource',
+  'resource.uri': 'resource',
+}
+
+function attributeOf({ of, name }: Extract<CedarExpr, { kind: 'has' | 'attribute' }>, requests: Requests) {
+  if (of.kind !== 'variable') return undefined
+  const { key } = requests.attribute(of.name, name)
+  return key === '' ? undefined : (IDS[key] ?? key)
+}
+
+const valuesOf = (exprs: readonly CedarExpr[], requests: Requests): Set<Value> =>
+  new Set(exprs.flatMap((expr) => valueOf(expr, requests) ?? []))
+
+const LITERALS: ReadonlySet<string> = new Set<CedarExpr['kind']>(['string', 'long', 'boolean', 'entity'])
+
+/** A literal, or the id of an entity that a request can have. */
+function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
+  switch (expr.kind) {
+    case 'string':
+    case 'long':
+    case 'boolean':
+      return expr.value
+    case 'entity': {
+      const { type, id } = expr.entity
+      return type === requests.typeOf('principal') || type === requests.typeOf('resource') ? id : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Whether nothing passes both tests. */
+function clash(one: Test, other: Test, budget: Budget): boolean {
+  if (one.isNot) return !other.isNot && clash(other, one, budget)
+  const { isNot, values, patterns } = other
+  budget.spend((one.values.size + one.patterns.length * (values.size + patterns.length)) / 32)
+  const isAmong = (value: Value) =>
+    values.has(value) ||
+    (typeof value === 'string' && patterns.some((pattern) => fits(pattern, value, budget)))
+  return (
+    [...one.values].every((value) => isAmong(value) === isNot) &&
+    one.patterns.every((pattern) =>
+      isNot
+        ? patterns.includes(pattern)
+        : [...values].every((value) => typeof value !== 'string' || !fits(pattern, value, budget)) &&
+          patterns.every((second) => areApart(pattern, second)),
+    )
+  )
+}
+
+function fits(pattern: string, value: string, budget: Budget): boolean {
+  budget.spend((pattern.length * value.length) / 128)
+  return fitsGlob(pattern, value)
+}
+
+/** Whether what stands before the first star, or behind the last, differs. */
+function areApart(one: string, other: string): boolean {
+  const [start, otherStart] = [startOf(one), startOf(other)]
+  const [end, otherEnd] = [endOf(one), endOf(other)]
+  return !(
+    (start.startsWith(otherStart) || otherStart.startsWith(start)) &&
+    (end.endsWith(otherEnd) || otherEnd.endsWith(end))
+  )
+}
+
+const startOf = (pattern: string): string => pattern.split('*', 1)[0] ?? ''
+const endOf = (pattern: string): string => pattern.slice(pattern.lastIndexOf('*') + 1)
