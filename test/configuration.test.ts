@@ -486,8 +486,8 @@ t.test('role and access take the release of the file', async (t) => {
     ['role', '--config', 'a.yaml', '--claims', '{}'],
   ]) {
     const { status, stderr } = await runCli(args, { cwd })
-    t.equal(status, 2, args[0])
-    t.match(stderr, place, args[0])
+    t.equal(status, 2, args.join(' '))
+    t.match(stderr, place, args.join(' '))
   }
 })
 
