@@ -4,9 +4,9 @@ import type { Splice } from './splices.ts'
 
 /** A map or list between braces or brackets. */
 export interface Braces {
-  readonly items: readonly Item[]
+  readonly items: readonly BracedItem[]
   /** By key or index; undefined where a key is there twice. */
-  readonly itemOf: ReadonlyMap<string, Item | undefined>
+  readonly itemOf: ReadonlyMap<string, BracedItem | undefined>
   /** Behind the brace that opens it. */
   readonly start: number
   /** The comma behind the last item; undefined where there is none. */
@@ -14,7 +14,7 @@ export interface Braces {
 }
 
 /** A member or an item: offsets in the text, without the comma before it and the comments around it. */
-export interface Item {
+export interface BracedItem {
   readonly from: number
   readonly to: number
   /** The key and the value as they are written, without what stands between them. */
@@ -56,8 +56,8 @@ function lengthOf(text: string, offset: number): number | undefined {
 function bracesOf(token: CST.FlowCollection, around: Around): Braces | undefined {
   const { offset } = around
   const isMap = token.start.source === '{'
-  const items: Item[] = []
-  const known = new Map<string, Item | undefined>()
+  const items: BracedItem[] = []
+  const known = new Map<string, BracedItem | undefined>()
   let last: number | undefined
   for (const each of token.items) {
     const comma = each.start.find(({ type }) => type === 'comma')
@@ -75,7 +75,10 @@ function bracesOf(token: CST.FlowCollection, around: Around): Braces | undefined
   return { items, itemOf: known, start: offset + token.offset + 1, comma: last }
 }
 
-function itemFrom({ start, key, sep = [], value }: CST.CollectionItem, around: Around): Item | undefined {
+function itemFrom(
+  { start, key, sep = [], value }: CST.CollectionItem,
+  around: Around,
+): BracedItem | undefined {
   const { text, offset } = around
   const written = (token: CST.Token) => text.slice(offset + token.offset, offset + (endOf(token) ?? 0))
   const head = start.find(({ type }) => !APART.has(type)) ?? key ?? value
@@ -107,7 +110,7 @@ function endOf(token: CST.Token): number | undefined {
  * The cuts that take items out. Of the commas between two items that stay, the first one stays; comments between the items
  * stay, too.
  */
-export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Item>): Splice[] {
+export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<BracedItem>): Splice[] {
   const stays = items.map((item) => !removed.has(item))
   const found = stays.indexOf(true)
   const [first, final] = [found < 0 ? items.length : found, stays.lastIndexOf(true)]

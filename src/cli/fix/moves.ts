@@ -4,7 +4,7 @@
  * text is: the caller reads it again and compares.
  */
 import { isObject, jsonKey, type Moving, valueAt } from '../../rule/index.ts'
-import { type Braces, bracesAt, cutsOf, inBraces, type Item } from './braces.ts'
+import { type Braces, bracesAt, cutsOf, inBraces, type BracedItem } from './braces.ts'
 import { flow } from './flow.ts'
 import { quoteTemplates } from '../input/fill.ts'
 import { countBefore, lineStarts, loadDocuments, type TextPlace } from '../input/load.ts'
@@ -156,7 +156,7 @@ interface Extent {
 
 type Member =
   | { readonly extent: Extent; readonly item?: undefined }
-  | { readonly item: Item; readonly holder: Braces; readonly extent?: undefined }
+  | { readonly item: BracedItem; readonly holder: Braces; readonly extent?: undefined }
 
 /** Undefined for a member that is written in another way. */
 function memberAt(source: Source, path: Steps): Member | undefined {
@@ -224,7 +224,7 @@ function cutsFor(source: Source, members: readonly (Member | undefined)[]): Spli
   const { lines, starts } = source
   const cuts: Splice[] = []
   const cutLines = new Uint8Array(lines.length)
-  const items = new Map<Braces, Set<Item>>()
+  const items = new Map<Braces, Set<BracedItem>>()
   for (const member of members) {
     if (member === undefined) return undefined
     if (member.extent === undefined) {
@@ -272,7 +272,7 @@ function additionsFor(
   source: Source,
   leaves: readonly Leaf[],
   gone: ReadonlySet<string>,
-  cut: ReadonlySet<Item>,
+  cut: ReadonlySet<BracedItem>,
 ): Splice[] | undefined {
   const byHolder = Map.groupBy(leaves, ({ to }) => keyOf(to.slice(0, depthIn(source.value, to, gone))))
   const additions = Array.from(byHolder, ([key, below]) => {
@@ -356,7 +356,11 @@ function linesOf(source: Source, { to, member, value }: Leaf): string[] {
 }
 
 /** The lines of a member in braces, without the indent of the first one. */
-function braceLines({ text, lines, starts }: Source, { from, to, source }: Item, colon: string): string[] {
+function braceLines(
+  { text, lines, starts }: Source,
+  { from, to, source }: BracedItem,
+  colon: string,
+): string[] {
   const indent = indentOf(lines[countBefore(starts, from + 1) - 1] ?? '')
   const [first = '', ...others] = (source?.join(colon) ?? text.slice(from, to)).split(/\r?\n/)
   return [first, ...others.map((line) => unindented(line, indent))]
@@ -386,7 +390,7 @@ function intoBraces(
   source: Source,
   braces: Braces,
   tree: Tree,
-  cut: ReadonlySet<Item>,
+  cut: ReadonlySet<BracedItem>,
 ): Addition | undefined {
   const style = styleOf(source, braces)
   const members = membersIn(source, tree, style)
