@@ -478,24 +478,36 @@ t.test('role and access take the release of the file', async (t) => {
     }
   }
   const cwd = t.testdir({ 'a.yaml': 'kind: MCPGroup', [FILE_NAME]: "release: '0.99'" })
-  const { status, stderr } = await runCli(['check', 'a.yaml'], { cwd })
-  t.equal(status, 2)
-  t.match(stderr, /vmcp-admission\.yaml: release: '0\.99' is not a release that is known: they are 0\.26 to /)
+  const place = /vmcp-admission\.yaml:1:10: '0\.99' is not a release that is known: they are 0\.26 to /
+  for (const args of [
+    ['check', 'a.yaml'],
+    ['access', 'a.yaml'],
+    ['fix', 'a.yaml'],
+    ['role', '--config', 'a.yaml', '--claims', '{}'],
+  ]) {
+    const { status, stderr } = await runCli(args, { cwd })
+    t.equal(status, 2, args.join(' '))
+    t.match(stderr, place, args.join(' '))
+  }
 })
 
 t.test('a wrong file', async (t) => {
   const rows: [text: string, ...problems: string[]][] = [
     ['', ...[]],
-    ['profiles: strict', "1:1: there is no key 'profiles'; did you mean 'profile'"],
+    ['profiles: strict', '1:1: there is no key "profiles"; did you mean \'profile\''],
     [
       'x: 1',
-      "1:1: there is no key 'x'; the keys are profile, release, severities, exemptions, allowIgnores, namespaces, placeholders",
+      '1:1: there is no key "x"; the keys are profile, release, severities, exemptions, allowIgnores, namespaces, placeholders',
     ],
     ['profile: lax', "1:10: 'profile' is one of standard, strict"],
     ['allowIgnores: warning', "1:15: 'allowIgnores' is one of none, warnings, all; did you mean 'warnings'"],
     ['release: 0.63', "1:10: 'release' must be in quotes, such as '0.63'"],
     ["release: ['0.63']", "1:10: 'release' must be a text"],
-    ['release: newest', "1:10: 'newest' is not a release of the operator such as '0.63'"],
+    ['release: newest', '1:10: "newest" is not a release of the operator such as \'0.63\''],
+    [
+      "profile: strict\nrelease: '0.99'",
+      "2:10: '0.99' is not a release that is known: they are 0.26 to 0.48, 0.50, 0.55 to 0.63; for another one give its CRDs with --crds",
+    ],
     ["release: 'none'", ...[]],
     ['release: v0.63.0', ...[]],
     ['severities: a', "1:13: 'severities' must be a list"],
@@ -507,7 +519,7 @@ t.test('a wrong file', async (t) => {
     [
       'exemptions:\n  - id: a\n    object: {nam: b}',
       "2:5: 'reason' is missing",
-      "3:14: there is no key 'nam'; did you mean 'name'",
+      '3:14: there is no key "nam"; did you mean \'name\'',
     ],
     [
       'exemptions:\n  - id: storage-redis-use\n    reason: x',
@@ -528,19 +540,28 @@ t.test('a wrong file', async (t) => {
     ],
     [
       'exemptions:\n  - {id: unknown-field, reason: a, expires: 2026-02-30}',
-      "2:45: '2026-02-30' is not a day of the calendar",
+      '2:45: "2026-02-30" is not a day of the calendar',
     ],
-    ['namespaces: {default: A_}', "1:23: 'A_' is not the name of a namespace"],
+    ['namespaces: {default: A_}', '1:23: "A_" is not the name of a namespace'],
+    ['namespaces: {default: "a\\n::error::b"}', '1:23: "a\\n::error::b" is not the name of a namespace'],
+    [
+      'severities: ["a\\nb=off"]',
+      "1:14: 'a\\nb=off' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]",
+    ],
+    [
+      `"a\\nb": 1`,
+      `1:1: there is no key "a\\nb"; the keys are profile, release, severities, exemptions, allowIgnores, namespaces, placeholders`,
+    ],
     [
       "placeholders: ['*']",
-      "1:16: '*' would be found in ordinary values: write the signs around it, such as @@*@@",
+      '1:16: "*" would be found in ordinary values: write the signs around it, such as @@*@@',
     ],
     ['a: [', '1:5: Flow sequence in block collection must be sufficiently indented and end with a ]'],
     ['profile: strict\nprofile: strict', '2:1: Map keys must be unique'],
     ['- a', '1:1: the file must be a map'],
     [
       'exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPGruop } }]',
-      "1:60: 'MCPGruop' is not a kind; did you mean 'MCPGroup'",
+      '1:60: "MCPGruop" is not a kind; did you mean \'MCPGroup\'',
     ],
     ['exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPFork } }]'],
   ]

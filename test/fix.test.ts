@@ -1,6 +1,9 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import fc from 'fast-check'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { fixAll } from '../src/cli/fix/fix-all.ts'
@@ -11,6 +14,7 @@ import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { runCli } from './support/cli.ts'
+import { stepsOf } from './support/steps.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-fix-'))
 t.teardown(() => rm(folder, { recursive: true }))
@@ -396,3 +400,155 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
   ]
   for (const [title, before, after] of shown) t.equal(fixed(before).text, after, title)
 })
+
+t.test(
+  'a move changes nothing else of the text: values keep their digits, quotes and comments',
+  async (t) => {
+    const VALUES = ['a', '"a"', "'a'", '"{{ .a }}"', '"<A>"', '"${A}"', '"a\\u00e9, {b"']
+    /** A value that is told from every other, in quotes or not. */
+    const unique = (form: string, name: string) => form.replace(/a/i, (letter) => `${letter}${name}`)
+    let moves = 0
+    const sample = fc.record({
+      style: fc.constantFrom('block', 'flow', 'lines', 'JSON', 'JSON in lines'),
+      clients: fc.boolean(),
+      values: fc.array(fc.constantFrom(...VALUES), { minLength: 8, maxLength: 8 }),
+      big: fc.bigInt(2n ** 60n, 2n ** 90n),
+      comments: fc.array(fc.nat(30), { maxLength: 4 }),
+      eol: fc.constantFrom('\n', '\r\n'),
+    })
+    fc.assert(
+      fc.property(sample, ({ style, clients, values, big, comments, eol }) => {
+        const value = (i: number, mark: string) =>
+          unique(
+            style.startsWith('JSON')
+              ? `"${(values[i] ?? '').replace(/^["']|["']$/g, '')}"`
+              : (values[i] ?? ''),
+            `_${mark}_${i}`,
+          )
+        const members = [
+          { issuer: '"https://auth.example.com"', note: value(0, 'KEPT') },
+          ...(clients ? [{ delegateClients: [{ clientId: value(1, 'MOVED'), limit: `${big}` }] }] : []),
+          {
+            trustedIssuers: [
+              {
+                expectedAudience: value(2, 'MOVED'),
+                allowedActors: [value(3, 'MOVED'), value(4, 'MOVED')],
+                name: '"partner"',
+                label: value(5, 'KEPT'),
+                allowedDelegateClients: ['"*"'],
+                size: `1${big}.10`,
+              },
+              {
+                name: '"other"',
+                issuerUrl: '"https://a_KEPT_9.example"',
+                jwtBearerGrant: { maxAssertionAge: value(6, 'MOVED'), turns: `${big}e3` },
+              },
+            ],
+          },
+          { upstreamProviders: [], last: value(7, 'KEPT') },
+        ]
+        const written = writtenAs(style, Object.assign({}, ...members) as Written)
+        const before = commented(written, style, comments).replaceAll('\n', eol)
+        const { text: after, titles } = fixed(before)
+        const tokens = (text: string, mark: RegExp) => text.match(mark) ?? []
+        const kept = /(?:[\"'<$]|\{\{ )*[^\s,{}[\]]*_KEPT_[^\s,}\]]*/g
+        const moved = /(?:[\"'<$]|\{\{ )*[^\s,{}[\]]*_MOVED_[^\s,}\]]*|\d{19,}[.\de]*/g
+        assert.deepEqual(tokens(after, kept), tokens(before, kept), `kept: ${before}\n${after}`)
+        assert.deepEqual(
+          tokens(after, moved).toSorted(),
+          tokens(before, moved).toSorted(),
+          `moved: ${before}\n${after}`,
+        )
+        const remarks = (text: string) =>
+          tokens(text, /#.*/g)
+            .map((remark) => remark.trim())
+            .toSorted()
+        assert.deepEqual(remarks(after), remarks(before), `comments: ${before}\n${after}`)
+        if (comments.length === 0) assert.notEqual(titles.length, 0, `not moved: ${before}`)
+        if (titles.length > 0) moves += 1
+      }),
+      { numRuns: 400 },
+    )
+    t.ok(moves > 200, `${moves} moves`)
+  },
+)
+
+t.test('the members of each issuer are moved at the same cost', async (t) => {
+  // Code that is optimised while it runs is no longer counted.
+  for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag)
+  const server = (count: number) => ({
+    trustedIssuers: Array.from({ length: count }, (_, i) => ({
+      expectedAudience: '"a"',
+      name: `"i${i}"`,
+      issuerUrl: `"https://i${i}.example"`,
+      allowedDelegateClients: ['"b"'],
+      jwtBearerGrant: { maxAssertionAge: '"5m"' },
+    })),
+  })
+  for (const style of ['block', 'flow', 'JSON']) {
+    fixed(writtenAs(style, server(2)))
+    const costOf = (count: number) => {
+      const text = writtenAs(style, server(count))
+      const [steps = NaN] = stepsOf(() => void t.equal(fixed(text).titles.length, 2))
+      return steps / count
+    }
+    const [least, most] = [costOf(50), costOf(400)]
+    t.ok(most < 1.25 * least, `${style}: ${least} steps for each of 50 issuers, ${most} for each of 400`)
+  }
+})
+
+/** The source of a scalar, or of what holds others. */
+type Written = string | readonly Written[] | { readonly [key: string]: Written }
+
+/** A configuration with these members of its server. */
+function writtenAs(style: string, members: Written): string {
+  const isJson = style.startsWith('JSON')
+  const [end, unit] = style.endsWith('lines') ? ['\n', '  '] : ['', '']
+  const inBraces = (value: Written, indent: string): string => {
+    if (typeof value === 'string') return value
+    const inner = indent + unit
+    const parts = Array.isArray(value)
+      ? value.map((item: Written) => inBraces(item, inner))
+      : Object.entries(value).map(
+          ([key, member]) => `${isJson ? `"${key}"` : key}: ${inBraces(member, inner)}`,
+        )
+    const [open = '', close = ''] = Array.isArray(value) ? '[]' : '{}'
+    if (parts.length === 0) return open + close
+    const between = end === '' ? (isJson ? ',' : ', ') : `,${end}${inner}`
+    return `${open}${end}${end && inner}${parts.join(between)}${end}${end && indent}${close}`
+  }
+  const inBlock = (value: Written): string[] => {
+    if (typeof value === 'string') return [value]
+    if (Array.isArray(value))
+      return value.flatMap((item: Written) =>
+        inBlock(item).map((line, i) => `${i === 0 ? '- ' : '  '}${line}`),
+      )
+    return Object.entries(value).flatMap(([key, member]) => {
+      if (typeof member === 'string') return [`${key}: ${member}`]
+      if (Array.isArray(member) && member.length === 0) return [`${key}: []`]
+      return [`${key}:`, ...inBlock(member).map((line) => `  ${line}`)]
+    })
+  }
+  const head = { apiVersion: '"toolhive.stacklok.dev/v1beta1"', kind: '"MCPExternalAuthConfig"' }
+  const spec = { type: '"embeddedAuthServer"', embeddedAuthServer: members }
+  if (isJson) return inBraces({ ...head, metadata: { name: '"a"' }, spec }, '')
+  const server =
+    style === 'block'
+      ? ['embeddedAuthServer:', ...inBlock(members).map((line) => `  ${line}`)]
+      : [`embeddedAuthServer: ${inBraces(members, '  ')}`]
+  return `${HEAD}spec:\n  type: embeddedAuthServer\n  ${server.join('\n  ')}\n`
+}
+
+/** The text with remarks at lines of its spec: behind them, or above. JSON has none. */
+function commented(text: string, style: string, at: readonly number[]): string {
+  if (style.startsWith('JSON')) return text
+  const lines = text.split('\n')
+  for (const [i, place] of at.entries()) {
+    const index = 5 + (place % (lines.length - 5))
+    const line = lines[index] ?? ''
+    const indent = /^ */.exec(line)?.[0] ?? ''
+    if (i % 2 === 0 && !line.includes('#') && line !== '') lines[index] = `${line} # remark ${i}`
+    else lines.splice(index, 0, `${indent}# remark ${i}`)
+  }
+  return lines.join('\n')
+}

@@ -691,3 +691,98 @@ for (const row of WRITTEN_ROWS)
       t.strictSame(added.toSorted(), row.written.toSorted(), writer)
     }
   })
+
+const ROLE = 'arn:aws:iam::123456789012:role'
+/** A gateway, and a configuration that its callers choose a role by; the gateway's tokens have no department. */
+const gatewayAndRoles = (namespace: string | undefined) => {
+  const named = (kind: string, name: string, spec: object, place: string | undefined) => ({
+    apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    kind,
+    metadata: { name, ...(place !== undefined && { namespace: place }) },
+    spec,
+  })
+  const groupRef = { name: 'tools' }
+  const { embeddedAuthServer } = authServer({})
+  const mapping = { claim: 'admins', roleArn: `${ROLE}/admin` }
+  const awsSts = {
+    region: 'eu-central-1',
+    fallbackRoleArn: `${ROLE}/reader`,
+    roleClaim: 'department',
+    roleMappings: [mapping],
+  }
+  return [
+    named('VirtualMCPServer', 'vmcp', { groupRef, authServerConfig: embeddedAuthServer }, 'team'),
+    named('MCPServerEntry', 's3', { groupRef, externalAuthConfigRef: { name: 'aws' } }, 'team'),
+    named(KIND, 'aws', { type: 'awsSts', awsSts }, namespace),
+  ]
+}
+
+t.test(
+  'role knows whose callers choose by a configuration: beside it in files, and in a cluster',
+  async (t) => {
+    const inCluster = gatewayAndRoles('team')
+    const { kubeconfig } = await fakeApiServer(t, DEFAULT_API_GROUP, {
+      lists: [
+        (response) => {
+          const [kind, name] = (response.req.url ?? '').replace(/\?.*/, '').split('/').slice(6)
+          const found = inCluster.filter((each) => kindNamed.get(each.kind)?.plural === kind)
+          if (name === undefined) page(found)(response)
+          else json(200, found.find(({ metadata }) => metadata.name === name) ?? {})(response)
+        },
+      ],
+    })
+    const stream = (objects: readonly object[]) => objects.map((each) => JSON.stringify(each)).join('\n---\n')
+    const cwd = t.testdir({
+      'claims.json': JSON.stringify({ department: ['admins'] }),
+      files: { 'all.yaml': stream(inCluster) },
+      default: {
+        'all.yaml': stream(gatewayAndRoles(undefined)),
+        [CONFIGURATION]: 'namespaces: { default: team }',
+      },
+    })
+    const rows: [title: string, ...flags: string[]][] = [
+      ['files', '--config', 'files/all.yaml'],
+      ['the default namespace of the configuration file', '--config', 'default/all.yaml'],
+      ['a cluster', '--cluster', '--kubeconfig', kubeconfig, '--config', 'team/aws'],
+    ]
+    for (const [title, ...flags] of rows)
+      for (const command of ['role', 'access']) {
+        const { stdout, stderr } = await runCli([command, ...flags, '--claims', 'claims.json'], { cwd })
+        t.equal(stderr, '', `${command}: ${title}`)
+        t.match(stdout, /VirtualMCPServer vmcp issues the tokens of its callers/, `${command}: ${title}`)
+      }
+  },
+)
+
+t.test('policies of a ConfigMap are read in YAML by check and in the playground', async (t) => {
+  const text = `apiVersion: ${DEFAULT_API_GROUP}/${API_VERSION}
+kind: MCPServer
+metadata: { name: jira }
+spec:
+  image: a
+  groupRef: { name: tools }
+  oidcConfigRef: { name: okta, audience: a }
+  authzConfig: { type: configMap, configMap: { name: rules } }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: rules }
+data:
+  authz.json: |
+    version: '1.0'
+    type: cedarv1
+    cedar:
+      policies:
+        - permit(principal, action, resource
+      entities_json: '[]'
+`
+  const cwd = t.testdir({ 'all.yaml': text })
+  const { stdout } = await runCli(['check', '--output', 'json', 'all.yaml'], { cwd })
+  const { findings } = JSON.parse(stdout) as { findings: { id: string }[] }
+  const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id)
+  t.ok(
+    ids(findings).some((id) => id.startsWith('authorization-')),
+    ids(findings).join(),
+  )
+  t.strictSame(ids(judgeText(text, undefined).report.findings), ids(findings))
+})

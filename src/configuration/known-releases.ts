@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { getAsset, isSea } from 'node:sea'
 import type { Release, ReleaseSchema } from '../release/index.ts'
+import { shortQuote } from '../rule/index.ts'
 import { UsageError } from './flags.ts'
 
 /** As `cli/program-files.ts` finds the files that come with the program. */
@@ -13,7 +14,7 @@ const RELEASES = new URL(
 export const NO_RELEASE = 'none'
 
 /** How a release is written: as a minor version, with or without its patch. */
-export const RELEASE = /^v?(\d+\.\d+)(?:\.\d+)?$/
+const RELEASE = /^v?(\d+\.\d+)(?:\.\d+)?$/
 
 /** A file of `releases/`. */
 interface KnownRelease {
@@ -33,16 +34,25 @@ export const knownReleases = (): readonly string[] =>
     .map((name) => name.replace(/\.json$/, ''))
     .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
 
+const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
+
 /** A release that comes with this program, by its minor version; a patch version is as its minor. Throws UsageError. */
 export function knownRelease(written: string): Release {
-  const minor = RELEASE.exec(written)?.[1] ?? written
+  const minor = minorOf(written)
   const known = knownReleases()
-  if (!known.includes(minor)) {
-    throw new UsageError(
-      `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`,
-    )
-  }
+  if (!known.includes(minor)) throw new UsageError(notKnown(written, known))
   return { name: `operator release ${minor}`, version: minor, schemas: schemasOf(minor) }
+}
+
+const notKnown = (written: string, known: readonly string[]): string =>
+  `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`
+
+/** Why a configuration file cannot name the release; undefined where it can. */
+export function problemWithRelease(written: string): string | undefined {
+  if (written === NO_RELEASE) return undefined
+  if (!RELEASE.test(written)) return `${shortQuote(written)} is not a release of the operator such as '0.63'`
+  const known = knownReleases()
+  return known.includes(minorOf(written)) ? undefined : notKnown(written, known)
 }
 
 export function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
@@ -50,22 +60,12 @@ export function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
   return new Map(Object.entries(schemas))
 }
 
-/** The release that a configuration file names; undefined where it names none. Throws UsageError. */
-export function releaseOfFile({
-  file = '',
+/** The release that a configuration file names; undefined where it names none. */
+export const releaseOfFile = ({
   release = NO_RELEASE,
 }: {
-  readonly file?: string
   readonly release?: string
-}): Release | undefined {
-  if (release === NO_RELEASE) return undefined
-  try {
-    return knownRelease(release)
-  } catch (error) {
-    if (error instanceof UsageError) throw new UsageError(`${file}: release: ${error.message}`)
-    throw error
-  }
-}
+}): Release | undefined => (release === NO_RELEASE ? undefined : knownRelease(release))
 
 /** Versions in order, with the gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
 export function inRanges(versions: readonly string[]): string {

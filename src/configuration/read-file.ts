@@ -3,12 +3,12 @@ import { Errors } from 'typebox/value'
 import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
 import { kindNamed } from '../kinds/index.ts'
 import { ALL_IDS, parseSeveritySetting, problemWithIgnoredId, problemWithPath } from '../engine/index.ts'
-import { nearest } from '../rule/index.ts'
+import { nearest, shortQuote } from '../rule/index.ts'
 import { ConfigurationSchema, type WrittenConfiguration } from './file-schema.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Configuration, FileExemption } from './file.ts'
 import { isNamespaceName } from './flags.ts'
-import { NO_RELEASE, RELEASE } from './known-releases.ts'
+import { problemWithRelease } from './known-releases.ts'
 
 type Step = string | number
 
@@ -34,7 +34,8 @@ export function readConfiguration(file: string, content: string): Configuration 
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        return { line, column: col, message }
+        // Each problem is a line; some messages quote the file as it is.
+        return { line, column: col, message: message.replaceAll('\n', '\\n') }
       })
     throw new ConfigurationError(file, placed)
   }
@@ -57,26 +58,26 @@ export function readConfiguration(file: string, content: string): Configuration 
     const { kind = '' } = object ?? {}
     const nearKind = kindNamed.has(kind) ? undefined : nearest(kind, kindNamed.keys())
     if (nearKind !== undefined)
-      fail([...at, 'object', 'kind'], `'${kind}' is not a kind; did you mean '${nearKind}'`)
+      fail([...at, 'object', 'kind'], `${shortQuote(kind)} is not a kind; did you mean '${nearKind}'`)
     const wrongPath = path === undefined ? undefined : problemWithPath(path)
     if (wrongPath !== undefined) fail([...at, 'path'], wrongPath)
     if (expires !== undefined && !isDay(expires))
-      fail([...at, 'expires'], `'${expires}' is not a day of the calendar`)
+      fail([...at, 'expires'], `${shortQuote(expires)} is not a day of the calendar`)
     const { line, col } = lines.linePos(offsetOf(at))
     return { ...exemption, line, column: col }
   })
   const { default: defaultNamespace = '', leaveOut: leftOut = [] } = written.namespaces ?? {}
   if (defaultNamespace !== '' && !isNamespaceName(defaultNamespace))
-    fail(['namespaces', 'default'], `'${defaultNamespace}' is not the name of a namespace`)
+    fail(['namespaces', 'default'], `${shortQuote(defaultNamespace)} is not the name of a namespace`)
   const { release } = written
-  if (release !== undefined && release !== NO_RELEASE && !RELEASE.test(release))
-    fail(['release'], `'${release}' is not a release of the operator such as '0.63'`)
+  const unknownRelease = release === undefined ? undefined : problemWithRelease(release)
+  if (unknownRelease !== undefined) fail(['release'], unknownRelease)
   const placeholders = written.placeholders ?? []
   for (const [i, placeholder] of placeholders.entries())
     if (placeholder.replaceAll(/[*\w\s]/g, '') === '')
       fail(
         ['placeholders', i],
-        `'${placeholder}' would be found in ordinary values: write the signs around it, such as @@*@@`,
+        `${shortQuote(placeholder)} would be found in ordinary values: write the signs around it, such as @@*@@`,
       )
   end(problems)
   const { profile, allowIgnores } = written
@@ -117,7 +118,7 @@ function schemaProblems(value: unknown): SchemaProblem[] {
         const key = String(at.at(-1))
         const near = nearest(key, known)
         const advice = near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`
-        return [{ at, message: `there is no key '${key}'${advice}`, target: 'key' }]
+        return [{ at, message: `there is no key ${shortQuote(key)}${advice}`, target: 'key' }]
       }
       case 'additionalProperties':
         return []

@@ -1,14 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import {
-  type Budget,
-  type FieldError,
-  type Finding,
-  type Fix,
-  isObject,
-  jsonKey,
-  type Steps,
-} from '../rule/index.ts'
+import { type Budget, type FieldError, type Finding, type Fix, isObject, type Steps } from '../rule/index.ts'
 import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
@@ -133,16 +125,15 @@ function* foundBefore(
  * ones had v1alpha1 alone, with other fields.
  */
 function unknownIn({ installed }: Prepared, { kind, strict, placeholders }: FileObject, object: unknown) {
-  const { findings, newer } = unknownFields(kind, object, installed)
+  const isTemplate = (name: string) => !strict && holdsPlaceholder(name, placeholders)
+  const version = versionOf(object)
+  const isOlder = version === 'v1alpha1'
+  const { findings, newer } = unknownFields(kind, object, { release: installed, isTemplate, isOlder })
   const isKnown = installed?.schemas.has(kind.kind) === true
-  const mostly = versionOf(object) === API_VERSION ? undefined : 'warning'
+  const mostly = version === API_VERSION ? undefined : 'warning'
   const severityOf = ({ severity }: Finding) => (strict || isKnown ? 'error' : (mostly ?? severity))
-  const isTemplate = ({ error }: Finding) =>
-    !strict && holdsPlaceholder(String(jsonKey(error.at.at(-1) ?? '')), placeholders)
   return {
-    findings: findings.flatMap((finding): Finding[] =>
-      isTemplate(finding) ? [] : [{ ...finding, severity: severityOf(finding) }],
-    ),
+    findings: findings.map((finding): Finding => ({ ...finding, severity: severityOf(finding) })),
     newer,
   }
 }

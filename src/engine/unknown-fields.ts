@@ -27,6 +27,16 @@ export interface NewerField {
   readonly since: string
 }
 
+/** How the fields of an object are read. */
+interface Reading {
+  /** The installed one. */
+  readonly release?: Release | undefined
+  /** Whether a tool replaces the name of a field. */
+  readonly isTemplate?: (name: string) => boolean
+  /** Whether the object may be written for a release before the known ones, which had other fields. */
+  readonly isOlder?: boolean
+}
+
 /**
  * Fields that nobody reads (decision 2): those that the installed release does not have, or where none is known those that
  * neither the specification nor any known release has. Apart from them those that came with a release. A warning is about
@@ -36,11 +46,11 @@ export interface NewerField {
 export function unknownFields(
   kind: Kind,
   resource: unknown,
-  release?: Release,
+  { release, isTemplate = () => false, isOlder = false }: Reading = {},
 ): { readonly findings: readonly Finding[]; readonly newer: readonly NewerField[] } {
   const schema = release?.schemas.get(kind.kind)
   const installed = schema && release?.name
-  const searched: Search = { installed, at: [], findings: [], newer: [] }
+  const searched: Search = { installed, isTemplate, isOlder, at: [], findings: [], newer: [] }
   search(
     { ours: kind.schema, theirs: schema ?? knownFields(kind.kind), since: undefined },
     resource,
@@ -52,6 +62,8 @@ export function unknownFields(
 interface Search {
   /** The name of the installed release; undefined where any known one counts. */
   readonly installed: string | undefined
+  readonly isTemplate: (name: string) => boolean
+  readonly isOlder: boolean
   /** The place that is searched. */
   readonly at: Segment[]
   readonly findings: Finding[]
@@ -116,7 +128,7 @@ function searchField(
       searched.newer.push({ at: [...at, name], since: came })
     step(segmentIn(theirs, name), { ours, theirs: field, since: came }, value, searched)
   } else if (installed === undefined && field === undefined && theirs !== undefined) {
-    tell(known, name, holder, searched, `no operator release to ${NEWEST_RELEASE} has this field`)
+    tell(known, name, holder, searched, searched.isOlder ? NOT_WITH_V1BETA1 : NOT_RELEASED)
   } else if (properties !== undefined && open !== true) {
     tell(known, name, holder, searched, NOT_SPECIFIED)
   }
@@ -129,8 +141,10 @@ const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
     : name
 
 /** Most unknown fields of an object for which a near name is looked for. */
-const MOST_HINTS = 100
+const MOST_COMPARED = 100
 
+const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`
+const NOT_WITH_V1BETA1 = `no operator release with v1beta1 (to ${NEWEST_RELEASE}) has this field, an older one may`
 const NOT_SPECIFIED = 'is not in the specification'
 
 /** Adds the finding of a field that is not known; nothing for a template, which a tool replaces. */
@@ -138,29 +152,32 @@ function tell(
   { ours, theirs }: Known,
   name: string,
   holder: Readonly<Record<string, unknown>>,
-  { at: around, findings, installed }: Search,
+  { at: around, findings, installed, isTemplate }: Search,
   what: string,
 ): void {
+  if (isTemplate(name)) return
   const fields = { ...theirs?.properties, ...(installed === undefined && ours?.properties) }
-  const near = findings.length < MOST_HINTS ? meant(name, Object.keys(fields)) : undefined
+  const near = findings.length < MOST_COMPARED ? meant(name, Object.keys(fields)) : undefined
   const type = ours?.properties?.type
   if (near === undefined && name === holder.type && isUnsupported(name, type)) return
   const at = [...around, name]
   const fix = near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...ours?.properties })
   const isSpecified = what !== NOT_SPECIFIED
+  const otherwise = what === NOT_WITH_V1BETA1 ? RENAMED : isSpecified ? DROPPED : MAY_BE_DROPPED
   const finding: Finding = {
     id: 'unknown-field',
     severity: isSpecified ? 'error' : 'warning',
     error: {
       type: 'advice',
       at,
-      detail: `${what}; ${near === undefined ? (isSpecified ? DROPPED : MAY_BE_DROPPED) : `did you mean '${near}'`}`,
+      detail: `${what}; ${near === undefined ? otherwise : `did you mean '${near}'`}`,
       ...(fix && { fix }),
     },
   }
   findings.push(findings.length < MOST_FINDINGS ? finding : andMore(finding))
 }
 
+const RENAMED = 'write the name that it has in v1beta1, or remove it'
 const DROPPED = 'kubectl refuses it, and the API server drops it'
 const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it'
 

@@ -15,6 +15,8 @@ import { type Environment, UsageError } from '../../configuration/flags.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { isWritten, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
+import { openReading } from '../input/world.ts'
+import type { DocumentReading } from '../../documents/index.ts'
 import { printUnread } from '../input/reading.ts'
 import {
   accessFindings,
@@ -29,7 +31,7 @@ import {
 import { EXIT } from '../output/report.ts'
 import { sarifLog } from '../output/sarif.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
-import { ACCESS_FLAGS, fits, type Flags, withConfiguration } from './access/flags.ts'
+import { ACCESS_FLAGS, fits, type Flags, withRelease } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
 import { printRoleOf } from './role/one-caller.ts'
 import { loadClaims } from './role/load-claims.ts'
@@ -64,16 +66,17 @@ async function printAccess({
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const configuration = await openConfiguration(given['config-file'], files.slice(-1))
-  const flags = withConfiguration(given, configuration)
+  const flags = withRelease(given, configuration)
+  const reading = openReading(given, configuration)
   // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
-    return forOne(positionals, flags, environment)
+    return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
     throw new UsageError('--deny-new is about all callers: leave --claims out')
-  if (flags.who.length > 0) return forRoles(positionals, flags, environment)
+  if (flags.who.length > 0) return forRoles(positionals, flags, reading, environment)
   const states = flags.cluster
-    ? await overCluster(positionals, flags, environment)
-    : await twoStates(positionals, flags, environment)
+    ? await overCluster(positionals, flags, reading, environment)
+    : await twoStates(positionals, flags, reading, environment)
   printUnread(states.unread)
   const pairs = pairsOf(states.old, states.new)
   const generations = generationsOf(flags.release)
@@ -85,22 +88,32 @@ async function printAccess({
 }
 
 /** Prints the role that one configuration gives to one caller. */
-function forOne(names: readonly string[], flags: Flags, environment: Environment): Promise<number> {
+function forOne(
+  names: readonly string[],
+  flags: Flags,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<number> {
   const { claims, output, who } = flags
   const [caller, ...others] = claims
   if (caller === undefined || others.length + names.length + who.length + flags['deny-new'].length > 0)
     throw new UsageError('name a configuration and claims: access --config FILE --claims FILE|-')
   if (output !== 'human' && output !== 'json') throw new UsageError('--config prints human or json')
-  return printRoleOf({ ...flags, claims: caller, output }, environment)
+  return printRoleOf({ ...flags, claims: caller, output }, reading, environment)
 }
 
 /** Prints who gets a role in one state. */
-async function forRoles(names: readonly string[], flags: Flags, environment: Environment): Promise<number> {
+async function forRoles(
+  names: readonly string[],
+  flags: Flags,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<number> {
   const { who, output, cluster, claims, release } = flags
   if (cluster || claims.length > 0 || flags['deny-new'].length > 0)
     throw new UsageError('--who reads one state, without --cluster, --claims and --deny-new')
   if (output === 'sarif') throw new UsageError('--who prints human, markdown or json')
-  const { entries, unread } = await oneState(names, flags, environment)
+  const { entries, unread } = await oneState(names, flags, reading, environment)
   printUnread(unread)
   const generations = generationsOf(release)
   const isAsked = fits(who)

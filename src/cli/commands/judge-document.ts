@@ -146,15 +146,19 @@ function noteNewerFields(
   newer: readonly NewerField[],
   { file, document, report }: { file: string; document: ReadDocument; report: Report },
 ): void {
-  const ordered = newer.toSorted((a, b) => compareReleases(b.since, a.since))
-  const [latest] = ordered
+  let [latest] = newer
   if (latest === undefined) return
   const sinceOf = new Map<string, string>()
-  for (const { at, since } of ordered) {
-    const name = String(jsonKey(at.at(-1) ?? ''))
-    if (!sinceOf.has(name)) sinceOf.set(name, since)
+  for (const field of newer) {
+    if (compareReleases(field.since, latest.since) > 0) latest = field
+    const name = String(jsonKey(field.at.at(-1) ?? ''))
+    const known = sinceOf.get(name)
+    if (known === undefined || compareReleases(field.since, known) > 0) sinceOf.set(name, field.since)
   }
-  const named = Array.from(sinceOf, ([name, since]) => (since === latest.since ? name : `${name} (${since})`))
+  const { since: newest } = latest
+  const named = Array.from(sinceOf)
+    .toSorted(([, a], [, b]) => compareReleases(b, a))
+    .map(([name, since]) => (since === newest ? name : `${name} (${since})`))
   const message = `${listed(named)}: of operator release ${latest.since} and later; --release VERSION judges by what yours accepts`
   report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
 }

@@ -2,7 +2,8 @@ import { choice, text, toggle, UsageError } from '../../configuration/flags.ts'
 import { defineCommand, UNREAD } from '../define-command.ts'
 import { needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
-import { ACCESS_FLAGS, withConfiguration } from './access/flags.ts'
+import { openReading } from '../input/world.ts'
+import { ACCESS_FLAGS, withRelease } from './access/flags.ts'
 import { printRoleOf } from './role/one-caller.ts'
 
 const { config, release, kubeconfig, 'api-group': group } = ACCESS_FLAGS
@@ -39,6 +40,7 @@ export const role = defineCommand({
       throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
     needCluster(flags.cluster, args, ['kubeconfig'])
     const configuration = await openConfiguration(flags['config-file'], flags.cluster ? [] : [flags.config])
-    return printRoleOf(withConfiguration(flags, configuration), environment)
+    const reading = openReading(flags, configuration)
+    return printRoleOf(withRelease(flags, configuration), reading, environment)
   },
 })

@@ -9,6 +9,7 @@ import { edited } from '../../shape/index.ts'
 import { quoteTemplates } from '../input/fill.ts'
 import { flow } from './flow.ts'
 import { withMoves } from './moves.ts'
+import type { Splice } from './splices.ts'
 import { countBefore, lineStarts, loadDocuments, type TextPlace, surrogatePairs } from '../input/load.ts'
 
 export type PlacedEdit = Edit & TextPlace
@@ -101,20 +102,13 @@ function isOnlyChange(
   })
 }
 
-/** A change of the text, by the distance from the place of its edit. */
-interface Splice {
-  readonly from: number
-  readonly length: number
-  readonly written: string
-}
-
-type OffsetOf = (place: TextPlace) => number | undefined
+export type OffsetOf = (place: TextPlace) => number | undefined
 
 /** The texts to try for one edit, the most natural first. */
 function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {
   const offset = offsetOf(edit)
   if (offset === undefined) return []
-  if (edit.op === 'move') return [withMoves(text, edit, offset) ?? []].flat()
+  if (edit.op === 'move') return [withMoves(text, edit, offsetOf) ?? []].flat()
   const rest = text.slice(offset, offset + LONGEST)
   return splices(text, offset, rest, edit).map(
     ({ from, length, written }) =>
@@ -152,7 +146,7 @@ function withAll(
 /** How far a key or a value is looked at; a longer one is not changed. */
 const LONGEST = 4096
 
-/** The changes to try; `rest` is the text from the place on. */
+/** The changes to try, by the distance from the place of the edit; `rest` is the text from there on. */
 function splices(text: string, offset: number, rest: string, edit: PlacedEdit): Splice[] {
   // Several places of the text change: it is tried alone.
   if (edit.op === 'move') return []

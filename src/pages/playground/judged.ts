@@ -4,6 +4,7 @@ import { judgeAlone } from '../../cli/commands/judge-documents.ts'
 import { withDefaults } from '../../cli/fix/fix-all.ts'
 import type { FileDocument } from '../../cli/input/load.ts'
 import { documentsIn } from '../../cli/input/texts.ts'
+import { yamlValue } from '../../cli/input/yaml-nodes.ts'
 import type { Report } from '../../cli/output/report.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import type { Release } from '../../release/index.ts'
@@ -31,6 +32,7 @@ export function judgeText(text: string, release: Release | undefined): JudgedTex
     strict: false,
     settings: DEFAULT_SETTINGS,
     release,
+    readYaml: yamlValue,
   }
   const { documents, unread } = documentsIn(FILE, text, new Map())
   const texts = new Map([[FILE, text]])

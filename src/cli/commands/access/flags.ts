@@ -53,17 +53,11 @@ export const ACCESS_FLAGS = {
 
 export type Flags = Values<typeof ACCESS_FLAGS>
 
-/** The flags, with what the configuration file says where they say nothing. */
-export function withConfiguration<F extends { readonly release: string; readonly namespace?: string }>(
+/** The flags, with the release of the configuration file where they name none. */
+export const withRelease = <F extends { readonly release: string }>(
   flags: F,
-  { release = '', defaultNamespace }: Configuration,
-): F {
-  return {
-    ...flags,
-    release: flags.release || (release === NO_RELEASE ? '' : release),
-    ...(flags.namespace === '' && { namespace: defaultNamespace }),
-  }
-}
+  { release = '' }: Configuration,
+): F => ({ ...flags, release: flags.release || (release === NO_RELEASE ? '' : release) })
 
 /** Whether a name fits one of the patterns. */
 export function fits(patterns: readonly string[]): (name: string) => boolean {

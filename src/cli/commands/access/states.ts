@@ -5,7 +5,7 @@ import { jsonKey } from '../../../rule/index.ts'
 import { readRevision } from '../../input/git.ts'
 import { readOptions } from '../../input/reading.ts'
 import type { Documents } from '../../input/texts.ts'
-import { openFiles, openOverlay, openReading, openState, openTwoStates } from '../../input/world.ts'
+import { openFiles, openOverlay, openState, openTwoStates } from '../../input/world.ts'
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import type { Flags } from './flags.ts'
 
@@ -21,10 +21,10 @@ export interface States {
 export async function twoStates(
   names: readonly string[],
   flags: Flags,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<States> {
   const { before, after, unread } = await openTwoStates(names, readOptions(flags, environment))
-  const reading = openReading(flags)
   const [old, now] = [entriesIn(before, reading), entriesIn(after, reading)]
   const notJudged = [...before.notJudged, ...after.notJudged]
   return { old, new: now, unread, notJudged, placeOf: placesIn(after, now) }
@@ -34,6 +34,7 @@ export async function twoStates(
 export async function oneState(
   names: readonly string[],
   flags: Flags,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<Pick<States, 'unread'> & { readonly entries: readonly Entry[] }> {
   const [first] = names
@@ -44,27 +45,28 @@ export async function oneState(
   const { documents, unread } = isRevision
     ? await openState(first, readOptions(flags, environment))
     : await openFiles(names, readOptions(flags, environment))
-  return { entries: entriesIn(documents, openReading(flags)), unread }
+  return { entries: entriesIn(documents, reading), unread }
 }
 
 export async function overCluster(
   names: readonly string[],
   flags: Flags,
+  reading: DocumentReading,
   environment: Environment,
 ): Promise<States> {
   if (names.length === 0)
     throw new UsageError('name the files or folders of the new state: access --cluster FILE|DIRECTORY')
-  const { documents, unread, reading, get, before, after } = await openOverlay(
+  const { documents, unread, get, before, after, ...overlay } = await openOverlay(
     names,
     readOptions(flags, environment),
     flags,
-    openReading(flags),
+    reading,
     environment,
   )
-  const now = entriesOf(valuesOf(documents), reading, after)
+  const now = entriesOf(valuesOf(documents), overlay.reading, after)
   // An apply deletes nothing, so objects that no file names stay as they are.
   const stored = now.map((entry) => get(entry)).filter((value) => value !== undefined)
-  const old = entriesOf([...new Set(stored)], reading, before)
+  const old = entriesOf([...new Set(stored)], overlay.reading, before)
   const { notJudged } = documents
   return { old, new: now, unread, notJudged, placeOf: placesIn(documents, now) }
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../../../configuration/flags.ts'
 import { ALONE, type Behind, behindOf } from '../../../access/role/behind.ts'
-import { stateOf } from '../../../documents/index.ts'
+import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import { kindNamed } from '../../../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
 import { isObject, type Resource } from '../../../rule/index.ts'
@@ -40,7 +40,11 @@ export function parseLocation(written: string): { file: string; name?: string } 
 }
 
 /** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
-export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
+export async function configIn(
+  file: string,
+  name: string | undefined,
+  reading: DocumentReading,
+): Promise<FoundConfig> {
   const configs: FoundConfig[] = []
   const values: unknown[] = []
   for await (const source of readSources(file)) {
@@ -48,16 +52,15 @@ export async function configIn(file: string, name: string | undefined, group: st
     for (const document of loadDocuments(quoteTemplates(source.text))) {
       if ('error' in document) throw new UnreadConfiguration({ file: source.name, ...document.error })
       values.push(document.value)
-      if (isOurs(document.value, group)) configs.push(found(document.value))
+      if (isOurs(document.value, reading)) configs.push(found(document.value))
     }
   }
   const chosen = choose(configs, file, name)
-  const reading = { group, namespace: 'default', strict: false }
   const state = stateOf(values, reading)
   return { ...chosen, behind: behindOf(chosen.name, state.in(chosen.namespace || reading.namespace)) }
 }
 
-function isOurs(value: unknown, group: string): value is Resource {
+function isOurs(value: unknown, { group }: DocumentReading): value is Resource {
   if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false
   return value.apiVersion.startsWith(`${group}/`) && kindNamed.get(value.kind) === mcpExternalAuthConfig
 }

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { type Environment, isNamespaceName, UsageError } from '../../../configuration/flags.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
-import { printUnread } from '../../input/reading.ts'
+import { printLines, printUnread } from '../../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../../output/report.ts'
 import type { ReadClaims } from '../../input/claims.ts'
-import { ALONE, arriving } from '../../../access/role/behind.ts'
+import { ALONE, arriving, type Behind, behindOf } from '../../../access/role/behind.ts'
+import type { DocumentReading } from '../../../documents/index.ts'
+import { stateOfCluster, unreadOf } from '../../input/given-state.ts'
+import type { ClusterChoice, NameInNamespace } from '../../input/live/index.ts'
 import { loadClaims } from './load-claims.ts'
 import {
   configIn,
@@ -42,13 +45,17 @@ export interface OneCaller {
 }
 
 /** Prints which IAM role a caller gets, and why; returns the exit code. Throws UsageError. */
-export async function printRoleOf(flags: OneCaller, environment: Environment): Promise<number> {
+export async function printRoleOf(
+  flags: OneCaller,
+  reading: DocumentReading,
+  environment: Environment,
+): Promise<number> {
   if (flags.config === '-' && flags.claims === '-')
     throw new UsageError('standard input can be the configuration or the claims, not both')
   try {
     const config = flags.cluster
-      ? await configInCluster(flags.config, flags, environment)
-      : await findConfig(flags.config, flags['api-group'])
+      ? await configInCluster(flags.config, flags.kubeconfig, reading, environment)
+      : await findConfig(flags.config, reading)
     const { claims: given, fromToken } = await loadClaims(flags.claims)
     const claims = arriving(given, config.behind)
     const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
@@ -71,9 +78,9 @@ export async function printRoleOf(flags: OneCaller, environment: Environment): P
   }
 }
 
-async function findConfig(written: string, group: string): Promise<FoundConfig> {
+async function findConfig(written: string, reading: DocumentReading): Promise<FoundConfig> {
   const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
-  if (file === '-' || existsSync(file)) return configIn(file, name, group)
+  if (file === '-' || existsSync(file)) return configIn(file, name, reading)
   throw unreadFile(
     file,
     'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
@@ -83,7 +90,8 @@ async function findConfig(written: string, group: string): Promise<FoundConfig> 
 
 async function configInCluster(
   written: string,
-  { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
+  kubeconfig: string,
+  { group }: DocumentReading,
   environment: Environment,
 ): Promise<FoundConfig> {
   const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
@@ -102,12 +110,35 @@ async function configInCluster(
     throw new UnreadConfiguration({ ...IN_CLUSTER, message: errorMessage(error) })
   })
   const type = typeOf(value)
-  if (type === 'awsSts') return { value, namespace, name, behind: ALONE }
+  if (type === 'awsSts')
+    return {
+      value,
+      namespace,
+      name,
+      behind: await behindInCluster({ namespace, name }, { kubeconfig, group }, environment),
+    }
   throw new UsageError(
     value === undefined
       ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
       : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
   )
+}
+
+/** Who uses the configuration, of the objects beside it; of nobody where some of them cannot be read. */
+async function behindInCluster(
+  { namespace, name }: NameInNamespace,
+  choice: ClusterChoice,
+  environment: Environment,
+): Promise<Behind> {
+  const { readCluster } = await import('../../input/live/index.ts')
+  const live = await readCluster({ ...choice, namespaces: () => [namespace] }, environment)
+  printLines(
+    unreadOf(live).map((each) => ({
+      ...each,
+      message: `${each.message}; the objects beside the configuration do not count`,
+    })),
+  )
+  return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
 /** The decisions for a resource from a file or a cluster. */

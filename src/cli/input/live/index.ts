@@ -1,5 +1,5 @@
 /** Reads a live cluster for the CLI. Commands import it only when they need one: it loads the Kubernetes client. */
-export { accessTo } from './access.ts'
+export { accessTo, type ClusterChoice } from './access.ts'
 export type { Answer } from '../../../cluster/index.ts'
 export { tryWrites } from './dry-run.ts'
 export { isRefusal, type Opened, openInstallation } from './installation.ts'

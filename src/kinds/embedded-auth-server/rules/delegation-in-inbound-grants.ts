@@ -1,7 +1,15 @@
-import { advice, defineRule, type FieldError, type Fix, segmentsOf, type Path } from '../../../rule/index.ts'
+import {
+  advice,
+  defineRule,
+  type FieldError,
+  type Fix,
+  isAbsent,
+  segmentsOf,
+  type Path,
+} from '../../../rule/index.ts'
 import { agent, granting, partner, server, trusting } from '../examples.ts'
 import { isUnreadable, type Server } from '../effective.ts'
-import { hasDelegationPolicy, type TrustedIssuer } from '../inbound-grants.ts'
+import { hasDelegationPolicy, mayHaveDelegationPolicy, type TrustedIssuer } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 /** The deprecated fields of a trusted issuer (RFC 8693), in the order of the CRD. */
@@ -106,6 +114,8 @@ export const delegationInInboundGrants = defineRule({
 })
 
 const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
+/** With those that cannot be read, as a placeholder. */
+const givenFields = (issuer: TrustedIssuer) => POLICY.filter((field) => !isAbsent(issuer, field))
 
 const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
   fix === undefined ? error : { ...error, fix }
@@ -114,23 +124,24 @@ type Moves = Fix['edits'][number] & { readonly op: 'move' }
 
 /** Moves everything of one grant; undefined where it is partly moved already, or a part cannot be read. */
 function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
-  const { delegateClients, trustedIssuers = [], inboundGrants } = server
+  const { trustedIssuers = [], inboundGrants } = server
   const isRead = !isUnreadable(server, 'inboundGrants') && !isUnreadable(server, 'trustedIssuers')
   if (!isRead || inboundGrants?.[grant] !== undefined) return undefined
   const moves: { from: string[]; to: string[] }[] = []
   const adds: { at: string[]; value: string | boolean }[] = []
-  if (grant === 'tokenExchange' && delegateClients !== undefined)
+  if (grant === 'tokenExchange' && !isAbsent(server, 'delegateClients'))
     moves.push({ from: ['delegateClients'], to: ['inboundGrants', grant, 'delegateClients'] })
   const names = new Set(trustedIssuers.map((issuer) => issuer?.name))
   let policies = 0
   for (const [i, issuer] of trustedIssuers.entries()) {
-    if (issuer === undefined) return undefined
+    if (issuer === undefined || isUnreadable(issuer, 'name') || isUnreadable(issuer, 'jwtBearerGrant'))
+      return undefined
     const own = ['trustedIssuers', String(i)]
     const from =
       grant === 'jwtBearer'
         ? Object.keys(issuer.jwtBearerGrant ?? {}).map((field) => [...own, 'jwtBearerGrant', field])
-        : hasDelegationPolicy(issuer)
-          ? policyFields(issuer).map((field) => [...own, field])
+        : mayHaveDelegationPolicy(issuer)
+          ? givenFields(issuer).map((field) => [...own, field])
           : []
     if (from.length === 0) continue
     const name = issuer.name ?? freeName(issuer.issuerUrl, names)
@@ -144,7 +155,7 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
     if (
       grant === 'tokenExchange' &&
       issuer.allowedDelegateClients?.includes('*') &&
-      issuer.allowMayAct === undefined
+      isAbsent(issuer, 'allowMayAct')
     )
       adds.push({ at: [...to, 'allowMayAct'], value: false })
   }
