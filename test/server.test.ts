@@ -329,21 +329,42 @@ function taking() {
       })
     }
   }
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  // A turn begins when the event loop has come around.
+  const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   const judged = () => order.filter((each) => each.endsWith('judge')).map((each) => each.split(' ')[0])
   const passes = (milliseconds: number) => (clock += milliseconds)
   return { take, order, turn, judged, passes }
 }
 
-t.test('small reviews take each step together, for five milliseconds at a stretch', async (t) => {
-  const { take, order } = taking()
-  await Promise.all([take('a', 1, { judge: 2 }), take('b', 2, { judge: 2 }), take('c', 3, { judge: 2 })])
-  const steps = (step: string) => ['a', 'b', 'c'].map((name) => `${name} ${step}`)
-  t.strictSame(order, ['parse', 'judge', 'answer', 'record'].flatMap(steps))
-  const long = taking()
-  await Promise.all([long.take('a', 1, { judge: 9 }), long.take('b', 2, { judge: 9 })])
-  const [first, second] = [long.order.indexOf('a answer'), long.order.indexOf('b judge')]
-  t.ok(first < second, `what took long is answered before the next is judged: ${long.order.join()}`)
+t.test('small reviews go on at once for five milliseconds, then they take each step together', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const { take, order, turn } = taking()
+  const all = (cost: number) => Promise.all(names.map((name, i) => take(name, i, { parse: cost })))
+  const parsed = () => order.map((each, i) => (each.endsWith('parse') ? i : -1)).filter((i) => i >= 0)
+  await all(1)
+  t.strictSame(parsed().slice(0, 2), [0, 1], 'what comes in one turn of the event loop is taken in together')
+  t.ok(order.indexOf('a record') < order.length - 4, order.join())
+  await turn()
+  order.length = 0
+  await take('alone', 1, {})
+  t.strictSame(
+    order,
+    ['parse', 'judge', 'answer', 'record'].map((step) => `alone ${step}`),
+  )
+  await turn()
+  order.length = 0
+  const long = all(9)
+  t.strictSame(order, ['a parse'], 'the others wait for what took long')
+  await long
+  const steps = (step: string) => order.filter((each) => each.endsWith(step))
+  for (const step of ['judge', 'answer', 'record'])
+    t.strictSame(
+      steps(step),
+      names.map((name) => `${name} ${step}`),
+      order.join(),
+    )
+  const [first, second] = [order.indexOf('b judge'), order.indexOf('c parse')]
+  t.ok(first < second || order.indexOf('a answer') < second, order.join())
 })
 
 t.test('between two reviews that are expensive one that has cost nothing has its turn', async (t) => {
@@ -400,6 +421,7 @@ t.test('large reviews take one step between two turns of small ones, then rest a
   for (let i = 0; i < 20; i++) {
     passes(100)
     await take('small', 1_000, {})
+    await turn()
   }
   await large
   t.equal(largeSteps().length, 8)
