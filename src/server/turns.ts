@@ -56,32 +56,6 @@ export class Turns {
 
   /** Resolves with what `work` returns, and rejects with what it throws, when the review has had this turn. */
   take<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
-    return this.#mayGoOn(review) ? this.#takeAtOnce(review, step, work) : this.#wait(review, step, work)
-  }
-
-  #mayGoOn({ bytes }: ReviewTurns): boolean {
-    if (bytes > SMALL || this.#isRunning || this.#atOnce >= STRETCH) return false
-    for (const waiting of this.#small.values()) if (waiting.length > 0) return false
-    return true
-  }
-
-  async #takeAtOnce<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
-    this.#around ??= setImmediate(() => {
-      this.#around = undefined
-      this.#atOnce = 0
-      if (!this.#isRunning) this.#schedule()
-    })
-    const begun = this.#now()
-    try {
-      return work()
-    } finally {
-      const end = this.#now()
-      this.#atOnce += end - begun
-      this.#charge(review, step, { begun, end })
-    }
-  }
-
-  #wait<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
         try {
@@ -91,10 +65,31 @@ export class Turns {
           reject(thrown)
         }
       }
-      const steps = review.bytes > SMALL ? this.#large : this.#small
-      steps.get(step)?.push({ review, run })
+      if (this.#mayGoOn(review)) this.#runAtOnce({ review, run }, step)
+      else this.#wait({ review, run }, step)
+    })
+  }
+
+  #mayGoOn({ bytes }: ReviewTurns): boolean {
+    if (bytes > SMALL || this.#isRunning || this.#atOnce >= STRETCH) return false
+    for (const waiting of this.#small.values()) if (waiting.length > 0) return false
+    return true
+  }
+
+  #runAtOnce(waiting: Waiting, step: ReviewStep): void {
+    this.#around ??= setImmediate(() => {
+      this.#around = undefined
+      this.#atOnce = 0
       if (!this.#isRunning) this.#schedule()
     })
+    const begun = this.#now()
+    this.#atOnce += this.#timed(waiting, step, begun) - begun
+  }
+
+  #wait(waiting: Waiting, step: ReviewStep): void {
+    const steps = waiting.review.bytes > SMALL ? this.#large : this.#small
+    steps.get(step)?.push(waiting)
+    if (!this.#isRunning) this.#schedule()
   }
 
   async #turn(): Promise<void> {
@@ -120,25 +115,24 @@ export class Turns {
   /** Runs the first of those that wait for a step, at the time `begun`; answers with the time when it is done. */
   #run(waiting: Waiting[], step: ReviewStep, begun: number): number {
     const place = waiting.length === 1 ? 0 : this.#first(waiting, step)
-    const { review, run } = (place === 0 ? waiting.shift() : waiting.splice(place, 1)[0]) ?? IDLE
+    return this.#timed((place === 0 ? waiting.shift() : waiting.splice(place, 1)[0]) ?? IDLE, step, begun)
+  }
+
+  /** Runs a step, and charges its flow for it; answers with the time when it is done. */
+  #timed({ review, run }: Waiting, step: ReviewStep, begun: number): number {
     run()
     const end = this.#now()
-    this.#charge(review, step, { begun, end })
+    // To answer and to record costs every review about the same.
+    if (step === 'parse' || step === 'judge') this.#charge(review, end - begun, end)
     return end
   }
 
-  #charge(
-    review: ReviewTurns,
-    step: ReviewStep,
-    { begun, end }: { readonly begun: number; readonly end: number },
-  ): void {
-    // To answer and to record costs every review about the same.
-    if (step === 'answer' || step === 'record') return
-    if (end - this.#windowBegun >= WINDOW || this.#costs.size >= MOST_FLOWS) {
+  #charge(review: ReviewTurns, milliseconds: number, now: number): void {
+    if (now - this.#windowBegun >= WINDOW || this.#costs.size >= MOST_FLOWS) {
       this.#costs.clear()
-      this.#windowBegun = end
+      this.#windowBegun = now
     }
-    this.#costs.set(review.flow, this.#costOf(review) + end - begun)
+    this.#costs.set(review.flow, this.#costOf(review) + milliseconds)
   }
 
   /** Before a body is parsed its flow is not known, and what it costs grows with its bytes. */
