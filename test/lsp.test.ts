@@ -68,8 +68,7 @@ t.test('a small file does not wait for a slow one', async (t) => {
   editor.connection.onNotification('textDocument/publishDiagnostics', ({ uri }: PublishDiagnosticsParams) => {
     order.push(uri)
   })
-  await editor.open('a-slow.yaml', `${slow}\n---\na: [`)
-  await editor.open('b-small.yaml', 'a: [')
+  await Promise.all([editor.open('a-slow.yaml', `${slow}\n---\na: [`), editor.open('b-small.yaml', 'a: [')])
   for (let i = 0; i < 1_000 && order.length < 2; i++) await setTimeout(10)
   t.strictSame(order, ['b-small.yaml', 'a-slow.yaml'].map(editor.uri))
 })

@@ -669,7 +669,7 @@ void t.test('a trusted side names its own settings', (t) => {
     })
     t.match(
       run(folder, ['check', '.']),
-      { status: 2, stderr: /there is no key 'k0'/ },
+      { status: 2, stderr: /there is no key "k0"/ },
       `${count} unknown keys`,
     )
   }
