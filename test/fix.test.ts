@@ -2,41 +2,24 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import fc from 'fast-check'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { fixAll } from '../src/cli/fix/fix-all.ts'
 import { judgeAlone } from '../src/cli/commands/judge-documents.ts'
 import { documentsOf } from '../src/cli/input/texts.ts'
-import { DEFAULT_SETTINGS } from '../src/engine/settings.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { runCli } from './support/cli.ts'
-import { stepsOf } from './support/steps.ts'
+import { fixed, HEAD, JUDGING, type Written, writtenAs } from './support/fixed.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-fix-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(300_000)
 
-const JUDGING = {
-  group: DEFAULT_API_GROUP,
-  namespace: 'default',
-  strict: false,
-  settings: DEFAULT_SETTINGS,
-  release: undefined,
-}
-
-const fixed = (text: string, addDefaults = false) => {
-  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), JUDGING, addDefaults)
-  return { text: texts.get('a.yaml') ?? '', titles: changes.map(({ title }) => title), left }
-}
-
 const findings = (text: string) =>
   judgeAlone(documentsOf(new Map([['a.yaml', text]])), JUDGING).report.findings
 
-const HEAD = 'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata:\n  name: a\n'
 const ROLE = 'arn:aws:iam::123456789012:role/reader'
 const sts = (spec: string) => `${HEAD}spec:\n${spec}`
 const STS = `  type: awsSts\n  awsSts:\n    region: eu-central-1\n    fallbackRoleArn: ${ROLE}\n`
@@ -472,72 +455,6 @@ t.test(
     t.ok(moves > 200, `${moves} moves`)
   },
 )
-
-t.test('the members of each issuer are moved at the same cost', async (t) => {
-  // Code that is optimised while it runs is no longer counted.
-  for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag)
-  const server = (count: number) => ({
-    trustedIssuers: Array.from({ length: count }, (_, i) => ({
-      expectedAudience: '"a"',
-      name: `"i${i}"`,
-      issuerUrl: `"https://i${i}.example"`,
-      allowedDelegateClients: ['"b"'],
-      jwtBearerGrant: { maxAssertionAge: '"5m"' },
-    })),
-  })
-  for (const style of ['block', 'flow', 'JSON']) {
-    fixed(writtenAs(style, server(2)))
-    const costOf = (count: number) => {
-      const text = writtenAs(style, server(count))
-      const [steps = NaN] = stepsOf(() => void t.equal(fixed(text).titles.length, 2))
-      return steps / count
-    }
-    const [least, most] = [costOf(50), costOf(400)]
-    t.ok(most < 1.25 * least, `${style}: ${least} steps for each of 50 issuers, ${most} for each of 400`)
-  }
-})
-
-/** The source of a scalar, or of what holds others. */
-type Written = string | readonly Written[] | { readonly [key: string]: Written }
-
-/** A configuration with these members of its server. */
-function writtenAs(style: string, members: Written): string {
-  const isJson = style.startsWith('JSON')
-  const [end, unit] = style.endsWith('lines') ? ['\n', '  '] : ['', '']
-  const inBraces = (value: Written, indent: string): string => {
-    if (typeof value === 'string') return value
-    const inner = indent + unit
-    const parts = Array.isArray(value)
-      ? value.map((item: Written) => inBraces(item, inner))
-      : Object.entries(value).map(
-          ([key, member]) => `${isJson ? `"${key}"` : key}: ${inBraces(member, inner)}`,
-        )
-    const [open = '', close = ''] = Array.isArray(value) ? '[]' : '{}'
-    if (parts.length === 0) return open + close
-    const between = end === '' ? (isJson ? ',' : ', ') : `,${end}${inner}`
-    return `${open}${end}${end && inner}${parts.join(between)}${end}${end && indent}${close}`
-  }
-  const inBlock = (value: Written): string[] => {
-    if (typeof value === 'string') return [value]
-    if (Array.isArray(value))
-      return value.flatMap((item: Written) =>
-        inBlock(item).map((line, i) => `${i === 0 ? '- ' : '  '}${line}`),
-      )
-    return Object.entries(value).flatMap(([key, member]) => {
-      if (typeof member === 'string') return [`${key}: ${member}`]
-      if (Array.isArray(member) && member.length === 0) return [`${key}: []`]
-      return [`${key}:`, ...inBlock(member).map((line) => `  ${line}`)]
-    })
-  }
-  const head = { apiVersion: '"toolhive.stacklok.dev/v1beta1"', kind: '"MCPExternalAuthConfig"' }
-  const spec = { type: '"embeddedAuthServer"', embeddedAuthServer: members }
-  if (isJson) return inBraces({ ...head, metadata: { name: '"a"' }, spec }, '')
-  const server =
-    style === 'block'
-      ? ['embeddedAuthServer:', ...inBlock(members).map((line) => `  ${line}`)]
-      : [`embeddedAuthServer: ${inBraces(members, '  ')}`]
-  return `${HEAD}spec:\n  type: embeddedAuthServer\n  ${server.join('\n  ')}\n`
-}
 
 /** The text with remarks at lines of its spec: behind them, or above. JSON has none. */
 function commented(text: string, style: string, at: readonly number[]): string {
