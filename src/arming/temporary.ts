@@ -193,7 +193,9 @@ export async function removeDefinitions(
   for (const { plural } of KINDS) {
     const definition = await cluster.readDefinition(plural)
     if (!isTemporary(definition)) continue
-    const { uid, managedFields } = metadataOf(definition)
+    const { uid, managedFields, deletionTimestamp } = metadataOf(definition)
+    // The API server is at it since an earlier removal.
+    if (deletionTimestamp !== undefined) continue
     const managers = Array.isArray(managedFields) ? managedFields.filter(isObject) : []
     const other = managers.find((each) => each.manager !== 'vmcp-admission' && each.subresource === undefined)
     const count = (await cluster.countResources(plural)) ?? 0
