@@ -573,7 +573,17 @@ t.test('the CRDs of --local-cluster are known as ours: they make no error a warn
   })
   t.equal(stored.size, KINDS.length)
   t.equal(releaseOf(stored.values(), DEFAULT_API_GROUP, 'the installed operator'), undefined)
-  t.equal((await removeDefinitions(fake)).removed.length, KINDS.length, 'and they are removed at the end')
+  const leaving = (await fake.readDefinition('mcpgroups')) as { readonly metadata: object }
+  const isLeaving = {
+    ...fake,
+    readDefinition: async (plural: string) =>
+      plural === 'mcpgroups'
+        ? { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+        : fake.readDefinition(plural),
+  }
+  const { removed } = await removeDefinitions(isLeaving)
+  t.equal(removed.includes('mcpgroups'), false, 'one that is being removed is not removed again')
+  t.equal(removed.length, KINDS.length - 1, 'the others are removed at the end')
 })
 
 t.test('what differs', async (t) => {
