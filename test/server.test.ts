@@ -336,35 +336,43 @@ function taking() {
   return { take, order, turn, judged, passes }
 }
 
-t.test('small reviews go on at once for five milliseconds, then they take each step together', async (t) => {
-  const names = ['a', 'b', 'c', 'd', 'e']
+t.test('a small review takes its steps at once while none waits, for five milliseconds', async (t) => {
+  const names = ['a', 'b', 'c']
   const { take, order, turn } = taking()
-  const all = (cost: number) => Promise.all(names.map((name, i) => take(name, i, { parse: cost })))
-  const parsed = () => order.map((each, i) => (each.endsWith('parse') ? i : -1)).filter((i) => i >= 0)
-  await all(1)
-  t.strictSame(parsed().slice(0, 2), [0, 1], 'what comes in one turn of the event loop is taken in together')
-  t.ok(order.indexOf('a record') < order.length - 4, order.join())
+  const steps = (name: string) => ['parse', 'judge', 'answer', 'record'].map((step) => `${name} ${step}`)
+  let isAround = false
+  setImmediate(() => (isAround = true))
+  for (const name of names) await take(name, 1, { judge: 1 })
+  t.strictSame(order, names.flatMap(steps))
+  t.equal(isAround, false, 'before the event loop comes around')
+  await take('d', 1, { judge: 9 })
+  await take('e', 1, {})
+  t.equal(isAround, true, 'once they took as long, others come in between')
   await turn()
   order.length = 0
-  await take('alone', 1, {})
+  const long = names.map((name, i) => take(name, i, { parse: 9 }))
+  t.strictSame(order, ['a parse'], 'others wait for what is long')
+  await Promise.all(long)
+})
+
+t.test('those that wait take each step together, for five milliseconds at a stretch', async (t) => {
+  const names = ['a', 'b', 'c']
+  const { take, order } = taking()
+  const before = take('before', 1, { parse: 5 })
+  await Promise.all(names.map((name, i) => take(name, i, { judge: 2 })))
+  await before
+  const judged = order.filter((each) => /^[abc] judge/.test(each))
   t.strictSame(
-    order,
-    ['parse', 'judge', 'answer', 'record'].map((step) => `alone ${step}`),
+    judged,
+    names.map((name) => `${name} judge`),
   )
-  await turn()
-  order.length = 0
-  const long = all(9)
-  t.strictSame(order, ['a parse'], 'the others wait for what took long')
-  await long
-  const steps = (step: string) => order.filter((each) => each.endsWith(step))
-  for (const step of ['judge', 'answer', 'record'])
-    t.strictSame(
-      steps(step),
-      names.map((name) => `${name} ${step}`),
-      order.join(),
-    )
-  const [first, second] = [order.indexOf('b judge'), order.indexOf('c parse')]
-  t.ok(first < second || order.indexOf('a answer') < second, order.join())
+  const [first, last] = [order.indexOf('c judge'), order.indexOf('a answer')]
+  t.ok(first < last, order.join())
+  const long = taking()
+  const blocking = long.take('before', 1, { parse: 5 })
+  await Promise.all([long.take('a', 1, { judge: 9 }), long.take('b', 2, { judge: 9 }), blocking])
+  const [answer, second] = [long.order.indexOf('a answer'), long.order.indexOf('b judge')]
+  t.ok(answer < second, `what took long is answered before the next is judged: ${long.order.join()}`)
 })
 
 t.test('between two reviews that are expensive one that has cost nothing has its turn', async (t) => {
