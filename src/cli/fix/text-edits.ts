@@ -8,6 +8,7 @@ import { deepEqual, type Edit, isObject, jsonKey, withoutEnd } from '../../rule/
 import { edited } from '../../shape/index.ts'
 import { quoteTemplates } from '../input/fill.ts'
 import { flow } from './flow.ts'
+import type { OffsetOf } from './move-source.ts'
 import { withMoves } from './moves.ts'
 import type { Splice } from './splices.ts'
 import { countBefore, lineStarts, loadDocuments, type TextPlace, surrogatePairs } from '../input/load.ts'
@@ -101,8 +102,6 @@ function isOnlyChange(
     return deepEqual(wanted, after[i]?.value) && (!own.has(i) || !deepEqual(value, wanted))
   })
 }
-
-export type OffsetOf = (place: TextPlace) => number | undefined
 
 /** The texts to try for one edit, the most natural first. */
 function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {

@@ -1,0 +1,126 @@
+/** Where the members of an object stand in a text: as whole lines in block style, or between two commas in braces. */
+import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
+import { type BracedItem, type Braces, bracesAt } from './braces.ts'
+import { quoteTemplates } from '../input/fill.ts'
+import { lineStarts, loadDocuments, type TextPlace } from '../input/load.ts'
+import type { Splice } from './splices.ts'
+
+export type OffsetOf = (place: TextPlace) => number | undefined
+export type KeyPath = readonly string[]
+
+export const keyOf = (path: KeyPath): string => JSON.stringify(path)
+export const numbered = (steps: KeyPath) => steps.map((step) => (isIndex(step) ? Number(step) : step))
+
+export const isIndex = (step: string): boolean => /^\d+$/.test(step)
+
+/** The object of an edit in a text. */
+export interface MoveSource {
+  readonly text: string
+  readonly value: unknown
+  /** The lines without what ends them, and where they begin. */
+  readonly lines: readonly string[]
+  readonly starts: readonly number[]
+  readonly end: '\n' | '\r\n'
+  /** The place of the key of a member, by its path from the object. */
+  readonly keyAt: (steps: KeyPath) => TextPlace
+  /** The braces or brackets that are the value of a member; undefined where it is in block style. */
+  readonly bracesOf: (steps: KeyPath) => Braces | undefined
+}
+
+/** Reads the text: the object is at the place of the edit. */
+export function sourceOf(text: string, edit: Moving & TextPlace, offsetOf: OffsetOf): MoveSource | undefined {
+  const quoted = quoteTemplates(text)
+  const lines = text.split(/\r?\n/)
+  const readable = quoted.split(/\r?\n/)
+  const at = edit.at.map(jsonKey)
+  for (const document of loadDocuments(quoted)) {
+    if ('error' in document) continue
+    const place = document.locate(at, 'value')
+    if (place.line !== edit.line || place.column !== edit.column) continue
+    // A template begins with braces, too.
+    const outermost = (steps: KeyPath): Braces | undefined => {
+      const value = document.locate([...at, ...numbered(steps)], 'value')
+      const offset = offsetOf(value)
+      const isTemplate = lines[value.line - 1] !== readable[value.line - 1]
+      if (offset === undefined || isTemplate || !/[{[]/.test(text[offset] ?? '')) return undefined
+      return bracesAt(text, offset)
+    }
+    const known = new Map<string, Braces | undefined>()
+    const bracesOf = (steps: KeyPath): Braces | undefined => {
+      const key = keyOf(steps)
+      if (known.has(key)) return known.get(key)
+      const around = steps.length === 0 ? undefined : bracesOf(steps.slice(0, -1))
+      const found = around === undefined ? outermost(steps) : around.itemOf.get(steps.at(-1) ?? '')?.below
+      known.set(key, found)
+      return found
+    }
+    return {
+      text,
+      value: valueAt(document.value, edit.at),
+      lines,
+      starts: lineStarts(text),
+      end: text.includes('\r\n') ? '\r\n' : '\n',
+      keyAt: (steps) => document.locate([...at, ...numbered(steps)], 'key'),
+      bracesOf,
+    }
+  }
+  return undefined
+}
+
+/** A member in block style. */
+export interface LineExtent {
+  /** The first line of the member, with comments above it, and the one behind its last. */
+  readonly start: number
+  readonly key: number
+  readonly end: number
+  /** Characters before the key. */
+  readonly indent: number
+  /** Whether the key is on the line of the dash of its item. */
+  readonly isFirst: boolean
+}
+
+export type Member =
+  | { readonly extent: LineExtent; readonly item?: undefined }
+  | { readonly item: BracedItem; readonly holder: Braces; readonly extent?: undefined }
+
+/** Undefined for a member that is written in another way. */
+export function memberAt(source: MoveSource, path: KeyPath): Member | undefined {
+  const holder = source.bracesOf(path.slice(0, -1))
+  if (holder === undefined) {
+    const extent = extentOf(source, path)
+    return extent && { extent }
+  }
+  const item = holder.itemOf.get(path.at(-1) ?? '')
+  return item && { item, holder }
+}
+
+export const indentOf = (line: string): number => /^ */.exec(line)?.[0].length ?? 0
+export const isBlank = (line: string): boolean => /^\s*(?:#.*)?$/.test(line)
+
+/** The lines of the member at a path from the object; undefined where it shares a line with another. */
+export function extentOf({ lines, keyAt }: MoveSource, path: KeyPath): LineExtent | undefined {
+  const place = keyAt(path)
+  const key = place.line - 1
+  const indent = place.column - 1
+  const before = lines[key]?.slice(0, indent)
+  if (before === undefined || !/^ *(?:- +)*$/.test(before)) return undefined
+  const isFirst = before.includes('-')
+  let start = key
+  const isComment = (line: string) => line.trimStart().startsWith('#') && indentOf(line) === indent
+  while (!isFirst && start > 0 && isComment(lines[start - 1] ?? '')) start -= 1
+  let end = key + 1
+  for (let i = key + 1; i < lines.length; i++) {
+    const line = lines[i] ?? ''
+    const isDeeper = indentOf(line) > indent
+    if (isBlank(line) && !(isDeeper && line.includes('#'))) continue
+    if (!isDeeper && !(indentOf(line) === indent && /^ *- /.test(line))) break
+    end = i + 1
+  }
+  return { start, key, end, indent, isFirst }
+}
+
+export const rangeOf = ({ starts, text }: MoveSource, { extent, item }: Member): Splice => {
+  const from = item?.from ?? starts[extent?.start ?? 0] ?? 0
+  const to = item?.to ?? starts[extent?.end ?? 0] ?? text.length
+  return { from, length: to - from, written: '' }
+}
