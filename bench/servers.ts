@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { openSync, readdirSync, readFileSync } from 'node:fs'
+import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,6 +39,8 @@ export interface Server {
   readonly cpu: () => number
   /** Megabytes of memory, as /proc/PID/status names them. */
   readonly memory: (field: 'VmRSS' | 'VmHWM' | 'RssAnon') => number
+  /** From now on VmHWM is the peak from here. */
+  readonly forgetPeak: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -75,6 +77,7 @@ export async function startServer(
         isReady: async () => probeUrl === undefined || (await fetch(`${probeUrl}/readyz`)).ok,
         cpu: () => cpuOf(child),
         memory: (field) => memoryOf(child, field),
+        forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
         stop: async () => {
           child.kill()
           await ended
