@@ -1,4 +1,9 @@
 import { type Profiler, Session } from 'node:inspector'
+import { setFlagsFromString } from 'node:v8'
+
+// Optimised code does not count its blocks: what runs before the first count must not be optimised either.
+setFlagsFromString('--no-opt')
+setFlagsFromString('--no-maglev')
 
 /**
  * How many blocks of the code in src/ each piece of work runs: a measure that is the same on every machine. What the

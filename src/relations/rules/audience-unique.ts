@@ -5,6 +5,8 @@ import {
   defineRule,
   end,
   namesText,
+  type ObjectName,
+  oncePerCluster,
   type Path,
   pathTo,
   relatedTo,
@@ -56,14 +58,9 @@ export const audienceUnique = defineRule({
     if (found === undefined) return
     const config = getOidcConfig(cluster, found.config)
     const configs = [found.config, ...(config === undefined ? [] : sameIssuer(found.config, config, cluster))]
-    const others = configs.flatMap((name) =>
-      cluster.referrers('MCPOIDCConfig', name, KINDS).filter((other) => {
-        if (other.kind === self.kind && other.name === self.name) return false
-        const server = cluster.get(other.kind, other.name) as Gateway | Workload | undefined
-        const accepted = server && acceptedBy(server, other.kind)
-        return accepted?.config === name && accepted.audience === found.audience
-      }),
-    )
+    const others = configs
+      .flatMap((name) => acceptingBy(name, cluster).get(found.audience) ?? [])
+      .filter(({ kind, name }) => kind !== self.kind || name !== self.name)
     if (others.length === 0) return
     const detail = `${shortQuote(found.audience)} is the audience of ${namesText(others)} too, for tokens of one issuer: a token for one opens the other; give each its own`
     yield relatedTo(
@@ -146,6 +143,20 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   const isInside = audience === inside
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
+
+/** The servers that accept tokens by a configuration, by their audience; asked for by each of them. */
+const acceptingBy = oncePerCluster((config: string, cluster) => {
+  const found = new Map<string, ObjectName[]>()
+  for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {
+    const server = cluster.get(other.kind, other.name) as Gateway | Workload | undefined
+    const accepted = server && acceptedBy(server, other.kind)
+    if (accepted?.config !== config) continue
+    const known = found.get(accepted.audience)
+    if (known === undefined) found.set(accepted.audience, [other])
+    else known.push(other)
+  }
+  return found
+})
 
 const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
