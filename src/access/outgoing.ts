@@ -48,7 +48,7 @@ export interface Outgoing {
   readonly header: string | null
   /** Why there are no credentials, or why a value is not known. */
   readonly reason: string | null
-  /** Changes that the next write of the configuration brings, and differences of operator releases. */
+  /** About its AWS roles, about what /mutate will write into it, and about differences of operator releases. */
   readonly notes: readonly string[]
 }
 

@@ -237,7 +237,7 @@ class Parser {
     this.#deepest = Math.max(this.#deepest, this.#depth)
   }
 
-  /** Reads an expression that is wrapped by what stands behind it. */
+  /** Reads an expression that each suffix behind it, such as `.name`, nests one deeper: see `#wrap`. */
   #wrapped(read: () => CedarExpr): CedarExpr {
     const before = this.#deepest
     this.#deepest = this.#depth

@@ -2,7 +2,7 @@ import type { EntityName, Variable } from './ast.ts'
 import type { Fault, Origin } from './faults.ts'
 import { ANY, TYPE } from './requests.ts'
 
-/** What is known of attributes where an expression is reached, by key: whether they are there. */
+/** The attributes that are known to be there (true) or not (false) where an expression is evaluated, by key. */
 export type KnownAttributes = ReadonlyMap<string, boolean>
 export const NOTHING: ReadonlyMap<string, boolean> = new Map()
 

@@ -1,4 +1,4 @@
-/** A LabelSelector of Kubernetes, as far as conditions go; `{}` selects everything. */
+/** A LabelSelector of Kubernetes without `matchLabels`; `{}` selects everything. */
 export interface LabelSelector {
   readonly matchExpressions?: readonly LabelCondition[]
 }

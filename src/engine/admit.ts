@@ -136,7 +136,7 @@ const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
 
-/** Where objects of the namespace are left out: those that the submitted one refers to and that are not in the cache. */
+/** The objects that the submitted one refers to and that a full cache left out. */
 function leftOut(
   { state }: Prepared,
   { namespace, name, object, operation }: Submission,

@@ -28,7 +28,7 @@ export interface FileObject extends JudgedSubject {
   readonly ignores: readonly Ignore[]
   /** Whether placeholders count as they stand, and unknown fields are errors. */
   readonly strict: boolean
-  /** Placeholders beside those that are known. */
+  /** Finds the placeholders of the configuration file, beside those that are always known. */
   readonly placeholders: FindPlaceholder | undefined
 }
 

@@ -174,7 +174,7 @@ const RANGES = new Map(
   allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
 )
 
-/** Whether a rule is about a release, or counts where none is known. */
+/** Whether a rule applies to the release; undefined: to an operator whose release is not known. */
 export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true

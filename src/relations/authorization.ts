@@ -101,7 +101,7 @@ export interface Chosen {
   readonly at: Path<unknown>
 }
 
-/** Releases before 0.28 read the choice in `authzConfig.inline`, later ones only where the server makes none. */
+/** Releases before 0.28 read `primaryUpstreamProvider` in `authzConfig.inline`, later ones only where `authServerConfig` has none. */
 export function chosenProvider({ spec = {} }: Gateway): Chosen | undefined {
   const path = pathTo<Gateway>([]).spec
   const { authServerConfig: server, incomingAuth } = spec

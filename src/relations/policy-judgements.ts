@@ -119,7 +119,7 @@ const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
 function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   const { listed, faults } = read
   const isIdle = doesNothing(read)
-  // A list action in a list with others does no harm, and older documents write it.
+  // `list_tools` and the like do no harm in a set with other actions, and older documentation has them.
   const found = faults.filter(
     ({ fault, at }) => isOfAllRequests(fault, setting) && !isHarmless(fault, at, isIdle),
   )

@@ -205,7 +205,7 @@ function needsOfMembership(
   return needs
 }
 
-/** What is compared. The subject of a token is the id of the principal, and the name of a resource is its id. */
+/** The key of the value that is compared: `principal` for `claim_sub` too, `resource` for its name and its URI. */
 function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
   if (expr.kind === 'variable') return expr.name
   return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
@@ -268,7 +268,7 @@ function fits(pattern: string, value: string, budget: Budget): boolean {
   return fitsGlob(pattern, value)
 }
 
-/** Whether what stands before the first star, or behind the last, differs. */
+/** Whether no text matches both patterns, because of what stands before their first stars or behind their last ones. */
 function areApart(one: string, other: string): boolean {
   const [start, otherStart] = [startOf(one), startOf(other)]
   const [end, otherEnd] = [endOf(one), endOf(other)]

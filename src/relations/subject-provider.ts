@@ -95,5 +95,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether every object that can reach a configuration is known. */
+/** Whether all VirtualMCPServers and backends are known: any of them may use a configuration. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

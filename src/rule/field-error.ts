@@ -47,8 +47,8 @@ export interface FieldError {
    */
   readonly causes?: () => Iterable<Thing>
   /**
-   * Of a warning: the operator fails by it for certain, whatever comes later. It is an error where the release is known; one
-   * that depends on other objects only in files, because a later apply may bring them.
+   * Of a warning: the operator is certain to fail. Where the release is known it is an error; one that depends on other
+   * objects is so only in files, because a later apply may bring them.
    */
   readonly isOutage?: true
   /** How to mend it, where that is certain and changes nothing else. */

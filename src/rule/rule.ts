@@ -14,10 +14,10 @@ import type { Given, Resource } from './resource.ts'
 export type Severity = 'error' | 'warning' | 'advice' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
-/** A statement of the specification, in short, that its owner holds: a rule, a field of a schema, the CRD. */
+/** A sentence of the specification, shortened; it stands with the rule, the field or the CRD that makes it true. */
 export type Statement = { readonly section: string } & (
   | {
-      /** One resource can break it, and is wrong then. */
+      /** A demand that a single resource can violate. */
       readonly must: string
     }
   | { readonly says: string }
@@ -130,7 +130,7 @@ export const oncePerReview =
   (of: Of, context: In): R =>
     remembered(context.memo, compute, of, context)
 
-/** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
+/** `value` is a resource without apiVersion, kind and metadata, or the part of one that the rule is `on`. */
 export interface Example<T> {
   readonly title: string
   readonly value: Given<T>
@@ -145,6 +145,7 @@ export interface Example<T> {
 }
 
 export interface InvalidExample<T> extends Example<T> {
+  /** The exact text of each finding, with its place. */
   readonly findings: NonEmpty<string>
 }
 

@@ -171,7 +171,7 @@ export class Bodies {
     if (this.#waiting.size > 0) this.#judgeNext()
   }
 
-  /** Refuses those that take too long to arrive, or to have their turn. */
+  /** Refuses the bodies that have been arriving, or waiting for their turn, for too long. */
   dropSlow(): void {
     const now = this.#now()
     for (const held of this.#held) {

@@ -122,7 +122,7 @@ export class CurrentFindings {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }
 
-  /** Judges an object of which the state keeps only facts, without the other objects; ignores any other. */
+  /** Judges an object that is too large for the state to keep whole, by its full text and without the other objects. */
   judgeWhole(kind: Kind, object: unknown): void {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return

@@ -57,7 +57,7 @@ interface Part {
   readonly wholeBytes: number
 }
 
-/** The objects that are kept in part, each with what rules read of it while there is room. */
+/** Digests of the objects that are too large to be kept whole. */
 type PartDigests = Digests<Stored>
 
 interface Referrers {

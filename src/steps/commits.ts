@@ -70,7 +70,7 @@ export function orderOf(
   }
 }
 
-/** Most writes at once of which every order is tried. */
+/** The most writes at once of which every order is tried. */
 const MOST_AT_ONCE = 8
 
 /** Applies groups of writes one after the other; `allowed` are harms that no order avoids. */

@@ -7,7 +7,7 @@ import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
-/** A state on the way: the version of each object that changes, and what is stored of it. */
+/** A state between the old and the new one: of each object that changes, the index of its version and the value stored. */
 export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]

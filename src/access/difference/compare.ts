@@ -30,7 +30,7 @@ export interface Difference {
   readonly undecided: readonly UndecidedChange[]
 }
 
-/** Units for one comparison: about two seconds. */
+/** Units of the budget for one comparison. */
 export const COMPARISON = 6_000_000
 /** Units for all comparisons of a run. */
 export const ALL_COMPARISONS = 5 * COMPARISON
@@ -219,7 +219,7 @@ class Search {
   }
 }
 
-/** Whether somebody newly gets the access, or loses it, and when that is so. */
+/** Does a caller gain the access, or lose it? `when` is the literal that says so. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

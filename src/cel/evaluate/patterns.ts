@@ -49,7 +49,7 @@ function compile(text: string): RE2JS | undefined {
   }
 }
 
-/** The units for a class of Unicode (`\pL`): its ranges. */
+/** Instructions of a class of Unicode (`\pL`), one for each of its ranges. */
 const UNICODE_CLASS = 300
 
 interface Group {

@@ -31,7 +31,7 @@ export function earlier(from: Instant, by: Span): Result {
   return turned instanceof Span ? later(from, turned) : turned
 }
 
-/** The duration from one timestamp to another. As in cel-go the whole seconds alone must fit too. */
+/** The duration from one timestamp to another. As in cel-go its whole seconds must fit int64 nanoseconds too. */
 export function between(from: Instant, to: Instant): Result {
   const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds

@@ -425,7 +425,7 @@ class Model {
     return values
   }
 
-  /** A list that would be too long, made of one element that satisfies all literals together. */
+  /** Where a list with an element for each count would be too long: one element that all true counts are about. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),

@@ -102,7 +102,7 @@ export class ClaimsWorld {
     return -this.true
   }
 
-  /** A number that no other world or variable of the question has. */
+  /** A number that no other variable has, in this world or in those of nested loops. */
   nextId(): number {
     return this.#ids.next++
   }

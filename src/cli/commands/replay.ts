@@ -58,7 +58,7 @@ async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<nu
     }
   }
   progress.end()
-  // A file of another format would give a line for each of its lines.
+  // In a file of another format no line can be read.
   printLines(
     unread.slice(0, MOST_UNREAD).map((each) => ({ ...each, message: `cannot read: ${each.message}` })),
   )

@@ -51,7 +51,7 @@ export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) 
 /** A kind whose CRD is that of other releases. */
 interface Other {
   readonly kind: string
-  /** Those releases; empty where the CRD is of no known one. */
+  /** The releases with its schema, as text; empty where no known one has it. */
   readonly versions: string
 }
 

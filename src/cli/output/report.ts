@@ -112,7 +112,7 @@ export const openReport = (read: Partial<Report>): Report => ({
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
-  /** What the resources were judged by; absent where nothing was judged. */
+  /** A release, or the specification, by which the resources were judged; absent where none was. */
   readonly judgedBy?: string | undefined
   readonly group: string
   /** Whether advice is shown, and not only counted. */

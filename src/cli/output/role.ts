@@ -147,7 +147,7 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** The same fields where no role could be determined. */
+/** As `printRoleJson`, with null in its fields: no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
     role: null,

@@ -117,7 +117,7 @@ interface Setter {
   readonly place: () => ReturnType<typeof pathTo>
 }
 
-/** The headers of clients that an entry of the group sets too. */
+/** Advice about the headers of clients that are passed on, and set by an MCPServerEntry of the group too. */
 function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   const [headers, path] = passedHeaders(gateway.spec)
   const group = groupOf(gateway)

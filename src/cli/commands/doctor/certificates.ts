@@ -7,7 +7,7 @@ import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 /** A certificate in the output. */
 export interface FoundCertificate {
-  /** Where: kind, name and part. */
+  /** The Secret, or the webhook of a configuration, that holds it. */
   readonly of: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string

@@ -9,7 +9,7 @@ import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../..
 import { NO_PLACES, type Places } from '../../output/report.ts'
 import { commentsOf, targetIn } from '../judge-document.ts'
 
-/** A resource that may name addresses, where it stands, and what it says of findings. */
+/** A resource that may name addresses, with its file, the places in it, and its ignores. */
 export interface ProbeSource extends NamedResource {
   readonly value: unknown
   readonly file: string | null
