@@ -23,10 +23,7 @@ export interface EntityName {
 export type Variable = 'principal' | 'action' | 'resource' | 'context'
 export type CedarOperator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/**
- * Chains of `&&`, `
- * `, `+`, `-` and `*` are lists, so that long chains do not nest.
- */
+/** Chains of `&&`, `||`, `+`, `-` and `*` are lists, so that long chains do not nest. */
 export type CedarExpr =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'long'; readonly value: bigint }

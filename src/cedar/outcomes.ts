@@ -171,10 +171,7 @@ class Evaluation {
     return results
   }
 
-  /**
-   * Evaluates a chain: `&&` goes on while items are true, `
-   * ` while they are false.
-   */
+  /** Evaluates a chain: `&&` goes on while items are true, `||` while they are false. */
   #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr {
     let on: KnownAttributes | undefined = facts
     let off: KnownAttributes | undefined

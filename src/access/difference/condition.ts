@@ -10,10 +10,7 @@ export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condi
   },
 })
 
-/**
- * The expression with one operand of an `&&`, `
- * ` or `?:` removed.
- */
+/** The expression with one operand of an `&&`, `||` or `?:` removed. */
 function* smallerThan(expr: Expr): Iterable<Expr> {
   if (expr.kind !== 'call') return
   const { name, args } = expr

@@ -195,9 +195,8 @@ function unsettled(
 }
 
 /**
- * `&&` or `
- * `: one operand with the value `decisive` is enough, whatever the other one is (CEL language definition, "Logical
- * Operators").
+ * `&&` or `||`: one operand with the value `decisive` is enough, whatever the other one is (CEL language definition,
+ * "Logical Operators").
  */
 function logical(
   evaluation: Evaluation,

@@ -138,10 +138,7 @@ export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
-/**
- * Of `&&` and `
- * ` one operand can decide, even if the other fails (CEL language definition, "Logical Operators").
- */
+/** Of `&&` and `||` one operand can decide, even if the other fails (CEL language definition, "Logical Operators"). */
 export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),
