@@ -7,8 +7,9 @@ export interface StrictGroup {
 }
 
 /**
- * A rule joins when its finding is wrong for certain. Stays a warning what may be meant (storage in memory, an anonymous
- * server), what a later apply can mend (a missing reference), and what a change must be able to do.
+ * A rule belongs here when its finding is certainly a mistake. A finding stays a warning where the user may mean it
+ * (storage in memory, an anonymous server), where a later apply can mend it (a missing reference), or where a change
+ * has to pass through that state.
  */
 export const STRICT: readonly StrictGroup[] = [
   {

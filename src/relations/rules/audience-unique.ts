@@ -27,7 +27,7 @@ import {
 
 const ID = 'audience-unique'
 const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
-/** Most other configurations that are compared by their issuer. */
+/** The most other MCPOIDCConfigs whose issuer is compared. */
 const MOST_CONFIGS = 50
 
 const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
@@ -130,7 +130,10 @@ interface Accepted {
   readonly at: Path<unknown>
 }
 
-/** The tokens that a server accepts; undefined where it checks none, or where that cannot be read. */
+/**
+ * The MCPOIDCConfig and audience by which a server accepts tokens; undefined where it checks none, or where that cannot
+ * be read.
+ */
 function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | undefined {
   const { spec } = resource
   const incoming = kind === 'VirtualMCPServer' ? (spec as Gateway['spec'])?.incomingAuth : undefined
@@ -144,7 +147,7 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
-/** The servers that accept tokens by a configuration, by their audience; asked for by each of them. */
+/** The servers that accept tokens by an MCPOIDCConfig, by their audience; computed once, as each of them asks. */
 const acceptingBy = oncePerCluster((config: string, cluster) => {
   const found = new Map<string, ObjectName[]>()
   for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {
@@ -160,7 +163,7 @@ const acceptingBy = oncePerCluster((config: string, cluster) => {
 
 const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
-/** The other configurations that accept tokens of the same issuer. */
+/** The other MCPOIDCConfigs with the same issuer. */
 function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {
   const issuer = issuerOf(config)
   if (issuer === undefined) return []
@@ -174,7 +177,7 @@ function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[
   return found
 }
 
-/** The issuer whose tokens are accepted; that of the cluster is empty. */
+/** The issuer of accepted tokens; empty for the issuer of the cluster. */
 function issuerOf({ spec }: OidcConfig): string | undefined {
   return spec?.type === 'kubernetesServiceAccount'
     ? (spec.kubernetesServiceAccount?.issuer ?? '')

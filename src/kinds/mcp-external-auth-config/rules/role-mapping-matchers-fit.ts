@@ -19,7 +19,8 @@ export const roleMappingMatchersFit = defineRule({
       context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
-    // None of them is compiled, so one that was not stored before is a new error.
+    // The error is about each matcher, because none is compiled: a matcher that was not stored before makes it a new
+    // error.
     const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
     yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))
   },

@@ -169,7 +169,7 @@ export const roleMappingReachable = defineRule({
 
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
-/** The claim values that earlier mappings match; empty where the claim that they read is not known. */
+/** Which mappings are proved never to be reached; none where the role claim cannot be read. */
 function provedIn(
   awsSts: AwsSts | undefined,
   order: readonly number[],
@@ -197,7 +197,7 @@ function takenText({ by, isSame }: Taken): string {
     : `is never reached: ${all} are tried first and together take all its callers`
 }
 
-/** The mappings of which another rule says that their evaluation fails: the cause of both. */
+/** The mappings whose evaluation fails by a misfit: another rule reports that, as the cause of both findings. */
 const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
   new Set(
     factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
@@ -209,7 +209,7 @@ const ALWAYS = 'always'
 const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
-/** Whether a mapping can be hidden: `claim` mappings alone cannot, unless two are the same. */
+/** Whether any mapping can be unreachable: `claim` mappings alone are all reachable, unless two are the same. */
 function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return (
@@ -219,7 +219,9 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   )
 }
 
-/** The condition of each mapping by index; without mappings that have no condition, two, or a matcher with an error. */
+/**
+ * The condition of each mapping, by index; without mappings that have no condition, two, or a matcher with an error.
+ */
 function conditionsOf(mappings: RoleMappings, context: Compiling): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
@@ -241,7 +243,9 @@ function conditionOf(mapping: RoleMapping): string | undefined {
   return mapping.matcher && isAbsent(mapping, 'claim') ? `matcher ${mapping.matcher}` : undefined
 }
 
-/** The indexes by priority, then place; without those whose priority cannot be read or is refused. */
+/**
+ * The indexes of the mappings by priority, then position; without those whose priority is refused or cannot be read.
+ */
 function inOrderTried(mappings: RoleMappings): number[] {
   return mappings
     .flatMap((mapping, i) => {

@@ -36,7 +36,7 @@ export const resourceUrlHostAgreed = defineRule({
     if (server === undefined) return
     const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
     if (host === '' || callback === '' || host === callback) return
-    // Below a path the callback is not served at all, of which another rule tells.
+    // With a path in `resourceUrl` the callback is not served on any host; another rule reports that.
     if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) return
     const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
     const works = workingCallback(server)
