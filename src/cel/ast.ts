@@ -77,12 +77,14 @@ export interface Comprehension extends Node {
   readonly result: Expr
 }
 
+const NONE: readonly Expr[] = []
+
 /** The direct subexpressions. */
 export function subexpressions(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
     case 'ident':
-      return []
+      return NONE
     case 'select':
       return [expr.operand]
     case 'call':

@@ -61,13 +61,14 @@ interface Check {
   readonly version: CelGoVersion
   readonly unifier: Unifier
   /** The loop variables in scope, with their types. */
-  readonly scope: Map<string, Type>
+  scope: Map<string, Type>
   /** Functions beside the standard ones. */
   readonly functions: readonly Overload[]
   /** Whether numbers of different types may be compared: in cel-go 0.32 from the first comprehension on. */
   mixedNumbers: boolean
   dependsOnVersion: boolean
-  readonly settled: Map<Call, readonly string[]>
+  /** Created for the first of them: most matchers have none. */
+  settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
   /**
    * Types that must not turn out to be the type of a type name once all variables are bound: then cel-go can make no
@@ -77,6 +78,10 @@ interface Check {
   /** Other problems that pass the type check and stop cel-go when it makes the program. */
   readonly unplannable: Told[]
 }
+
+/** Never written to. */
+const NO_VARIABLES = new Map<string, Type>()
+const NOTHING_SETTLED: SettledCalls = new Map()
 
 const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullType }
 
@@ -89,24 +94,24 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
 export function check(
   expr: Expr,
   version: CelGoVersion,
-  further: ReadonlyMap<string, Type> = new Map(),
+  further: ReadonlyMap<string, Type> = NO_VARIABLES,
   functions: readonly Overload[] = [],
 ): CheckResult {
   const state: Check = {
     version,
     unifier: new Unifier(version),
-    scope: new Map(further),
+    scope: further.size === 0 ? NO_VARIABLES : new Map(further),
     functions,
     mixedNumbers: false,
     dependsOnVersion: false,
-    settled: new Map(),
+    settled: undefined,
     problems: [],
     noTypeName: [],
     unplannable: [],
   }
   const result = checked(state, expr)
   const dependsOnVersion = state.dependsOnVersion || state.unifier.comparedTypeNames
-  return { ...result, dependsOnVersion, settled: state.settled }
+  return { ...result, dependsOnVersion, settled: state.settled ?? NOTHING_SETTLED }
 }
 
 type Checked =
@@ -231,20 +236,25 @@ function typeOfSelect(state: Check, outermost: Select): Type {
   chain.reverse()
   const named = root.kind === 'ident' ? dottedType(state, root, chain) : undefined
   let type = named?.type ?? typeOf(state, root)
-  for (const [index, select] of chain.entries()) {
-    if (index < (named?.length ?? 0)) continue
+  for (let index = named?.length ?? 0; index < chain.length; index++) {
+    const select = chain[index] ?? outermost
     type = typeOfField(state, select, type)
     if (select !== outermost) state.unifier.count(type)
   }
   return type
 }
 
+/** The first parts of dotted names of types: `google`. */
+const PACKAGES: ReadonlySet<string> = new Set(
+  Array.from(typeNames.keys(), (name) => name.slice(0, Math.max(0, name.indexOf('.')))),
+)
+
 function dottedType(
   state: Check,
   root: Ident,
   chain: readonly Select[],
 ): { type: Type; length: number } | undefined {
-  if (localOf(state, root) !== undefined) return undefined
+  if (!PACKAGES.has(root.name) || localOf(state, root) !== undefined) return undefined
   let name = root.name
   for (const [index, select] of chain.slice(0, 2).entries()) {
     if (select.testOnly) return undefined
@@ -302,7 +312,8 @@ function typeOfMessage(state: Check, message: Message): Type {
 
 function typeOfCall(state: Check, call: Call): Type {
   // As in cel-go the receiver comes last: the order decides on what type variables are bound to.
-  const argTypes = call.args.map((arg) => typeOf(state, arg))
+  const argTypes: Type[] = []
+  for (const arg of call.args) argTypes.push(typeOf(state, arg))
   if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call, argTypes)
   const types = call.target === undefined ? argTypes : [typeOf(state, call.target), ...argTypes]
   if (call.name === '_[_]') noteConstantIndex(state, call, argTypes[1])
@@ -311,8 +322,9 @@ function typeOfCall(state: Check, call: Call): Type {
 }
 
 function typeOfLogical(state: Check, { args }: Call, types: readonly Type[]): Type {
-  for (const [index, arg] of args.entries()) {
-    const type = types[index] ?? errorType
+  let index = 0
+  for (const arg of args) {
+    const type = types[index++] ?? errorType
     if (!state.unifier.assign(type, bool)) reportType(state, arg, bool, type)
   }
   return bool
@@ -359,29 +371,43 @@ function candidates({ functions }: Check, { name, target }: Call, argCount: numb
 
 /** The result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
+  if (isPlainTest(call.name, types)) return bool
   // Where no argument has type variables, signatures after the first dyn cannot change anything.
-  const closed = !types.some((type) => type.open)
+  let closed = true
+  for (const { open } of types) if (open) closed = false
   let result: Type | undefined
-  const fitting: Overload[] = []
+  let only: Overload | undefined
+  let fitting = 0
   for (const overload of candidates(state, call, types.length)) {
     if (overload.mixedNumbers && ((closed && result !== undefined) || !mayMixNumbers(state, overload, types)))
       continue
     const next = applyOverload(state.unifier, overload, types)
     if (next === undefined) continue
-    fitting.push(overload)
+    fitting++
+    only ??= overload
     if (result === undefined) result = next
     else if (result !== dyn && !state.unifier.equal(next, result)) result = dyn
     if (closed && result === dyn) break
   }
-  const [only, another] = fitting
   const isKnown = () => types.every((type) => type.kind !== 'dyn')
-  if (only !== undefined && another === undefined && isSettledEarly(call.name) && (!closed || isKnown())) {
+  if (only !== undefined && fitting === 1 && isSettledEarly(call.name) && (!closed || isKnown())) {
+    state.settled ??= new Map()
     state.settled.set(
       call,
       only.args.map(({ kind }) => kind),
     )
   }
   return result
+}
+
+/** Whether it is a comparison, or a search in a dyn, that fits without binding anything: nearly all tests of matchers. */
+function isPlainTest(name: string, types: readonly Type[]): boolean {
+  const [one, other] = types
+  if (one === undefined || other === undefined || one.open || other.open) return false
+  if (name === '@in') return other.kind === 'dyn'
+  if (name !== '_==_' && name !== '_!=_') return false
+  if (one.args.length > 0 || other.args.length > 0) return false
+  return one.kind === 'dyn' || other.kind === 'dyn' || (one.kind === other.kind && one.kind !== 'type')
 }
 
 /**
@@ -427,6 +453,7 @@ function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const rangeType = typeOf(state, loop.range)
   const accu = typeOf(state, loop.init)
   const element = elementType(state, loop.range, rangeType)
+  if (state.scope === NO_VARIABLES) state.scope = new Map()
   const { scope } = state
   const outerAccu = scope.get(loop.accuVar)
   const outerIter = scope.get(loop.iterVar)

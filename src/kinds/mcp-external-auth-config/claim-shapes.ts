@@ -78,11 +78,19 @@ export function demandsValue(expr: Expr, refuses = false): boolean {
   if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
   if (expr.kind !== 'call') return !refuses
   const { name, args } = expr
-  if (name === '!_') return args.some((each) => demandsValue(each, !refuses))
-  if (name === '_&&_' || name === '_||_') return args.some((each) => demandsValue(each, refuses))
-  if (name === '_?_:_') return args.slice(1).some((each) => demandsValue(each, refuses))
+  if (name === '!_') return demandsOneOf(args, 0, !refuses)
+  if (name === '_&&_' || name === '_||_') return demandsOneOf(args, 0, refuses)
+  if (name === '_?_:_') return demandsOneOf(args, 1, refuses)
   if (name === '@in' && args[1] !== undefined && isClaims(args[1])) return false
   return (name === '_!=_') === refuses
+}
+
+function demandsOneOf(exprs: readonly Expr[], from: number, refuses: boolean): boolean {
+  for (let i = from; i < exprs.length; i++) {
+    const expr = exprs[i]
+    if (expr !== undefined && demandsValue(expr, refuses)) return true
+  }
+  return false
 }
 
 /** Whether a caller lacks the claim of the name. */
@@ -106,8 +114,10 @@ export function mayBeLacking(expr: Expr, value: boolean, lacks: Lacks): boolean 
   const [first, second, third] = args
   if (name === '!_') return first === undefined || mayBeLacking(first, !value, lacks)
   if (name === '_&&_' || name === '_||_') {
-    const isOne = (each: Expr) => mayBeLacking(each, value, lacks)
-    return (name === '_&&_') === value ? args.every(isOne) : args.some(isOne)
+    // All must have the value, or one: the first that differs from `isEach` decides.
+    const isEach = (name === '_&&_') === value
+    for (const each of args) if (mayBeLacking(each, value, lacks) !== isEach) return !isEach
+    return isEach
   }
   if (name === '_?_:_' && first !== undefined && second !== undefined && third !== undefined)
     return (
@@ -164,22 +174,28 @@ function constantOfTests(tests: readonly Expr[]): boolean | undefined {
 
 /** Whether two of the tests compare one claim with different texts. */
 function contradict(tests: readonly Expr[]): boolean {
-  const wanted = new Map<string, string>()
-  return tests.some((test) => {
-    if (test.kind !== 'call' || test.name !== '_==_') return false
-    const claim = test.args.map(claimOf).find((name) => name !== undefined)
-    const text = test.args.find(isText)
-    if (claim === undefined || text === undefined) return false
+  let wanted: Map<string, string> | undefined
+  for (const test of tests) {
+    if (test.kind !== 'call' || test.name !== '_==_') continue
+    const [first, second] = test.args
+    if (first === undefined || second === undefined) continue
+    const claim = claimOf(first) ?? claimOf(second)
+    const text = isText(first) ? first : second
+    if (claim === undefined || !isText(text)) continue
+    wanted ??= new Map()
     const before = wanted.get(claim)
+    if (before !== undefined && before !== text.value) return true
     wanted.set(claim, text.value)
-    return before !== undefined && before !== text.value
-  })
+  }
+  return false
 }
 
-const testsOf = (expr: Expr, operator: string): readonly Expr[] =>
-  expr.kind === 'call' && expr.name === operator
-    ? expr.args.flatMap((each) => testsOf(each, operator))
-    : [expr]
+/** The tests that the operator combines: the whole expression where it is a call of none. */
+function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
+  if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
+  else for (const each of expr.args) testsOf(each, operator, to)
+  return to
+}
 
 const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly type: 'string' } =>
   expr.kind === 'literal' && expr.type === 'string'
@@ -243,13 +259,14 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
  */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
-  return meant?.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
+  if (meant === undefined) return undefined
+  return meant.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
 }
 
 function addClaims(expr: Expr, to: Set<string>): void {
   const claim = expr.kind === 'select' && isClaims(expr.operand) ? expr.field : claimOf(expr)
   if (claim !== undefined) to.add(claim)
-  for (const part of subexpressions(expr)) addClaims(part, to)
+  else for (const part of subexpressions(expr)) addClaims(part, to)
 }
 
 /** The name in `claims.name` or `claims["name"]`. */

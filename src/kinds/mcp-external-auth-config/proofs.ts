@@ -21,7 +21,7 @@ import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 const MATCHER_UNITS = 3_000
 const LIST_UNITS = 15_000
 /** The most mappings of a list for which proofs are tried. */
-const MOST_MAPPINGS = 32
+export const MOST_MAPPINGS = 32
 
 /** The condition under which a mapping with this `claim` matches. */
 export function hasInClaim(
