@@ -23,6 +23,7 @@ function problemOf(server: Server): string | undefined {
 export const authServerStorageShared = defineRule({
   id: 'auth-server-storage-shared',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['replicas'],
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:

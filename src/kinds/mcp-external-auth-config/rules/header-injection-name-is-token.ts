@@ -8,6 +8,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 export const headerInjectionNameIsToken = defineRule({
   id: 'header-injection-name-is-token',
   on: MCPExternalAuthConfig,
+  needs: ['headerInjection', 'tokenExchange'],
   reads: [],
   severity: 'warning',
   summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',

@@ -8,6 +8,7 @@ const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, '
 export const roleMappingMatchersFit = defineRule({
   id: 'role-mapping-matchers-fit',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'error',
   summary: 'One object holds at most 512 KiB of distinct matchers.',

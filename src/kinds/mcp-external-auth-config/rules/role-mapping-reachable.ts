@@ -9,6 +9,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingReachable = defineRule({
   id: 'role-mapping-reachable',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',

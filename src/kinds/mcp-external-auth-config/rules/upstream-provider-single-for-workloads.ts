@@ -12,6 +12,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const upstreamProviderSingleForWorkloads = defineRule({
   id: 'upstream-provider-single-for-workloads',
   on: MCPExternalAuthConfig,
+  needs: ['embeddedAuthServer'],
   reads: SINGLE_PROVIDER_KINDS,
   severity: 'error',
   summary:

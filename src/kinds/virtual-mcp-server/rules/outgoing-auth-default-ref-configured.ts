@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const outgoingAuthDefaultRefConfigured = defineRule({
   id: 'outgoing-auth-default-ref-configured',
   on: VirtualMCPServer,
+  needs: ['outgoingAuth'],
   reads: [],
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',

@@ -23,6 +23,7 @@ const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
 export const resourceUrlHostAgreed = defineRule({
   id: 'resource-url-host-agreed',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   appliesTo: { from: '0.55' },
   severity: 'warning',
