@@ -61,7 +61,7 @@ interface Check {
   readonly version: CelGoVersion
   readonly unifier: Unifier
   /** The loop variables in scope, with their types. */
-  scope: Map<string, Type>
+  scope: Map<string, Type> | undefined
   /** Functions beside the standard ones. */
   readonly functions: readonly Overload[]
   /** Whether numbers of different types may be compared: in cel-go 0.32 from the first comprehension on. */
@@ -79,9 +79,7 @@ interface Check {
   readonly unplannable: Told[]
 }
 
-/** Never written to. */
-const NO_VARIABLES = new Map<string, Type>()
-const NOTHING_SETTLED: SettledCalls = new Map()
+const NOTHING_SETTLED: ReadonlyMap<Call, readonly string[]> = new Map()
 
 const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullType }
 
@@ -94,13 +92,13 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
 export function check(
   expr: Expr,
   version: CelGoVersion,
-  further: ReadonlyMap<string, Type> = NO_VARIABLES,
+  further: ReadonlyMap<string, Type> | undefined = undefined,
   functions: readonly Overload[] = [],
 ): CheckResult {
   const state: Check = {
     version,
     unifier: new Unifier(version),
-    scope: further.size === 0 ? NO_VARIABLES : new Map(further),
+    scope: further === undefined ? undefined : new Map(further),
     functions,
     mixedNumbers: false,
     dependsOnVersion: false,
@@ -182,7 +180,7 @@ function typeOfAll(state: Check, elements: readonly Expr[]): Type | undefined {
 
 /** The loop variable of this name; a name with a leading dot never means one. */
 function localOf({ scope }: Check, { name, absolute }: Ident): Type | undefined {
-  return absolute || scope.size === 0 ? undefined : scope.get(name)
+  return absolute ? undefined : scope?.get(name)
 }
 
 function typeOfIdent(state: Check, ident: Ident): Type {
@@ -199,11 +197,11 @@ function typeOfIdent(state: Check, ident: Ident): Type {
   if (variableType !== undefined) return variableType
   const typeName = typeNames.get(name)
   if (typeName !== undefined) {
-    if (ident.absolute && state.scope.has(name)) reportHidden(state, offset, name)
+    if (ident.absolute && state.scope?.has(name)) reportHidden(state, offset, name)
     return typeName
   }
   if (state.problems.length >= maxCollected) return errorType
-  const inScope = [...state.scope.keys()]
+  const inScope = [...(state.scope?.keys() ?? [])]
   return report(state, offset, () => {
     return `undeclared reference to '${shorten(name)}'${variableHint(name, inScope)}`
   })
@@ -261,7 +259,7 @@ function dottedType(
     name += `.${select.field}`
     const type = typeNames.get(name)
     if (type === undefined) continue
-    if (state.scope.has(root.name)) reportHidden(state, select.offset, name)
+    if (state.scope?.has(root.name)) reportHidden(state, select.offset, name)
     return { type, length: index + 1 }
   }
   return undefined
@@ -453,8 +451,7 @@ function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const rangeType = typeOf(state, loop.range)
   const accu = typeOf(state, loop.init)
   const element = elementType(state, loop.range, rangeType)
-  if (state.scope === NO_VARIABLES) state.scope = new Map()
-  const { scope } = state
+  const scope = (state.scope ??= new Map())
   const outerAccu = scope.get(loop.accuVar)
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
