@@ -92,7 +92,7 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
 export function check(
   expr: Expr,
   version: CelGoVersion,
-  further: ReadonlyMap<string, Type> | undefined = undefined,
+  further?: ReadonlyMap<string, Type>,
   functions: readonly Overload[] = [],
 ): CheckResult {
   const state: Check = {
@@ -451,7 +451,7 @@ function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const rangeType = typeOf(state, loop.range)
   const accu = typeOf(state, loop.init)
   const element = elementType(state, loop.range, rangeType)
-  const scope = (state.scope ??= new Map())
+  const scope = (state.scope ??= new Map<string, Type>())
   const outerAccu = scope.get(loop.accuVar)
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
