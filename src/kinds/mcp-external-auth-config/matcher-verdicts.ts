@@ -10,7 +10,7 @@ import {
   claimThatIsNoBool,
   constantOf,
   demandsValue,
-  mayBeLacking,
+  mayBeTrueLacking,
   type Misfit,
   misfitIn,
   neededClaims,
@@ -85,7 +85,7 @@ function compiled(text: string): MatcherResult {
     const slip = slipAmong(claims)
     const constant = constantOf(expr)
     const mayBeOpen =
-      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeLacking(expr, true, () => true)
+      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeTrueLacking(expr, () => true)
     const claim = claimThatIsNoBool(expr)
     const foreign = constant === undefined ? neededClaims(expr, claims, isForeignClaim) : undefined
     return {
