@@ -157,7 +157,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   return exitCode(report)
 }
 
-/** What there is to ask about. */
+/** The resources that name addresses, and notes on what was read. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
