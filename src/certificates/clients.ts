@@ -26,7 +26,7 @@ export interface Client {
 /** A client certificate, as TLS verified it. */
 export interface Peer {
   readonly client: Client | undefined
-  /** Why OpenSSL refuses it, as a code; null when it does not. */
+  /** Why OpenSSL refuses the certificate, as a code; undefined when it does not. */
   readonly refusal: string | undefined
 }
 

@@ -214,7 +214,7 @@ export function step(
   }
 }
 
-/** A state while `step` changes it. */
+/** The state of the CAs while `step` changes it. */
 class Draft {
   state: AuthorityState | undefined
   wantsFresh = false

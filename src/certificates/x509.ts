@@ -18,9 +18,9 @@ export interface Authority {
   readonly certificate: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string
-  /** When it was made, which is one hour after its notBefore. */
+  /** When the certificate was made, which is one hour after its notBefore. */
   readonly issued: number
-  /** Its notAfter. */
+  /** When the certificate expires (notAfter). */
   readonly expires: number
 }
 

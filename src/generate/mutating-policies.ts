@@ -47,7 +47,7 @@ const NAMESPACE = Symbol('namespace')
 export interface DefaultsHolder {
   /** The path of the list that contains it; undefined outside of lists. */
   readonly list?: readonly string[]
-  /** Its path from the item of the list, or from the resource. */
+  /** The path of the object, from the item of the list or else from the resource. */
   readonly at: readonly string[]
   readonly defaults: readonly (readonly [field: string, value: unknown])[]
 }

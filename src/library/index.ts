@@ -76,7 +76,7 @@ export interface Release {
 
 /** One of the given objects. */
 export interface Subject {
-  /** Its index in the given list. */
+  /** The index of the object in the given list. */
   readonly index: number
   readonly kind: string
   readonly namespace: string

@@ -2,7 +2,7 @@ import type { Release, ReleaseSchema } from '../release/index.ts'
 
 /** All releases together: a part that several schemas share is in `parts` once, and `{ "$": index }` stands for it. */
 export interface PackedReleases {
-  /** By version, then by kind. */
+  /** The schemas by version, then by kind. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly parts: readonly unknown[]
 }

@@ -16,7 +16,7 @@ export interface Bundle {
 
 /** How the operator's process connects to an address. */
 export interface Connecting {
-  /** Whether it may use plain http. */
+  /** Whether the operator may use plain http. */
   readonly http: boolean
   /** The field by which private addresses are allowed; undefined where they always are. */
   readonly privateField?: string

@@ -45,7 +45,10 @@ export function isForNoBackend(config: AuthConfig | undefined): boolean {
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/** Whether it names a header that releases of vMCP ignore, because they put the token into `Authorization`. */
+/**
+ * Whether the MCPExternalAuthConfig names a header that releases of vMCP ignore: they put the token into
+ * `Authorization`.
+ */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'

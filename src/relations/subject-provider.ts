@@ -98,5 +98,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether all VirtualMCPServers and backends are known: any of them may use a configuration. */
+/** Whether all VirtualMCPServers and backends are known: any of them may use an MCPExternalAuthConfig. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

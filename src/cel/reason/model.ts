@@ -483,7 +483,7 @@ class Model {
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** The counts whose literal no element may satisfy. */
+  /** The counts that are 0: no element may satisfy their literal. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]

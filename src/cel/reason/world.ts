@@ -299,7 +299,7 @@ export class ClaimsWorld {
     return core?.includes(this.#supposed) === true ? 'unknown' : core
   }
 
-  /** Adds a clause that is not proved: a contradiction that needs it is 'unknown'. */
+  /** Adds a clause that is assumed, not proved: `contradiction` answers 'unknown' where it needs the clause. */
   suppose(clause: readonly Literal[]): void {
     this.#solver.clause([-this.#supposed, ...clause])
   }

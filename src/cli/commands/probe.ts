@@ -220,7 +220,7 @@ async function readFromCluster(
   }
 }
 
-/** What was found, with the severities and exemptions of the settings. */
+/** The findings as a report, with the severities and exemptions of the settings. */
 function reportOf(
   { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },

@@ -134,7 +134,7 @@ function isWithin(path: string, at: readonly Segment[]): boolean {
   )
 }
 
-/** The API server adds this to errors of the schema. */
+/** The API server adds this message to errors of the schema. */
 const RULES_LEFT_OUT = 'some validation rules were not checked because the object was invalid'
 
 function findingsOf(answer: Answer, value: unknown): Finding[] {

@@ -25,9 +25,9 @@ const FLAGS = {
 interface Target {
   /** Kind and name. */
   readonly object: string
-  /** Whether the cluster has it. */
+  /** Whether the cluster has the object. */
   exists(): Promise<boolean>
-  /** Deletes it; false when the cluster did not have it. */
+  /** Deletes the object; false when the cluster did not have it. */
   remove(): Promise<boolean>
 }
 

@@ -22,7 +22,7 @@ const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 interface EditedText {
   readonly text: string
   readonly done: ReadonlySet<PlacedEdit>
-  /** Whether this limit ended the attempts. */
+  /** Whether `readLimit` ended the attempts. */
   readonly isCut: boolean
 }
 

@@ -69,7 +69,7 @@ export function entryOf(line: string, group: string): Entry {
   return { is: 'write', write: { ...shared, verb, creates, name, object, lacking } }
 }
 
-/** Whether it is a dry run: the query says so, or for deletions by kubectl only the body. */
+/** Whether the request is a dry run: its query says so, or for deletions by kubectl only its body. */
 const isDryRun = ({ requestURI, requestObject }: Readonly<Record<string, unknown>>): boolean =>
   /[?&]dryRun=/.test(textIn(requestURI)) ||
   (isObject(requestObject) && requestObject.kind === 'DeleteOptions' && Array.isArray(requestObject.dryRun))
@@ -97,7 +97,7 @@ function objectOf({
   )
 }
 
-/** Whether it is an object of a group, and no Status. */
+/** Whether the value is an object of an API group, and so no Status, which is of the core group. */
 const isResource = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) &&
   typeof value.apiVersion === 'string' &&

@@ -78,7 +78,7 @@ async function is(name: string, what: 'isDirectory' | 'isFile'): Promise<boolean
 /** The documents of one argument. */
 interface Read extends Batch {
   readonly name: string
-  /** Whether a document in it was left out. */
+  /** Whether a document of this argument was left out. */
   readonly reduced: boolean
 }
 

@@ -92,7 +92,7 @@ export function isWithin(path: string, folder: string): boolean {
   return inner === outer || inner.startsWith(outer === '/' ? outer : `${outer}/`)
 }
 
-/** A path without `.` and without `..` behind a name. A drive of Windows is a name. */
+/** A path with `/`, without `.`, and with `..` only at its start. A drive of Windows (`C:`) counts as a name. */
 export function normalized(path: string): string {
   const parts: string[] = []
   for (const part of path.replaceAll('\\', '/').split('/')) {

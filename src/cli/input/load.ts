@@ -19,7 +19,7 @@ export interface TextPlace {
 export interface ReadDocument {
   /** Plain JSON data that shares nothing with other documents; a lone scalar is possible, null is not. */
   readonly value: unknown
-  /** The line on which it begins. */
+  /** The line on which the document or the item begins. */
   readonly line: number
   /** For an item of a list, its path in the document (`['items', 2]`); otherwise empty. */
   readonly within: readonly NodeKey[]

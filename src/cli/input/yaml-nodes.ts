@@ -228,7 +228,7 @@ class Reader {
   #aliased = 0
   /** The column, from 0, of the innermost block collection around the current node; -1 outside of all. */
   #indent = -1
-  /** Whether the current node is in a flow collection within that. */
+  /** Whether the current node is in a flow collection (`[…]` or `{…}`) inside of that block collection. */
   #inFlow = false
 
   constructor(text: string, offset: number) {

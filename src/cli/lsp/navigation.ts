@@ -32,7 +32,7 @@ export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newN
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
     const { text } = each.file
-    // A merged or aliased text is written once, but occurs several times.
+    // A text that YAML merges or aliases repeat is written once, but occurs several times.
     const edits = (changes[text.uri] ??= [])
     const range = unquoted(text, rangeOf(each))
     if (!edits.some((edit) => sameStart(edit.range, range))) edits.push({ range, newText: newName })

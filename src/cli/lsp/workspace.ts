@@ -39,7 +39,7 @@ export interface PlacedOccurrence extends Occurrence {
 export class Workspace {
   #judging: Judging
   readonly #options: ReadOptions
-  /** By URI. */
+  /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
   /** By URI: what each file takes of the allowance for all. */
   readonly #sizes = new Map<string, Allowance>()

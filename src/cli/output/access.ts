@@ -17,7 +17,7 @@ import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 /** An access that callers gain, or may gain, and that `--deny-new` denies. */
 export interface Denied {
   readonly entry: Entry
-  /** Empty where it is not decided which access it is. */
+  /** The access in words; empty where it is not decided which one callers gain. */
   readonly access: string
   readonly isProved: boolean
 }

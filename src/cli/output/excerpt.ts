@@ -9,7 +9,7 @@ export interface Shown {
   readonly column: number
   /** The text after the mark. */
   readonly label?: string
-  /** How many lines before it are printed too. */
+  /** How many lines before the marked one are printed too. */
   readonly context: number
 }
 

@@ -32,7 +32,7 @@ export function planMermaid(plans: readonly Plan[]): string {
   return chart.text('no VirtualMCPServer found')
 }
 
-/** A flowchart of the changes; the labels of the arrows are old and new. */
+/** A flowchart of the changes; the labels of the arrows show the old and the new value. */
 export function changesMermaid(changes: readonly GatewayChange[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, change, incoming, authServer, backends } of changes) {

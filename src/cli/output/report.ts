@@ -138,9 +138,9 @@ export type FilePlace = Pick<Located, 'file' | 'line' | 'column'>
 /** Finds the places of objects and their parts, in files only. */
 export interface Places {
   readonly of: (finding: Finding) => FilePlace
-  /** A part of the judged object: its key or its value. */
+  /** The place of a part of the judged object: of its key or of its value. */
   readonly part: (at: readonly Segment[], target: 'key' | 'value') => FilePlace
-  /** A part of any object. */
+  /** The place of a part of any object. */
   readonly end: (object: ObjectName, at: readonly Segment[]) => FilePlace
 }
 

@@ -5,7 +5,7 @@
 
 /** Control characters, line ends and characters that change the direction of text. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-/** Those that JSON does not escape. */
+/** The characters of `UNSEEN` that JSON does not escape. */
 const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**

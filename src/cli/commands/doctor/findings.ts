@@ -7,7 +7,7 @@ export type Level = 'problem' | 'note' | 'unread'
 export interface DoctorFinding {
   readonly level: Level
   readonly id: string
-  /** Kind and name, as kubectl has them. */
+  /** Kind and name, as kubectl prints them. */
   readonly object: string
   readonly message: string
   /** What the user can do; empty when there is nothing to do. */
