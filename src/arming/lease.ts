@@ -1,7 +1,7 @@
 /** The fields of a coordination.k8s.io/v1 Lease that are used here. */
 export interface Lease {
   readonly holder: string
-  /** When it was renewed, by the holder's clock; for people only. */
+  /** When the Lease was renewed, by the holder's clock; for people only. */
   readonly renewed: string
   readonly seconds: number
   readonly transitions: number

@@ -4,7 +4,7 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of its arguments and what each does; where that is missing, the summary of the command says it. */
+  /** The forms of the arguments, and what the command does with each; where that is missing, the summary says it. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
   /** Words that may be an argument in place of a file; a shell completes them. */
   readonly words?: readonly string[]

@@ -49,7 +49,7 @@ export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
 
-/** Of these statements, each as `2.4.1 At least one …`, those that nothing enforces. */
+/** Those of the statements, each given as `2.4.1 At least one …`, that nothing enforces. */
 export function withoutOwner(statements: readonly string[]): string[] {
   const owned = new Set(
     SECTIONS.flatMap(({ section }) =>

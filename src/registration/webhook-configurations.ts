@@ -118,7 +118,7 @@ const ofGroup = (group: string) => ({
 
 /** The default seconds that the API server waits for an answer. */
 export const WEBHOOK_TIMEOUT = 5
-/** Seconds that it waits at a deletion: the answer is only a warning. */
+/** Seconds that the API server waits at a deletion: the answer is only a warning. */
 const DELETE_TIMEOUT = 2
 
 const ALWAYS = {

@@ -33,7 +33,10 @@ type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 /** Strategy types that only releases have, not the specification (decision 3). */
 type NewerType = 'obo' | 'xaa'
 
-/** Identifies, as in `causes`, that the type of an MCPExternalAuthConfig does nothing for an object that uses it. */
+/**
+ * The key in `causes` of an error that says that the type of an MCPExternalAuthConfig does nothing for an object that
+ * uses it.
+ */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
 /** Strategy types that no release of vMCP uses for backends. */

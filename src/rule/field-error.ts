@@ -54,7 +54,7 @@ export interface FieldError {
    * objects is so only in files, because a later apply may bring them.
    */
   readonly isOutage?: true
-  /** A change that mends it; only where it is certain and changes nothing else. */
+  /** A change that mends the error; only where it is certain and changes nothing else. */
   readonly fix?: Fix
 }
 

@@ -77,7 +77,10 @@ class Model {
     return hints
   }
 
-  /** Clauses that exclude the answers of guesses that are wrong for the value, by its evaluation. */
+  /**
+   * For each guess (a test whose result the solver chose freely) that evaluates otherwise for the value: a clause that
+   * excludes the wrong answer together with this value.
+   */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
       if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []

@@ -150,7 +150,7 @@ async function planCluster(
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, writesDefaults(flags), release)
   if (flags.together) return formatPlans({ plans, unread }, output)
-  // Without those that were not read from the cluster: they would look new.
+  // Without VirtualMCPServers of namespaces that were not read from the cluster: they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return formatChanges(plansOf(before, writesDefaults(flags), release), comparable, unread, output)
 }

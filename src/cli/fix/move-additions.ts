@@ -20,7 +20,7 @@ export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined
   readonly value?: unknown
-  /** Comments to write above it: those of a removed object around its old place. */
+  /** Comments to write above the member: those of a removed object around its old place. */
   readonly above: readonly string[]
 }
 

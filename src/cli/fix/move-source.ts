@@ -69,7 +69,7 @@ export function sourceOf(text: string, edit: Moving & TextPlace, offsetOf: Offse
 
 /** The lines of a member in block style. */
 export interface LineExtent {
-  /** The index of its first line, with comments above it; that of its key; and that after its last line. */
+  /** The index of the member's first line, with comments above it; that of its key; and that after its last line. */
   readonly start: number
   readonly key: number
   readonly end: number

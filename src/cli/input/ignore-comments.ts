@@ -5,7 +5,7 @@ export interface IgnoreComment {
   readonly reason: string
   readonly line: number
   readonly column: number
-  /** The line that it covers: its own if it comes after a value, else the next one that is not a comment. */
+  /** The line that the comment covers: its own if it comes after a value, else the next one that is not a comment. */
   readonly target: number
   /** Set on one entry in place of so many further ids in the comment, which are not read. */
   readonly left?: number

@@ -90,7 +90,7 @@ export function worldWith(
   }
 }
 
-/** Documents, and a list of those that could not be read, or must count as such. */
+/** Documents, and a list of what could not be read, or counts as not read. */
 export interface OpenFiles {
   readonly documents: Documents
   readonly unread: readonly Unread[]
@@ -133,7 +133,7 @@ export async function openOverlay(
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 
-/** What could not be read of these states; prints a line for each document that is not judged. */
+/** What could not be read of the old and the new files; prints a line for each document that is not judged. */
 function unreadIn(states: readonly Documents[]): readonly Unread[] {
   printLines(states.flatMap(({ notJudged }) => notJudged))
   return [...states.flatMap(({ unread }) => unread), ...printEmpty(states)]

@@ -104,7 +104,7 @@ export class Workspace {
     return this.#now.state
   }
 
-  /** The findings of a file if it had this text with the same objects. */
+  /** The findings that a file would have with this text, among the same objects. */
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now

@@ -35,7 +35,7 @@ export interface ReportNote extends Located {
 export interface Unread extends Located {
   /** Set where the file is a template, which is not YAML before it is rendered. */
   readonly template?: true
-  /** Set where it could be read and was not judged, with `--fail-on-not-judged`. */
+  /** Set for a document that was read but not judged, with `--fail-on-not-judged`. */
   readonly notJudged?: true
 }
 
@@ -45,7 +45,7 @@ export interface ReportedFinding extends Located, GivenSubject {
   readonly path: string
   /** The other places of a contradiction, each with a message about it. */
   readonly related: readonly ReportedEnd[]
-  /** Keys of the contradictions that it reports; findings of other objects may have the same. */
+  /** Keys of the contradictions that the finding reports; findings of other objects may have the same keys. */
   readonly causes: readonly string[]
   readonly fix: ReportedFix | null
 }

@@ -125,7 +125,7 @@ interface Exists {
   readonly step: Expr & { readonly kind: 'call' }
 }
 
-/** Whether its evaluation certainly fails for a caller who lacks these claims. */
+/** Whether the evaluation of an expression certainly fails for a caller who lacks these claims. */
 function failsLacking(expr: Expr, lacks: Lacks): boolean {
   if (expr.kind === 'select')
     return (

@@ -28,7 +28,7 @@ export interface NameInNamespace {
   readonly name: string
 }
 
-/** The facts about such an object that rules read; values of Secrets and ConfigMaps are not stored. */
+/** The facts that rules read of a Secret, a ConfigMap or a policy; values of Secrets and ConfigMaps are not stored. */
 export interface SeenFacts extends NameInNamespace {
   readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
   readonly facts: Resource
