@@ -47,7 +47,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   const around = path.slice(0, -1)
   if (around.length === 0) return fieldsIn(schema ?? ENVELOPE, object)
   const holder = nodeAt(schema, around)
-  // An item of a list of strings begins like an item of a list of objects.
+  // What is typed looks like an item of a list of objects, but the list holds strings: so it is a value.
   if (holder?.properties === undefined) return valuesAt(workspace, { ...typing, path: around }, holder)
   return fieldsIn(holder, valueAt(object, around))
 }
