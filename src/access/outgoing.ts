@@ -53,7 +53,9 @@ export interface Outgoing {
   readonly header: string | null
   /** Why there are no credentials, or why a value is not known. */
   readonly reason: string | null
-  /** About its AWS roles, about what /mutate will write into it, and about differences of operator releases. */
+  /**
+   * Notes about AWS roles, about what /mutate will write into the object, and about differences of operator releases.
+   */
   readonly notes: readonly string[]
 }
 

@@ -386,7 +386,8 @@ class Evaluation {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
-      // The items of a set from a claim have JSON types.
+      // A set whose items are not known is the value of a claim, so its items have types of JSON: it cannot contain
+      // another.
       if (set.origin === undefined || (item.types & JSON_TYPES) !== 0) return either(facts, fails)
       const value = longOf(item)
       if (value !== undefined)

@@ -25,7 +25,7 @@ export interface Overload {
   readonly result: Type
   /** Whether it has type parameters. */
   readonly generic: boolean
-  /** Whether it compares numbers of two types, which cel-go allows only in some places. */
+  /** Whether the signature compares numbers of two types, which cel-go allows only in some places. */
   readonly mixedNumbers: boolean
 }
 

@@ -25,8 +25,8 @@ export interface Admission extends ObjectJudgement {
    */
   readonly unconfirmed: readonly ObjectName[]
   /**
-   * The verdict after these were read. A warning says so where one was not read, or where the cache lacks objects of
-   * the namespace.
+   * The verdict after these objects were read. A warning says so where one was not read, or where the cache lacks
+   * objects of the namespace.
    */
   with(read: Confirmed): Steps<Admission>
 }

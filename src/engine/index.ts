@@ -49,7 +49,9 @@ interface FoundIn {
   readonly namespace: string
   readonly name: string
   readonly object: unknown
-  /** The ignores in its file; `none count` where an API server has refused the object, which no ignore can change. */
+  /**
+   * The ignores in the file of the object; `none count` where an API server has refused it, which no ignore can change.
+   */
   readonly ignores: readonly Ignore[] | 'none count'
 }
 

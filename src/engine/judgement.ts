@@ -33,7 +33,10 @@ interface Case extends JudgedSubject {
   readonly confirmed: Confirmed | undefined
   /** Makes the findings of the object within the budget. */
   readonly find: Find
-  /** The stored object that it replaces, and how to make its findings; called only where the object has an error. */
+  /**
+   * The stored object that the judged one replaces, and how to make its findings; called only where the judged one has
+   * an error.
+   */
   readonly replaced?: { readonly object: unknown; readonly find: Find } | undefined
 }
 

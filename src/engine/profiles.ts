@@ -102,6 +102,6 @@ const STRICT_IDS: ReadonlySet<string> = new Set(STRICT.flatMap(({ ids }) => ids)
 /** Whether the profile `strict` makes findings of this id errors. */
 export const isStrictError = (id: string): boolean => STRICT_IDS.has(id)
 
-/** The severities that a profile sets. Those of an operator come after them, and the last one counts. */
+/** The severities that a profile sets. Those that the user sets are put after them, and the last one counts. */
 export const severitiesOf = (profile: Profile): readonly SeveritySetting[] =>
   profile === 'strict' ? Array.from(STRICT_IDS, (id) => ({ id, severity: 'error' })) : []

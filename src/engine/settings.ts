@@ -36,7 +36,7 @@ export interface SeveritySetting {
 /** An exemption of the configuration file: findings that are not reported, and the reason. */
 export interface Exemption {
   readonly id: string
-  /** The objects that it is for, with `*` for any characters; every object when absent. */
+  /** The objects that the exemption is for, with `*` for any characters; every object when absent. */
   readonly object?: ObjectPattern
   /** A path without list indexes; every path when absent. */
   readonly path?: string
@@ -54,7 +54,7 @@ export interface Ignore {
   readonly id: string
   readonly reason: string
   readonly written: 'comment' | 'annotation'
-  /** Whether it is about the place; absent where it is about the whole object. */
+  /** Whether the ignore is about the place; absent where it is about the whole object. */
   readonly covers?: (at: readonly Segment[]) => boolean
 }
 

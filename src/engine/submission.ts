@@ -20,7 +20,7 @@ export interface Submission {
   readonly object: unknown
   /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
-  /** Facts about its JSON text, which spare searches in the object. */
+  /** Facts about the JSON text of the object, which spare searches in the object. */
   readonly contents?: Contents
 }
 

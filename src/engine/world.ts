@@ -13,7 +13,7 @@ export interface World {
   readonly settings: Settings
   /** The schemas of the operator's CRDs; where they are not known, the specification alone decides. */
   readonly release: Release | 'specification'
-  /** The other objects. */
+  /** The objects that rules look up beside the judged one. */
   readonly state: ClusterState | 'no cluster'
   readonly defaults: Completion
 }
@@ -42,7 +42,9 @@ export interface Prepared {
   shared(namespace: string): Cluster | undefined
   /** The rules of a kind that apply to the release, by place. */
   rulesOf(kind: Kind, selection: Selection): readonly RulesAt[]
-  /** The severity of each finding in a namespace; undefined when that of its rule counts. */
+  /**
+   * The severity of each finding in a namespace; undefined when all findings of a rule have the severity of the rule.
+   */
   severityIn(namespace: string): ((finding: Finding) => Severity) | undefined
 }
 

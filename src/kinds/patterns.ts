@@ -3,7 +3,7 @@
  * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
  */
 interface Pattern {
-  /** Its name in the specification. */
+  /** The name of the pattern in the specification. */
   readonly name: string
   readonly specification: string
   readonly ecmaScript: string

@@ -8,7 +8,7 @@ export interface Field {
   readonly name: string
   readonly node: SchemaTree
   readonly required: boolean
-  /** The object of which it is a field. */
+  /** The object that has the field. */
   readonly holder: Holder
 }
 

@@ -252,7 +252,8 @@ function placesText(mappings: readonly number[]): string {
 }
 
 /**
- * Identifies, as in `causes`, the contradiction between an MCPExternalAuthConfig and the servers whose tokens it gets.
+ * The key in `causes` of an error about the contradiction between an MCPExternalAuthConfig and the servers whose tokens
+ * it gets.
  */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
@@ -267,7 +268,7 @@ export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
 export interface SubjectToken {
   readonly provider: Provider
   readonly index: number
-  /** Whether `subjectProviderName` names it; otherwise it is the first provider. */
+  /** Whether `subjectProviderName` names the provider; otherwise it is the first one. */
   readonly isNamed: boolean
 }
 

@@ -19,7 +19,7 @@ export interface ConfigMapFacts extends Resource {
   readonly contents: Readonly<Record<string, Content>>
   /** By key: the values that look like policies. */
   readonly policies?: Readonly<Record<string, PolicyText>>
-  /** Whether `contents` has all keys. */
+  /** Whether `contents` has every key: false where a tool fills in a key later. */
   readonly complete: boolean
 }
 

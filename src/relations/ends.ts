@@ -67,5 +67,5 @@ export const contactedWithout = (
     () => [withoutCredentialsCause(workload)],
   )
 
-/** Identifies, as in `causes`, that a workload is contacted without credentials. */
+/** The key in `causes` of an error that says that a workload is contacted without credentials. */
 const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

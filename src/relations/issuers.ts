@@ -33,7 +33,7 @@ export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
     ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
     : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
 
-/** Identifies, as in `causes`, that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
+/** The key in `causes` of an error that says that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
 export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
 /** What differs between two issuers that look alike, as the end of a sentence; empty where they do not. */

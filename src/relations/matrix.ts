@@ -33,7 +33,10 @@ type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 /** Strategy types that only releases have, not the specification (decision 3). */
 type NewerType = 'obo' | 'xaa'
 
-/** Identifies, as in `causes`, that the type of an MCPExternalAuthConfig does nothing for an object that uses it. */
+/**
+ * The key in `causes` of an error that says that the type of an MCPExternalAuthConfig does nothing for an object that
+ * uses it.
+ */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
 /** Strategy types that no release of vMCP uses for backends. */
@@ -45,7 +48,10 @@ export function isForNoBackend(config: AuthConfig | undefined): boolean {
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/** Whether it names a header that releases of vMCP ignore, because they put the token into `Authorization`. */
+/**
+ * Whether the MCPExternalAuthConfig names a header that releases of vMCP ignore: they put the token into
+ * `Authorization`.
+ */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'

@@ -36,9 +36,15 @@ const MOUNTED_FROM = '0.57'
 export interface OwnReference {
   readonly config: string
   readonly members: readonly ObjectName[]
-  /** What they get by the specification instead; undefined where a release is known, which uses their own reference. */
+  /**
+   * What the backends get by the specification instead; undefined where a release is known, which uses their own
+   * reference.
+   */
   readonly specified: 'default' | 'none' | undefined
-  /** Whether no release can use its type for backends, and vMCP leaves these backends out. */
+  /**
+   * Whether no release can use the MCPExternalAuthConfig for backends, because of its type, and vMCP leaves these
+   * backends out.
+   */
   readonly isLeftOut: boolean
   /**
    * Whether the vMCP of releases before 0.57 ends at start, because the Secret of the MCPExternalAuthConfig is not
@@ -63,7 +69,7 @@ function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   )
 }
 
-/** As `ownReferences`, of one backend. */
+/** The reference of one backend; see `ownReferences`. */
 export const ownReferenceOf = (
   gateway: Gateway,
   { kind, name }: ObjectName,

@@ -6,7 +6,7 @@ import { type Budget, goField, isObject, shortQuote, shortText } from '../rule/i
 export interface Entity {
   readonly name: EntityName
   readonly parents: readonly EntityName[]
-  /** Whether it has attributes. */
+  /** Whether the entity has attributes. */
   readonly hasAttributes: boolean
   /** The first key of the entity that cedar-go ignores. */
   readonly unread: string | undefined
@@ -105,7 +105,7 @@ const NOTHING: Entity = {
   lacks: 'uid',
 }
 
-/** `{type, id}`, or the same in `__entity`. */
+/** The name of an entity: `{type, id}`, or the same in `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
   const inner = goField(value, '__entity') ?? undefined

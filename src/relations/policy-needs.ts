@@ -17,8 +17,8 @@ interface Test {
 type Value = string | bigint | boolean
 
 /**
- * Conditions by the key of the value: `principal` and `resource` for their ids, an attribute, or a test such as `has
- * x`.
+ * Conditions by the key of the value: `principal` and `resource` for their ids, an attribute, or a test such as
+ * `has x`.
  */
 type Needs = ReadonlyMap<string, readonly Test[]>
 

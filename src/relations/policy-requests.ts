@@ -120,7 +120,7 @@ export class KnownRequests implements Requests {
       if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
       if (name.startsWith('claimset_')) return this.#claimSet(name)
     }
-    // Release 0.63 has it, and perhaps earlier ones; releases up to 0.44 do not.
+    // Release 0.63 has this attribute, and perhaps earlier ones have it; releases up to 0.44 do not.
     if (name === 'thv_claim_source' && of !== 'resource') return CLAIM_SOURCE
     if (of === 'principal') return ABSENT
     if (name.startsWith('arg_'))

@@ -109,7 +109,7 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
     : end(gateway, at.upstreamProviders, 'has these providers')
 }
 
-/** Identifies, as in `causes`, that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
+/** The key in `causes` of an error that says that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
 /**

@@ -31,13 +31,13 @@ export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCCo
 /** The MCPExternalAuthConfig of the name; undefined when it does not exist or is not known. */
 export const getAuthConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
-/** The MCPOIDCConfig of the name; undefined as in `getAuthConfig`. */
+/** The MCPOIDCConfig of the name; undefined when it does not exist or is not known. */
 export const getOidcConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
-/** The VirtualMCPServer of the name; undefined as in `getAuthConfig`. */
+/** The VirtualMCPServer of the name; undefined when it does not exist or is not known. */
 export const getGateway = (cluster: Cluster, name: string) =>
   cluster.get('VirtualMCPServer', name) as Gateway | undefined
-/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined as in `getAuthConfig`. */
+/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined when it does not exist or is not known. */
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 

@@ -64,7 +64,10 @@ export const choiceEnds = (choices: readonly Choice[]): Related[] =>
     return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
   })
 
-/** Identifies, as in `causes`, that VirtualMCPServers choose different providers for an MCPExternalAuthConfig. */
+/**
+ * The key in `causes` of an error that says that VirtualMCPServers choose different providers for an
+ * MCPExternalAuthConfig.
+ */
 export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
@@ -98,5 +101,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether all VirtualMCPServers and backends are known: any of them may use a configuration. */
+/** Whether all VirtualMCPServers and backends are known: any of them may use an MCPExternalAuthConfig. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

@@ -1,7 +1,7 @@
 /** The name and size of a cache that lives longer than one judgement. */
 export interface CacheSize {
   readonly name: string
-  /** Most bytes of its keys and values, as they are estimated. */
+  /** The most bytes of all keys and values, as they are estimated. */
   readonly most: number
   readonly bytes: number
 }

@@ -54,7 +54,7 @@ export interface FieldError {
    * objects is so only in files, because a later apply may bring them.
    */
   readonly isOutage?: true
-  /** A change that mends it; only where it is certain and changes nothing else. */
+  /** A change that mends the error; only where it is certain and changes nothing else. */
   readonly fix?: Fix
 }
 
@@ -134,12 +134,12 @@ export function dependingAsError(error: FieldError, ...dependsOnAsError: readonl
 /** The warning, marked as a certain failure of the operator: an error where the release is known. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
-/** The error with the one thing that it is about, for the ratchet. */
+/** The error with the one thing that it is about, for the ratchet (decision 8). */
 export function about(error: FieldError, ...thing: Thing): FieldError {
   return { ...error, about: () => [thing] }
 }
 
-/** The error with the things that it is about; they are listed only when the ratchet asks. */
+/** The error with the things that it is about; they are listed only when the ratchet (decision 8) asks. */
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }

@@ -57,7 +57,7 @@ export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   },
 })
 
-/** The finding that stands for those beyond `MOST_FINDINGS`, at the place of the first of them. */
+/** The finding that stands for all findings beyond `MOST_FINDINGS`, at the place of the first of these. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
   return { id, severity, error: { type: 'advice', at, detail }, more: true }

@@ -14,7 +14,9 @@ import type { Given, Resource } from './resource.ts'
 export type Severity = 'error' | 'warning' | 'advice' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
-/** A sentence of the specification, shortened; it stands with the rule, the field or the CRD that makes it true. */
+/**
+ * A sentence of the specification, shortened. It is written next to the rule, the field or the CRD that enforces it.
+ */
 export type Statement = { readonly section: string } & (
   | {
       /** A demand that a single resource can violate. */
@@ -40,7 +42,7 @@ export interface KnownFailure {
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst that it does to the users of the object. */
   readonly consequence: Consequence
-  /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
+  /** The operator releases in which the failure happens, such as `up to 0.46`; all of them where it is not given. */
   readonly releases?: string
   /** Public threads about it: `owner/repository#number`. */
   readonly threads: readonly string[]
@@ -133,7 +135,7 @@ export const oncePerReview =
 export interface Example<T> {
   readonly title: string
   readonly value: Given<T>
-  /** The kind that it is an example of, where the rule is about several. */
+  /** The kind of the example, where the rule is about several. */
   readonly kind?: string
   /** Annotations of the resource. */
   readonly annotations?: Readonly<Record<string, string>>

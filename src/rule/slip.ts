@@ -1,4 +1,4 @@
-/** Shorter words are too near to other words. */
+/** The least letters of a word that is suggested: shorter words are too near to other words. */
 const SHORTEST = 5
 
 /**

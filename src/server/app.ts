@@ -37,7 +37,7 @@ export interface Parts {
   readonly metrics: Metrics
   /** Reads from the API server what a verdict depends on; absent without a cluster. */
   readonly live?: LiveReads | undefined
-  /** How many reviews may wait for such reads at a time. */
+  /** How many reviews may wait at a time for reads from the API server. */
   readonly mostInFlight: number
   /** The request bodies in memory. */
   readonly bodies: Bodies

@@ -41,7 +41,7 @@ export interface HeldBody {
   readonly client: string
   /** The port of the client; with the address it identifies the connection. */
   readonly port: number
-  /** Bytes reserved for it: the content-length or, without one, room for what has arrived. */
+  /** Bytes reserved for the body: its content-length or, without one, room for what has arrived. */
   bytes: number
   readonly begun: number
   /** When the last byte arrived, in milliseconds of the monotonic clock. */

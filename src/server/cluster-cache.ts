@@ -35,7 +35,9 @@ export class ClusterCache implements Sink {
   #wasFull = false
   #isReading = false
 
-  /** `read` is for objects that the cache holds only as a reduced copy, and that must be judged all the same. */
+  /**
+   * `read` is for large objects, which the cache holds only as a reduced copy, and which must be judged all the same.
+   */
   constructor(
     state: ClusterState,
     findings: CurrentFindings,

@@ -52,7 +52,7 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** Objects that are stored as a reduced copy, in a version that was not judged yet. */
+  /** Large objects that are stored as a reduced copy, in a version that was not judged yet. */
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
   /** The namespaces of the current round that are still to be checked. */
   #round: string[] = []

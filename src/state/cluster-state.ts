@@ -51,7 +51,7 @@ interface Stored {
 }
 
 interface Part {
-  /** Hashes of the objects that it refers to: see `referenceHashes`. */
+  /** Hashes of the objects to which this one refers: see `referenceHashes`. */
   readonly refers: Float64Array
   /** Estimated bytes of the whole object. */
   readonly wholeBytes: number

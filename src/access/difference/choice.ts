@@ -15,13 +15,15 @@ export interface Condition {
   readonly when: Literal
   /** The words; undefined where everyone satisfies the condition. */
   readonly text: string | undefined
-  /** Conditions with one part removed, those with the fewest parts first; they need not mean the same. */
+  /**
+   * Conditions with one part removed, those with the fewest parts first. They may hold for other callers than this one.
+   */
   readonly smaller: () => Iterable<Condition>
   /** Why no caller can satisfy it, where that is known without a proof. */
   readonly never?: string
 }
 
-/** One alternative of a choice. It is for the callers who satisfy its condition, and no earlier one. */
+/** One alternative of a choice: it is for the callers who satisfy its condition and that of no earlier alternative. */
 export interface Way extends Outcome {
   readonly condition: Condition
 }

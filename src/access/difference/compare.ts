@@ -25,7 +25,7 @@ export interface UndecidedChange {
 export interface Difference {
   /** One example for each pair of an old and a new access that was found. */
   readonly changes: readonly CallerChange[]
-  /** Whether there may be further pairs of accesses that `changes` names. */
+  /** Whether the accesses that occur in `changes` may also form other pairs of an old and a new one. */
   readonly more: boolean
   readonly undecided: readonly UndecidedChange[]
 }

@@ -27,8 +27,8 @@ export interface Entry {
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /**
- * All such parts of the documents; of two documents of one resource the later one counts, as when both are applied.
- * `state` has the objects that use them.
+ * The parts of the documents that decide access by claims; of two documents of one resource the later one counts, as
+ * when both are applied. `state` has the objects that use these parts.
  */
 export function entriesOf(
   values: readonly unknown[],

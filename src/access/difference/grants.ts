@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** The earlier ways that together are for all callers of this one, without superfluous ones. */
+/** The earlier ways in that together admit all callers of this one, without those that are not needed for it. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {

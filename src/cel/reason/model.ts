@@ -77,7 +77,10 @@ class Model {
     return hints
   }
 
-  /** Clauses that exclude the answers of guesses that are wrong for the value, by its evaluation. */
+  /**
+   * For each guess (a test whose result the solver chose freely) that evaluates otherwise for the value: a clause that
+   * excludes the wrong answer together with this value.
+   */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
       if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []
@@ -483,7 +486,7 @@ class Model {
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** The counts whose literal no element may satisfy. */
+  /** The counts that are 0: no element may satisfy their literal. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]

@@ -36,6 +36,6 @@ export interface Reading {
   allOf(place: ValuePlace, over: Over): ListPart
   /** A reader for expressions about an element of the list; `variable` is the name of the element in them. */
   inList(list: ListPart, variable?: string): Reading
-  /** As this one, with one more variable in scope. */
+  /** A reader like this one, with one more variable in scope. */
   bound(variable: string, binding: Binding): Reading
 }

@@ -26,7 +26,7 @@ const NO_CLAUSE: Clause = []
 
 export class Solver {
   readonly #budget: Budget
-  /** By code: OPEN, TRUE or FALSE. */
+  /** By code of a literal: its value OPEN, TRUE or FALSE. */
   readonly #values: number[] = [OPEN, OPEN]
   readonly #level: number[] = [0]
   readonly #reason: (Clause | undefined)[] = [undefined]
@@ -47,7 +47,7 @@ export class Solver {
   readonly #rank: number[] = [-Infinity]
   #first = 0
   #last = 0
-  /** All variables before this one in the list are assigned. */
+  /** The search for an open variable begins here: all before it in the list are assigned. 0 is the end of the list. */
   #search = 0
   /** The values of the last model. */
   #model: readonly number[] = []

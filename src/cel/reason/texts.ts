@@ -7,7 +7,7 @@ type State = string | number
 /** A test of a text by a finite automaton that reads one code point at a time. */
 export interface TextTest {
   readonly key: string
-  /** The text for which it tests at the start or the end. */
+  /** The start or the end that the test demands of a text. */
   readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
   /** The only text that passes, if there is just one. */
   readonly only?: string

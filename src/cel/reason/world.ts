@@ -20,7 +20,7 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** As `list`, for the keys of a map. */
+  /** The literals about the keys of a map, as `list` has them about elements. */
   keys: ListPlace | undefined
   /** Whether the text is one of those that tests name; a chain of variables (see `#only`). */
   taken: Literal | undefined
@@ -299,7 +299,7 @@ export class ClaimsWorld {
     return core?.includes(this.#supposed) === true ? 'unknown' : core
   }
 
-  /** Adds a clause that is not proved: a contradiction that needs it is 'unknown'. */
+  /** Adds a clause that is assumed, not proved: `contradiction` answers 'unknown' where it needs the clause. */
   suppose(clause: readonly Literal[]): void {
     this.#solver.clause([-this.#supposed, ...clause])
   }

@@ -102,7 +102,10 @@ export const policiesOf = (
 ): readonly ({ readonly issuerRef?: string | undefined } | undefined)[] =>
   inboundGrants?.[grant]?.issuerPolicies ?? []
 
-/** The items, each with its path by `at`; the caller names the type of the fields. */
+/**
+ * The items that are there, each with the path that `at` gives for its index; the caller says of which type the fields
+ * are.
+ */
 function placed<Value, Fields>(
   items: readonly (Value | undefined)[] | undefined,
   at: (i: number) => Path<unknown>,

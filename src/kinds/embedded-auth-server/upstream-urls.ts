@@ -10,7 +10,7 @@ type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
-  /** The pattern of its schema, if it has one; where it does not match, the schema has an error already. */
+  /** The pattern of the schema of the URL, if it has one; where it does not match, the schema has an error already. */
   readonly pattern: { test(text: string): boolean } | undefined
   /** Whether a setting allows plain http. */
   readonly mayBeHttp?: boolean

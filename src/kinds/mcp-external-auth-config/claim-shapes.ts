@@ -33,7 +33,7 @@ export const misfitText = ({ claim, is }: Misfit, consequence: string): string =
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
     : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
 
-/** The claim, if the whole expression is one that no identity provider issues as a bool. */
+/** The claim, if the whole expression is only a claim that no identity provider issues as a bool. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
   return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
@@ -155,7 +155,7 @@ interface Exists {
   readonly step: Expr & { readonly kind: 'call' }
 }
 
-/** Whether its evaluation certainly fails for a caller who lacks these claims. */
+/** Whether the evaluation of an expression certainly fails for a caller who lacks these claims. */
 function failsLacking(expr: Expr, lacks: Lacks): boolean {
   if (expr.kind === 'select')
     return (

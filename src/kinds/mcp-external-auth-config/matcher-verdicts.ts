@@ -40,7 +40,9 @@ export type MatcherResult =
       readonly misfit?: Misfit
       /** A claim whose name is misspelt. */
       readonly slip?: Slip
-      /** The claims without which it is never true, and that tokens of an embedded authorization server lack. */
+      /**
+       * The claims without which the matcher is never true, and that tokens of an embedded authorization server lack.
+       */
       readonly foreign?: readonly string[]
       /** The error of the one version of cel-go that refuses it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }

@@ -78,7 +78,7 @@ interface Answer<T> {
 
 interface Question<T> {
   readonly answers: BoundedCache<Answer<T>>
-  /** Most units that it may take. */
+  /** The most units of the budget that the answer may cost. */
   readonly units: number
 }
 

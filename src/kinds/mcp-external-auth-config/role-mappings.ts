@@ -28,7 +28,7 @@ const MOST_MATCHER_TEXT = 512 * 1024
 export const MATCHER_TYPES: ReadonlySet<string> = new Set(['bool', 'dyn'])
 
 interface Matcher {
-  /** Index of the role mapping that has it. */
+  /** Index of the role mapping that has this matcher. */
   readonly index: number
   readonly text: string
 }

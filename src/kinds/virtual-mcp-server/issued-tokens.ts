@@ -6,9 +6,9 @@ import type { Spec } from './examples.ts'
 /** The embedded authorization server of a VirtualMCPServer, with the resource and the scopes of its tokens. */
 export interface Issuing {
   readonly server: Server
-  /** Undefined where they cannot be read, or are in an inline configuration as of older releases. */
+  /** The scopes; undefined where they cannot be read, or are in an inline configuration as of older releases. */
   readonly scopes: readonly string[] | undefined
-  /** Undefined where it is missing: releases then use the URL of the Service. */
+  /** The resource; undefined where it is missing: releases then use the URL of the Service. */
   readonly resourceUrl: string | undefined
 }
 
