@@ -17,7 +17,7 @@ const FORMATS = {
   policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
 } satisfies Record<string, () => Promise<Format>>
 
-type FormatName = keyof typeof FORMATS
+export type FormatName = keyof typeof FORMATS
 
 /** The flags of the commands that report findings. */
 const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
@@ -47,7 +47,6 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
 
 /** The flags as they were given. */
 interface Chosen {
-  readonly output: FormatName | undefined
   readonly advice: boolean
   readonly quiet: boolean
   readonly 'show-ignored': boolean
@@ -70,25 +69,36 @@ interface Told {
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
 export async function printReport(
   report: Report,
-  { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-  { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+  flags: Chosen & { readonly output: FormatName | undefined },
+  told: Told,
   environment: Environment,
 ): Promise<void> {
-  const { stdout } = process
-  const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
-  const sources = new Map<string, readonly string[]>()
-  const source = (file: string) => {
-    const known =
-      sources.get(file) ??
-      texts
-        ?.get(file)
-        ?.replace(/^\ufeff/, '')
-        .split('\n')
-    if (known !== undefined) sources.set(file, known)
-    return known
-  }
-  stdout.write(
-    format(report, {
+  process.stdout.write(await reportText(report, flags, told, environment)(flags.output))
+}
+
+/** The text of the report in each format. */
+export const reportText =
+  (
+    report: Report,
+    { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
+    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+    environment: Environment,
+  ) =>
+  async (output: FormatName | undefined): Promise<string> => {
+    const { stdout } = process
+    const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
+    const sources = new Map<string, readonly string[]>()
+    const source = (file: string) => {
+      const known =
+        sources.get(file) ??
+        texts
+          ?.get(file)
+          ?.replace(/^\ufeff/, '')
+          .split('\n')
+      if (known !== undefined) sources.set(file, known)
+      return known
+    }
+    return format(report, {
       scope,
       judgedBy,
       group,
@@ -99,6 +109,5 @@ export async function printReport(
       terminal: terminalOf(stdout, environment),
       source,
       plans,
-    }),
-  )
-}
+    })
+  }
