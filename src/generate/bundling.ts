@@ -62,9 +62,10 @@ export const bundledModules = (outdir: string, entryPoints: Record<string, strin
     },
   })
 
-/** The server, the CLI and the thread of the CLI. */
+/** The server, the CLI and the threads of the CLI. */
 export const PROGRAMS = {
   'server/main': 'src/server/main.ts',
   'cli/main': 'src/cli/main.ts',
   'cli/worker': 'src/cli/commands/role/worker.ts',
+  'cli/call': 'src/cli/mcp/worker.ts',
 }

@@ -1,0 +1,69 @@
+import { text } from 'node:stream/consumers'
+import { startWorker } from '../program-files.ts'
+import type { Answer, Call } from './answer.ts'
+import { BOUNDS } from './bounds.ts'
+
+/** What a call gave, and what it wrote to standard output and standard error. */
+export interface Called extends Answer {
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the calls one after the other, each in a thread of its own: it can be ended, and it shares nothing with the next. */
+export class Calls {
+  #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  /** Throws an Error for a call that is one too many, takes too long or too much memory, or is aborted. */
+  async run(call: Call, manifests: string, signal: AbortSignal): Promise<Called> {
+    if (this.#waiting > BOUNDS.waiting)
+      throw new Error(`${BOUNDS.waiting} calls are waiting: call again when one of them is answered`)
+    this.#waiting += 1
+    const called = this.#last.then(() => start(call, manifests, signal))
+    this.#last = called.catch(() => undefined)
+    try {
+      return await called
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+}
+
+async function start(call: Call, manifests: string, signal: AbortSignal): Promise<Called> {
+  signal.throwIfAborted()
+  const worker = startWorker('call.js', {
+    workerData: call,
+    stdin: true,
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: BOUNDS.megabytes },
+  })
+  worker.stdin?.end(manifests)
+  const printed = Promise.all([text(worker.stdout), text(worker.stderr)])
+  const end = () => void worker.terminate()
+  signal.addEventListener('abort', end)
+  const timer = setTimeout(end, BOUNDS.seconds * 1_000)
+  try {
+    const given = await new Promise<Answer>((resolve, reject) => {
+      let answer: Answer | undefined
+      worker.on('message', (message: Answer) => {
+        answer = message
+      })
+      worker.on('error', reject)
+      worker.on('exit', () => {
+        if (answer === undefined) reject(new Error(`ended after ${BOUNDS.seconds} seconds: ${NARROWER}`))
+        else resolve(answer)
+      })
+    })
+    const [stdout, stderr] = await printed
+    return { ...given, stdout, stderr }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
+    throw new Error(`it takes more than ${BOUNDS.megabytes} MB of memory: ${NARROWER}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+  }
+}
+
+const NARROWER = 'name fewer files'
