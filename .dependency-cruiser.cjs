@@ -39,7 +39,7 @@ const MAY_IMPORT = {
       'pages/releases.ts',
       'cli/commands.ts',
       'cli/output/help.ts',
-      'cli/output/report-schema.ts',
+      'cli/output/schemas.ts',
       'server/configuration.ts',
     ],
   ],

@@ -19,7 +19,9 @@ export const MCP_FLAGS = {
 export const mcp = defineCommand({
   name: 'mcp',
   summary: 'serve an agent: check, explain, fix, plan, access, role (Model Context Protocol)',
-  arguments: [['[flags]', 'talk over standard input and output; read files below this folder, and no cluster']],
+  arguments: [
+    ['[flags]', 'talk over standard input and output; read files below this folder, and no cluster'],
+  ],
   flags: MCP_FLAGS,
   examples: ['--release 0.63'],
   exitCodes: { 0: 'the client has ended' },

@@ -174,7 +174,7 @@ function formatPlans({ plans, unread }: Read): Printed {
   const printers = {
     human: () => (hidden ? '' : planText(plans)),
     mermaid: () => (hidden ? '' : planMermaid(plans)),
-    json: () => json({ virtualMCPServers: plans, unread }),
+    json: () => json({ version: 1, virtualMCPServers: plans, unread }),
     markdown: () => {
       throw new UsageError('--output markdown is the comment on a change: name an old and a new state')
     },
@@ -202,7 +202,7 @@ function formatChanges(before: readonly Plan[], after: readonly Plan[], unread: 
     human: () => (changes.length === 0 && unread.length > 0 ? '' : changesText(changes)),
     mermaid: () => changesMermaid(changes),
     markdown: () => changesMarkdown(changes, unread.length),
-    json: () => json({ changes, unread }),
+    json: () => json({ version: 1, changes, unread }),
   }
   return { text: (output) => printers[output](), unread }
 }

@@ -7,7 +7,6 @@ import { EXIT } from '../output/report.ts'
 import { BOUNDS } from './bounds.ts'
 import { type Called, Calls } from './calls.ts'
 import { messageLines } from './lines.ts'
-import { OUTPUTS } from './outputs.ts'
 import { addResources } from './resources.ts'
 import { type Inputs, problemWithInput, type Tool, type ToolName, TOOLS } from './tools.ts'
 
@@ -42,7 +41,6 @@ function serverOf(calls: Calls, args: readonly string[], environment: Environmen
     { instructions: INSTRUCTIONS },
   )
   for (const [name, tool] of Object.entries(TOOLS) as [ToolName, Tool][]) {
-    const outputSchema = OUTPUTS[name]
     server.registerTool(
       name,
       {
@@ -50,7 +48,7 @@ function serverOf(calls: Calls, args: readonly string[], environment: Environmen
         description: tool.description,
         inputSchema: schemaOf(tool.input, (value) => problemWithInput(name, value)),
         // Tests hold the results of the commands to it.
-        ...(outputSchema !== undefined && { outputSchema: schemaOf(outputSchema, () => undefined) }),
+        ...(tool.output !== undefined && { outputSchema: schemaOf(tool.output, () => undefined) }),
         annotations: { readOnlyHint: true, openWorldHint: false },
       },
       async (input, { mcpReq: { signal } }) => {

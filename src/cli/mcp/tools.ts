@@ -4,6 +4,7 @@ import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import { schemaProblems } from '../../configuration/schema-problems.ts'
 import { parseLocation } from '../commands/role/config.ts'
 import { readRevision } from '../input/git.ts'
+import { OUTPUT_SCHEMAS } from '../output/schemas.ts'
 import { BOUNDS } from './bounds.ts'
 
 const text = (description: string, most = 4_096) =>
@@ -78,6 +79,8 @@ export interface Tool {
   readonly title: string
   readonly description: string
   readonly input: TObject
+  /** Absent where the result is a text alone. */
+  readonly output?: TObject
 }
 
 export const TOOLS: Readonly<Record<ToolName, Tool>> = {
@@ -86,6 +89,7 @@ export const TOOLS: Readonly<Record<ToolName, Tool>> = {
     description:
       "Judge the authentication resources of ToolHive's vMCP (MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig, MCPServer, MCPGroup, MCPRemoteProxy, MCPServerEntry) beside each other: each finding has its place, its field, and the id of its rule, which `explain` takes.",
     input: INPUTS.check,
+    output: OUTPUT_SCHEMAS.report.schema,
   },
   explain: {
     title: 'Explain a rule, a kind or a field',
@@ -96,23 +100,27 @@ export const TOOLS: Readonly<Record<ToolName, Tool>> = {
     title: 'Propose fixes',
     description: 'Give what is certainly meant as a unified diff. It writes no file.',
     input: INPUTS.fix,
+    output: OUTPUT_SCHEMAS.fix.schema,
   },
   plan: {
     title: 'Show who is authenticated how',
     description:
       'Say how clients log in to each VirtualMCPServer and which credentials reach which backend; with `old`, what a change makes of it.',
     input: INPUTS.plan,
+    output: OUTPUT_SCHEMAS.plan.schema,
   },
   access: {
     title: 'Compare access',
     description:
       'Say which callers get another AWS role or token exchange after a change from `old`, with an example of each; or, with `who`, who gets a role.',
     input: INPUTS.access,
+    output: OUTPUT_SCHEMAS.access.schema,
   },
   role: {
     title: 'Decide the role of one caller',
     description: 'Say which AWS role a caller with these claims gets from one awsSts configuration, and why.',
     input: INPUTS.role,
+    output: OUTPUT_SCHEMAS.role.schema,
   },
 }
 
