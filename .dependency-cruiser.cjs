@@ -172,6 +172,19 @@ module.exports = {
       to: { path: '^src/probe/', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'one-home-for-the-mcp-sdk',
+      severity: 'error',
+      from: { pathNot: '^src/cli/mcp/' },
+      to: { path: 'node_modules/@modelcontextprotocol/' },
+    },
+    {
+      name: 'mcp-loaded-when-asked-for',
+      comment: 'Of what serves agents its command alone loads anything but the flags.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/mcp/' },
+      to: { path: '^src/cli/mcp/(?!flags\\.ts)', dynamic: false },
+    },
+    {
       name: 'no-test-in-source',
       severity: 'error',
       from: { path: '^src' },

@@ -1,10 +1,10 @@
 import { Ajv, type AnySchemaObject } from 'ajv'
 import { OUTPUT_SCHEMAS } from '../../src/cli/output/schemas.ts'
 
-export type OutputName = keyof typeof OUTPUT_SCHEMAS
+type OutputName = keyof typeof OUTPUT_SCHEMAS
 
 /** A schema that takes no field that it does not name. */
-export const closed = (schema: object): AnySchemaObject =>
+const closed = (schema: object): AnySchemaObject =>
   JSON.parse(
     JSON.stringify(schema, (_, value: unknown) =>
       typeof value === 'object' && value !== null && 'properties' in value
@@ -19,7 +19,7 @@ const validators = new Map(
 )
 
 /** The schema of what a command prints with `--output json`; undefined for another format, and where nothing is printed. */
-export function schemaNameOf(
+function schemaNameOf(
   [command = '', ...args]: readonly string[],
   stdout: string,
 ): OutputName | undefined {

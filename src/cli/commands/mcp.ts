@@ -1,20 +1,6 @@
-import { toggle, UsageError } from '../../configuration/flags.ts'
-import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { UsageError } from '../../configuration/flags.ts'
 import { defineCommand } from '../define-command.ts'
-import { READING_FLAGS } from '../input/reading.ts'
-import { RELEASE_FLAGS } from '../input/release.ts'
-
-const { namespace, exclude } = READING_FLAGS
-
-export const MCP_FLAGS = {
-  strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
-  namespace,
-  exclude,
-  ...CONFIGURATION_FLAG,
-  ...IGNORES_FLAG,
-  ...JUDGING_FLAGS,
-  ...RELEASE_FLAGS,
-}
+import { MCP_FLAGS } from '../mcp/flags.ts'
 
 export const mcp = defineCommand({
   name: 'mcp',

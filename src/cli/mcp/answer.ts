@@ -5,13 +5,13 @@ import { ACCESS_FLAGS, withRelease } from '../commands/access/flags.ts'
 import { CHECK_FLAGS, checkFiles } from '../commands/check.ts'
 import { explain } from '../commands/explain.ts'
 import { FIX_FLAGS, fixesOf } from '../commands/fix.ts'
-import { MCP_FLAGS } from '../commands/mcp.ts'
 import { PLAN_FLAGS, planOf } from '../commands/plan.ts'
 import { claimsIn } from '../commands/role/load-claims.ts'
 import { roleOf } from '../commands/role/one-caller.ts'
 import type { Invocation, Outcome } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { openReading } from '../input/world.ts'
+import { MCP_FLAGS, type ServerFlags } from './flags.ts'
 import { type Inputs, namesOf, type ToolName } from './tools.ts'
 
 /** A call of a tool, and the flags of the server. */
@@ -33,8 +33,6 @@ export interface Answer {
 
 type Found = Outcome<'human' | 'json'>
 
-type Server = Values<typeof MCP_FLAGS>
-
 export async function answer({ tool, input, args, environment }: Call): Promise<Answer> {
   try {
     const { values } = readFlags(MCP_FLAGS, args, environment)
@@ -47,7 +45,7 @@ export async function answer({ tool, input, args, environment }: Call): Promise<
 }
 
 const ANSWERS: {
-  readonly [Name in ToolName]: (input: Inputs[Name], server: Server) => Promise<Found | undefined>
+  readonly [Name in ToolName]: (input: Inputs[Name], server: ServerFlags) => Promise<Found | undefined>
 } = {
   check: (input, server) => {
     const { strict = server.strict } = input
@@ -90,7 +88,7 @@ interface Files {
 /** A command as it is called with the files of a call, the old state first, and these flags. Throws UsageError. */
 function invocation<F extends object>(
   table: F,
-  server: Server,
+  server: ServerFlags,
   input: Files,
   own: Partial<Values<F>>,
 ): Invocation<F> {
@@ -100,7 +98,7 @@ function invocation<F extends object>(
 }
 
 /** The flags of a command as those of the server say, with the release of the call. Throws UsageError. */
-function flagsOf<F extends object>(table: F, server: Server, release = server.release): Values<F> {
+function flagsOf<F extends object>(table: F, server: ServerFlags, release = server.release): Values<F> {
   const { values } = readFlags(table, release === '' ? [] : [`--release=${release}`], {})
   const known = Object.entries(server).filter(([name]) => name in table && name !== 'release')
   const crds = release === '' ? server.crds : ''

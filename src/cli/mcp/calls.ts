@@ -9,17 +9,25 @@ export interface Called extends Answer {
   readonly stderr: string
 }
 
+type CallBounds = Pick<Record<keyof typeof BOUNDS, number>, 'waiting' | 'seconds' | 'megabytes'>
+
 /** Runs the calls one after the other, each in a thread of its own: it can be ended, and it shares nothing with the next. */
 export class Calls {
+  readonly #bounds: CallBounds
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
+  constructor(bounds: CallBounds = BOUNDS) {
+    this.#bounds = bounds
+  }
+
   /** Throws an Error for a call that is one too many, takes too long or too much memory, or is aborted. */
   async run(call: Call, manifests: string, signal: AbortSignal): Promise<Called> {
-    if (this.#waiting > BOUNDS.waiting)
-      throw new Error(`${BOUNDS.waiting} calls are waiting: call again when one of them is answered`)
+    const { waiting } = this.#bounds
+    if (this.#waiting > waiting)
+      throw new Error(`${waiting} calls are waiting: call again when one of them is answered`)
     this.#waiting += 1
-    const called = this.#last.then(() => start(call, manifests, signal))
+    const called = this.#last.then(() => start(call, manifests, signal, this.#bounds))
     this.#last = called.catch(() => undefined)
     try {
       return await called
@@ -29,20 +37,25 @@ export class Calls {
   }
 }
 
-async function start(call: Call, manifests: string, signal: AbortSignal): Promise<Called> {
+async function start(
+  call: Call,
+  manifests: string,
+  signal: AbortSignal,
+  { seconds, megabytes }: CallBounds,
+): Promise<Called> {
   signal.throwIfAborted()
   const worker = startWorker('call.js', {
     workerData: call,
     stdin: true,
     stdout: true,
     stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: BOUNDS.megabytes },
+    resourceLimits: { maxOldGenerationSizeMb: megabytes },
   })
   worker.stdin?.end(manifests)
   const printed = Promise.all([text(worker.stdout), text(worker.stderr)])
   const end = () => void worker.terminate()
   signal.addEventListener('abort', end)
-  const timer = setTimeout(end, BOUNDS.seconds * 1_000)
+  const timer = setTimeout(end, seconds * 1_000)
   try {
     const given = await new Promise<Answer>((resolve, reject) => {
       let answer: Answer | undefined
@@ -51,7 +64,7 @@ async function start(call: Call, manifests: string, signal: AbortSignal): Promis
       })
       worker.on('error', reject)
       worker.on('exit', () => {
-        if (answer === undefined) reject(new Error(`ended after ${BOUNDS.seconds} seconds: ${NARROWER}`))
+        if (answer === undefined) reject(new Error(`ended after ${seconds} seconds: ${NARROWER}`))
         else resolve(answer)
       })
     })
@@ -59,7 +72,7 @@ async function start(call: Call, manifests: string, signal: AbortSignal): Promis
     return { ...given, stdout, stderr }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
-    throw new Error(`it takes more than ${BOUNDS.megabytes} MB of memory: ${NARROWER}`, { cause: error })
+    throw new Error(`it takes more than ${megabytes} MB of memory: ${NARROWER}`, { cause: error })
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', end)

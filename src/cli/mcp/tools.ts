@@ -124,7 +124,7 @@ export const TOOLS: Readonly<Record<ToolName, Tool>> = {
   },
 }
 
-export const isToolName = (name: string): name is ToolName => Object.hasOwn(TOOLS, name)
+
 
 /** What is wrong with the arguments of a call, and what to write instead; undefined where nothing is. */
 export function problemWithInput(name: ToolName, input: unknown): string | undefined {
