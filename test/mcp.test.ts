@@ -294,8 +294,16 @@ t.test('the flags of the server hold for its calls, variables of commands do not
   // The release of a call goes before that of the server.
   t.match(textOf(await call('check', { paths: ['aws.yaml'], release: '0.50' })), /judged by .*0\.50/)
 
-  const wrong = await runCli(['mcp', 'deploy'], { cwd: folder })
-  t.match(wrong, { status: 2, stderr: /name no files/ })
+  const below = await connected(t, folder, ['--directory', 'deploy'])
+  t.match((await below.call('check', { paths: ['group.yaml'] })).structuredContent, {
+    counts: { resources: 1 },
+  })
+  t.match(textOf(await below.call('check', { paths: ['../aws.yaml'] })), /is outside of/)
+  for (const [args, said] of [
+    [['deploy'], /name no files: each call names its own/],
+    [['--directory', 'gone'], /^vmcp-admission: --directory gone: no such file or folder$/m],
+  ] as const)
+    t.match(await runCli(['mcp', ...args], { cwd: folder }), { status: 2, stderr: said })
 })
 
 t.test('two calls at once, one that is cancelled, and a newer protocol', async (t) => {

@@ -19,10 +19,7 @@ const validators = new Map(
 )
 
 /** The schema of what a command prints with `--output json`; undefined for another format, and where nothing is printed. */
-function schemaNameOf(
-  [command = '', ...args]: readonly string[],
-  stdout: string,
-): OutputName | undefined {
+function schemaNameOf([command = '', ...args]: readonly string[], stdout: string): OutputName | undefined {
   const isJson = args.includes('--output=json') || args[args.indexOf('--output') + 1] === 'json'
   if (!isJson || stdout === '') return undefined
   if (['check', 'audit', 'probe'].includes(command)) return 'report'

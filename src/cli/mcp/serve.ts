@@ -33,12 +33,13 @@ export function serve(args: readonly string[], environment: Environment): Promis
   })
 }
 
-const INSTRUCTIONS = `Judges manifests of ToolHive's vMCP. Paths are below ${process.cwd()}. Nothing is written, no cluster is read. Check first, explain the ids of findings, mend the manifests, check again.`
+const instructions = () =>
+  `Judges manifests of ToolHive's vMCP. Paths are below ${process.cwd()}. Nothing is written, no cluster is read. Check first, explain the ids of findings, mend the manifests, check again.`
 
 function serverOf(calls: Calls, args: readonly string[], environment: Environment): McpServer {
   const server = new McpServer(
     { name: manifest.name, version: manifest.version },
-    { instructions: INSTRUCTIONS },
+    { instructions: instructions() },
   )
   for (const [name, tool] of Object.entries(TOOLS) as [ToolName, Tool][]) {
     server.registerTool(

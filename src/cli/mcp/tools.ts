@@ -124,8 +124,6 @@ export const TOOLS: Readonly<Record<ToolName, Tool>> = {
   },
 }
 
-
-
 /** What is wrong with the arguments of a call, and what to write instead; undefined where nothing is. */
 export function problemWithInput(name: ToolName, input: unknown): string | undefined {
   const [problem] = schemaProblems(INPUTS[name], input, 'the arguments')

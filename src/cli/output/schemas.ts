@@ -48,21 +48,31 @@ const BACKEND = object({
   kind: orNull(TEXT, 'Null for a key of `backends` that is not the name of a member of the group.'),
   name: TEXT,
   summary: TEXT,
-  credentials: Type.Enum(['sent', 'none', 'unavailable', 'unknown']),
-  source: Type.Enum(['discovered', 'inline', 'default', 'none', 'unknown']),
-  config: TEXT_OR_NULL,
+  credentials: Type.Enum(['sent', 'none', 'unavailable', 'unknown'], {
+    description: '`unavailable`: configured, and the token that they need does not exist.',
+  }),
+  source: Type.Enum(['discovered', 'inline', 'default', 'none', 'unknown'], {
+    description: 'Where the strategy comes from.',
+  }),
+  config: orNull(TEXT, 'The name of the MCPExternalAuthConfig.'),
   type: TEXT_OR_NULL,
-  token: orNull(Type.Enum(['upstream', 'vmcp', 'secret', 'role'])),
-  provider: TEXT_OR_NULL,
-  chosen: orNull(Type.Enum(['given', 'written', 'first'])),
-  roles: orNull(TEXTS),
+  token: orNull(Type.Enum(['upstream', 'vmcp', 'secret', 'role']), 'Whose token is sent or exchanged.'),
+  provider: orNull(TEXT, 'The upstream provider whose token that is.'),
+  chosen: orNull(
+    Type.Enum(['given', 'written', 'first']),
+    'Who chose the provider: the configuration, an earlier /mutate, or the default, the first one.',
+  ),
+  roles: orNull(TEXTS, 'Of awsSts: the conditions and their roles in the order tried.'),
   placement: orNull(Type.Enum(['header', 'SigV4', 'not specified'])),
   header: TEXT_OR_NULL,
-  reason: TEXT_OR_NULL,
-  notes: TEXTS,
+  reason: orNull(TEXT, 'Why there are no credentials, or why a value is not known.'),
+  notes: Type.Array(TEXT, {
+    description: 'Where releases of the operator differ, and what the next write changes.',
+  }),
 })
 
 const CHANGE = Type.Enum(['added', 'removed', 'changed'])
+/** Null on the side where there is none. */
 const sides = (part: TSchema) => ({ old: orNull(part), new: orNull(part) })
 
 const PLAN = oneOf({ version: VERSION, unread: UNREAD }, [
