@@ -4,7 +4,7 @@ import { OUTPUT_SCHEMAS } from '../../src/cli/output/schemas.ts'
 type OutputName = keyof typeof OUTPUT_SCHEMAS
 
 /** A schema that takes no field that it does not name. */
-const closed = (schema: object): AnySchemaObject =>
+export const closed = (schema: object): AnySchemaObject =>
   JSON.parse(
     JSON.stringify(schema, (_, value: unknown) =>
       typeof value === 'object' && value !== null && 'properties' in value

@@ -15,6 +15,7 @@ const FORMATS = {
   junit: async () => (await import('./junit.ts')).printJUnit,
   html: async () => (await import('./html.ts')).printHtml,
   policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
+  openreports: async () => (await import('./policy-report.ts')).printOpenReports,
 } satisfies Record<string, () => Promise<Format>>
 
 export type FormatName = keyof typeof FORMATS
@@ -32,7 +33,16 @@ const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
 })
 
 /** For findings in files. */
-export const CHECK_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'])
+export const CHECK_REPORT_FLAGS = reportFlags([
+  'human',
+  'line',
+  'json',
+  'sarif',
+  'github',
+  'gitlab',
+  'junit',
+  'openreports',
+])
 
 /** For findings in a cluster. */
 export const AUDIT_REPORT_FLAGS = reportFlags([
@@ -43,6 +53,7 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
   'sarif',
   'junit',
   'policyreport',
+  'openreports',
 ])
 
 /** The flags as they were given. */
