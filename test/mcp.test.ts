@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t, { type Test } from 'tap'
 import { BOUNDS } from '../src/cli/mcp/bounds.ts'
-import type { Call } from '../src/cli/mcp/answer.ts'
+import type { ToolCall } from '../src/cli/mcp/answer.ts'
 import { Calls } from '../src/cli/mcp/calls.ts'
 import { json } from '../src/cli/output/visible.ts'
 import { runCli } from './support/cli.ts'
@@ -274,7 +274,7 @@ t.test('a page of explain, and the resources', async (t) => {
     const { contents } = await client.readResource({ uri })
     t.match(contents, [{ mimeType: 'text/markdown', text: /^# /m }], uri)
   }
-  for (const uri of ['rules/no-such-rule', 'docs/../package.json', 'docs/%2e%2e%2fpackage', 'other'])
+  for (const uri of ['rules/no-such-rule', 'docs/../package.json', 'docs/%2e%2e%2f..', 'other'])
     await t.rejects(client.readResource({ uri: `vmcp-admission://${uri}` }), uri)
   const { completion } = await client.complete({
     ref: { type: 'ref/resource', uri: 'vmcp-admission://rules/{id}' },
@@ -418,7 +418,7 @@ t.test('the bounds of a call', async (t) => {
   t.ok(textOf(fewer).length < BOUNDS.text + 100)
   t.match(textOf(fewer), /… the structured result has the rest\n$/)
 
-  const task: Call = {
+  const task: ToolCall = {
     tool: 'check',
     input: { paths: [join(folder, 'many.yaml')] },
     args: ['--config-file', 'off'],
@@ -431,7 +431,7 @@ t.test('the bounds of a call', async (t) => {
   const small = new Calls({ ...bounds, megabytes: 20 })
   await t.rejects(small.run(task, '', signal), /more than 20 MB of memory: name fewer files/)
   const few = new Calls(bounds)
-  const explain: Call = { ...task, tool: 'explain', input: { about: 'MCPGroup' } }
+  const explain: ToolCall = { ...task, tool: 'explain', input: { about: 'MCPGroup' } }
   const started = [1, 2].map(() => few.run(explain, '', signal))
   await t.rejects(few.run(explain, '', signal), /1 calls are waiting/)
   for (const called of await Promise.all(started)) t.match(called.stdout, /^MCPGroup/)

@@ -31,14 +31,14 @@ export interface Command extends Description {
 }
 
 /** What a command found, in each format that it has. */
-export interface Outcome<Output> {
+export interface CommandResult<Output> {
   readonly code: number
   /** Throws UsageError for a format that this result does not have. */
   readonly text: (output: Output) => string | Promise<string>
 }
 
 /** Prints an outcome in one format, and returns the exit code. */
-export async function print<Output>({ code, text }: Outcome<Output>, output: Output): Promise<number> {
+export async function print<Output>({ code, text }: CommandResult<Output>, output: Output): Promise<number> {
   process.stdout.write(await text(output))
   return code
 }

@@ -35,7 +35,8 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
   end(syntax)
   const value: unknown = document.toJS() ?? {}
-  for (const { at, message, target } of schemaProblems(ConfigurationSchema, value, 'the file')) fail(at, message, target)
+  for (const { at, message, target } of schemaProblems(ConfigurationSchema, value, 'the file'))
+    fail(at, message, target)
   end(problems)
   const written = value as WrittenConfiguration
   const severities = (written.severities ?? []).flatMap((setting, i) => {

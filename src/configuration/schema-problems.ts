@@ -22,7 +22,7 @@ export function schemaProblems(schema: TSchema, value: unknown, whole: string): 
     switch (error.keyword) {
       // An unknown key: the list of all of them comes last, and not at all where there are too many errors.
       case 'boolean': {
-        const known = Object.keys(keysAt(schema as Schema, at.slice(0, -1)))
+        const known = Object.keys(keysAt(schema, at.slice(0, -1)))
         const key = String(at.at(-1))
         const near = nearest(key, known)
         const advice = near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`

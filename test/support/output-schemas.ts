@@ -47,8 +47,7 @@ const TEXTS = new Set(['$schema', 'title', 'description'])
 const COMPARED = new Set(['properties', 'items', 'anyOf', 'required'])
 
 /** What a script that reads outputs of the recorded schema would not find in those of the new one. */
-export const breaksIn = (recorded: object, now: object): string[] =>
-  breaksBelow(recorded as Node, now as Node, '')
+export const breaksIn = (recorded: object, now: object): string[] => breaksBelow(recorded, now, '')
 
 function breaksBelow(recorded: Node, now: Node, at: string): string[] {
   const rest = (node: Node) =>

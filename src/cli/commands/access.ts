@@ -12,7 +12,7 @@ import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf } from '../../access/role/releases.ts'
 import { type Environment, UsageError } from '../../configuration/flags.ts'
-import { defineCommand, type Invocation, type Outcome, print, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { isWritten, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { openReading } from '../input/world.ts'
@@ -73,7 +73,7 @@ export async function accessOf({
   names: positionals,
   args,
   environment,
-}: Invocation<typeof ACCESS_FLAGS>): Promise<Outcome<Output>> {
+}: Invocation<typeof ACCESS_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const configuration = await openConfiguration(given['config-file'], files.slice(-1))
@@ -104,7 +104,7 @@ async function forOne(
   flags: Flags,
   reading: DocumentReading,
   environment: Environment,
-): Promise<Outcome<Output>> {
+): Promise<CommandResult<Output>> {
   const { claims, who } = flags
   const [caller, ...others] = claims
   if (caller === undefined || others.length + names.length + who.length + flags['deny-new'].length > 0)
@@ -121,7 +121,7 @@ async function forRoles(
   flags: Flags,
   reading: DocumentReading,
   environment: Environment,
-): Promise<Outcome<Output>> {
+): Promise<CommandResult<Output>> {
   const { who, cluster, claims, release } = flags
   if (cluster || claims.length > 0 || flags['deny-new'].length > 0)
     throw new UsageError('--who reads one state, without --cluster, --claims and --deny-new')
@@ -150,7 +150,7 @@ function forAll(
   pairs: readonly Pair[],
   generations: readonly Generation[],
   flags: Flags,
-): Outcome<Output> {
+): CommandResult<Output> {
   const budget = new Budget(ALL_COMPARISONS)
   const differences = pairs.map((pair) => differenceOf(pair, generations, budget))
   const denied = deniedIn(differences, flags['deny-new'])
@@ -184,7 +184,7 @@ async function forCallers(
   pairs: readonly Pair[],
   generations: readonly Generation[],
   { claims, output: wanted }: Flags,
-): Promise<Outcome<Output>> {
+): Promise<CommandResult<Output>> {
   const formatOf = oneOf(['human', 'json'], '--claims prints human or json')
   formatOf(wanted)
   try {

@@ -7,7 +7,7 @@ import {
   type Values,
 } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { defineCommand, type Invocation, OF_FINDINGS, type Outcome, print } from '../define-command.ts'
+import { defineCommand, type Invocation, OF_FINDINGS, type CommandResult, print } from '../define-command.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { coversAll } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
@@ -61,7 +61,7 @@ export async function checkFiles({
   names: positionals,
   args,
   environment,
-}: Invocation<typeof CHECK_FLAGS>): Promise<Outcome<FormatName | undefined>> {
+}: Invocation<typeof CHECK_FLAGS>): Promise<CommandResult<FormatName | undefined>> {
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])

@@ -1,6 +1,6 @@
 import { choice, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { defineCommand, type Invocation, type Outcome, print, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { unifiedDiff } from '../fix/diff.ts'
 import { fixAll } from '../fix/fix-all.ts'
 import { replaceFile } from '../fix/replace-file.ts'
@@ -47,7 +47,7 @@ export const fix = defineCommand({
 export async function fixesOf({
   flags,
   names: positionals,
-}: Invocation<typeof FIX_FLAGS>): Promise<Outcome<'human' | 'json'> & { readonly counts: string }> {
+}: Invocation<typeof FIX_FLAGS>): Promise<CommandResult<'human' | 'json'> & { readonly counts: string }> {
   if (positionals.length === 0) throw new UsageError('name the files or folders to fix')
   if (flags.write && positionals.includes('-'))
     throw new UsageError('--write changes files, not standard input')

@@ -14,7 +14,7 @@ import type { Release } from '../../release/index.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
-import { defineCommand, type Invocation, type Outcome, print, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import type { Documents } from '../input/texts.ts'
@@ -65,7 +65,7 @@ export async function planOf({
   names: positionals,
   args,
   environment,
-}: Invocation<typeof PLAN_FLAGS>): Promise<Outcome<Output>> {
+}: Invocation<typeof PLAN_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
   const reading = {
@@ -162,7 +162,7 @@ interface Read {
   readonly unread: readonly Unread[]
 }
 
-interface Printed extends Pick<Outcome<Output>, 'text'> {
+interface Printed extends Pick<CommandResult<Output>, 'text'> {
   readonly unread: readonly Unread[]
 }
 

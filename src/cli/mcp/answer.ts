@@ -8,14 +8,14 @@ import { FIX_FLAGS, fixesOf } from '../commands/fix.ts'
 import { PLAN_FLAGS, planOf } from '../commands/plan.ts'
 import { claimsIn } from '../commands/role/load-claims.ts'
 import { roleOf } from '../commands/role/one-caller.ts'
-import type { Invocation, Outcome } from '../define-command.ts'
+import type { Invocation, CommandResult } from '../define-command.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { openReading } from '../input/world.ts'
 import { MCP_FLAGS, type ServerFlags } from './flags.ts'
 import { type Inputs, namesOf, type ToolName } from './tools.ts'
 
 /** A call of a tool, and the flags of the server. */
-export interface Call {
+export interface ToolCall {
   readonly tool: ToolName
   readonly input: Inputs[ToolName]
   readonly args: readonly string[]
@@ -23,7 +23,7 @@ export interface Call {
 }
 
 /** The result of a call. Of `explain` standard output has the text. */
-export interface Answer {
+export interface CallResult {
   /** As `--output json` of the command prints it. */
   readonly json?: string
   readonly text?: string
@@ -31,9 +31,9 @@ export interface Answer {
   readonly isError?: true
 }
 
-type Found = Outcome<'human' | 'json'>
+type Found = CommandResult<'human' | 'json'>
 
-export async function answer({ tool, input, args, environment }: Call): Promise<Answer> {
+export async function answer({ tool, input, args, environment }: ToolCall): Promise<CallResult> {
   try {
     const { values } = readFlags(MCP_FLAGS, args, environment)
     const found = await ANSWERS[tool](input as never, values)

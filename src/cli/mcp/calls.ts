@@ -1,10 +1,10 @@
 import { text } from 'node:stream/consumers'
 import { startWorker } from '../program-files.ts'
-import type { Answer, Call } from './answer.ts'
+import type { CallResult, ToolCall } from './answer.ts'
 import { BOUNDS } from './bounds.ts'
 
 /** What a call gave, and what it wrote to standard output and standard error. */
-export interface Called extends Answer {
+export interface Called extends CallResult {
   readonly stdout: string
   readonly stderr: string
 }
@@ -22,7 +22,7 @@ export class Calls {
   }
 
   /** Throws an Error for a call that is one too many, takes too long or too much memory, or is aborted. */
-  async run(call: Call, manifests: string, signal: AbortSignal): Promise<Called> {
+  async run(call: ToolCall, manifests: string, signal: AbortSignal): Promise<Called> {
     const { waiting } = this.#bounds
     if (this.#waiting > waiting)
       throw new Error(`${waiting} calls are waiting: call again when one of them is answered`)
@@ -38,7 +38,7 @@ export class Calls {
 }
 
 async function start(
-  call: Call,
+  call: ToolCall,
   manifests: string,
   signal: AbortSignal,
   { seconds, megabytes }: CallBounds,
@@ -57,9 +57,9 @@ async function start(
   signal.addEventListener('abort', end)
   const timer = setTimeout(end, seconds * 1_000)
   try {
-    const given = await new Promise<Answer>((resolve, reject) => {
-      let answer: Answer | undefined
-      worker.on('message', (message: Answer) => {
+    const given = await new Promise<CallResult>((resolve, reject) => {
+      let answer: CallResult | undefined
+      worker.on('message', (message: CallResult) => {
         answer = message
       })
       worker.on('error', reject)

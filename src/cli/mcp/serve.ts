@@ -8,7 +8,7 @@ import { BOUNDS } from './bounds.ts'
 import { type Called, Calls } from './calls.ts'
 import { messageLines } from './lines.ts'
 import { addResources } from './resources.ts'
-import { type Inputs, problemWithInput, type Tool, type ToolName, TOOLS } from './tools.ts'
+import { type Inputs, problemWithInput, type ToolDescription, type ToolName, TOOLS } from './tools.ts'
 
 /** Serves over standard input and output with the flags of the server; resolves with the exit code when the client has ended. */
 export function serve(args: readonly string[], environment: Environment): Promise<number> {
@@ -41,7 +41,7 @@ function serverOf(calls: Calls, args: readonly string[], environment: Environmen
     { name: manifest.name, version: manifest.version },
     { instructions: instructions() },
   )
-  for (const [name, tool] of Object.entries(TOOLS) as [ToolName, Tool][]) {
+  for (const [name, tool] of Object.entries(TOOLS) as [ToolName, ToolDescription][]) {
     server.registerTool(
       name,
       {

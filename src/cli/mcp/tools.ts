@@ -75,7 +75,7 @@ const INPUTS = {
 export type ToolName = keyof typeof INPUTS
 export type Inputs = { readonly [Name in ToolName]: Static<(typeof INPUTS)[Name]> }
 
-export interface Tool {
+export interface ToolDescription {
   readonly title: string
   readonly description: string
   readonly input: TObject
@@ -83,7 +83,7 @@ export interface Tool {
   readonly output?: TObject
 }
 
-export const TOOLS: Readonly<Record<ToolName, Tool>> = {
+export const TOOLS: Readonly<Record<ToolName, ToolDescription>> = {
   check: {
     title: 'Check manifests',
     description:

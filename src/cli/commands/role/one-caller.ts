@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Environment, isNamespaceName, UsageError } from '../../../configuration/flags.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
 import { printLines, printUnread } from '../../input/reading.ts'
-import type { Outcome } from '../../define-command.ts'
+import type { CommandResult } from '../../define-command.ts'
 import { EXIT, IN_CLUSTER } from '../../output/report.ts'
 import type { ReadClaims } from '../../input/claims.ts'
 import { ALONE, arriving, type Behind, behindOf } from '../../../access/role/behind.ts'
@@ -48,7 +48,7 @@ export async function roleOf(
   claimsOf: () => Promise<ReadClaims>,
   reading: DocumentReading,
   environment: Environment,
-): Promise<Outcome<'human' | 'json'>> {
+): Promise<CommandResult<'human' | 'json'>> {
   try {
     const config = flags.cluster
       ? await configInCluster(flags.config, flags.kubeconfig, reading, environment)
