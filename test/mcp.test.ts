@@ -4,12 +4,14 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Client } from '@modelcontextprotocol/client'
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t, { type Test } from 'tap'
 import { BOUNDS } from '../src/cli/mcp/bounds.ts'
-import type { ToolCall } from '../src/cli/mcp/answer.ts'
+import { answer, type CallResult, type ToolCall } from '../src/cli/mcp/answer.ts'
 import { Calls } from '../src/cli/mcp/calls.ts'
+import { messageLines } from '../src/cli/mcp/lines.ts'
+import { serverOf } from '../src/cli/mcp/serve.ts'
 import { json } from '../src/cli/output/visible.ts'
 import { runCli } from './support/cli.ts'
 import { writeInputs } from './support/command-rows.ts'
@@ -79,6 +81,21 @@ async function connected(t: Test, folder: string, flags: readonly string[] = [],
       { name, arguments: { ...input } },
       { ...(signal && { signal }), timeout: 120_000 },
     )) as Result
+  return { client, call }
+}
+
+/** The client of the SDK, connected to a server in this process, whose folder becomes the working one. */
+async function connectedHere(t: Test, folder: string) {
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  const client = new Client({ name: 'test', version: '1' })
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  const server = serverOf(new Calls(), [], {})
+  await Promise.all([server.connect(there), client.connect(here)])
+  t.teardown(() => client.close())
+  const call = async (name: string, input: object) =>
+    (await client.callTool({ name, arguments: { ...input } })) as Result
   return { client, call }
 }
 
@@ -169,6 +186,9 @@ t.test(
       t.notMatch(JSON.stringify(result), SECRET, title)
       const human = await runCli([...args, '--output', 'human'], { cwd: folder })
       t.equal(textOf(result).startsWith(human.stdout), true, title)
+      const asked = { tool, input, args: [], environment: {} } as unknown as ToolCall
+      const here = await runCli(args, { cwd: folder, program: () => printed(answer(asked)) })
+      t.equal(here.stdout, command.stdout, title)
     }
   },
 )
@@ -203,6 +223,11 @@ t.test('the text of manifests in the place of a file', async (t) => {
   const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
   t.match((await call('role', { path: 'aws.yaml', claims: token })).structuredContent, { claims: 'token' })
 })
+
+async function printed(result: Promise<CallResult>): Promise<number> {
+  process.stdout.write((await result).json ?? '')
+  return 0
+}
 
 /** Wrong arguments, and what to write instead. */
 const WRONG: readonly (readonly [tool: string, input: object, said: RegExp])[] = [
@@ -241,8 +266,7 @@ const WRONG: readonly (readonly [tool: string, input: object, said: RegExp])[] =
 ]
 
 t.test('wrong arguments say what to write instead', async (t) => {
-  const folder = newFolder(t)
-  const { call } = await connected(t, folder)
+  const { call } = await connectedHere(t, newFolder(t))
   for (const [tool, input, said] of WRONG) {
     const result = await call(tool, input)
     const title = `${tool} ${JSON.stringify(input).slice(0, 100)}`
@@ -255,7 +279,7 @@ t.test('wrong arguments say what to write instead', async (t) => {
 
 t.test('a page of explain, and the resources', async (t) => {
   const folder = newFolder(t)
-  const { client, call } = await connected(t, folder)
+  const { client, call } = await connectedHere(t, folder)
   const page = await runCli(['explain', 'role-mapping-matcher-compiles'], { cwd: folder })
   const explained = await call('explain', { about: 'role-mapping-matcher-compiles' })
   t.strictSame(explained.content, [{ type: 'text', text: page.stdout }])
@@ -385,6 +409,35 @@ t.test('a line that is no message is answered, and the next one read', async (t)
   }
   child.stdin.end()
   t.equal(await ended, 0)
+})
+
+t.test('lines that come in pieces', async (t) => {
+  const texts = [
+    JSON.stringify(ping(1)),
+    'x',
+    `{"id":${'9'.repeat(BOUNDS.message)}`,
+    '',
+    JSON.stringify(ping(2)),
+  ]
+  const whole = Buffer.from(`${texts.join('\n')}\r\n${JSON.stringify(ping(3))}`)
+  for (const size of [1 << 20, 65_536, whole.length]) {
+    async function* pieces() {
+      for (let from = 0; from < whole.length; from += size)
+        yield await Promise.resolve(whole.subarray(from, from + size))
+    }
+    const refused: number[] = []
+    const lines: unknown[] = []
+    for await (const line of messageLines(pieces(), ({ code }) => refused.push(code)))
+      lines.push((JSON.parse(line.toString()) as { id: number }).id)
+    t.strictSame(
+      [lines, refused],
+      [
+        [1, 2],
+        [-32_700, -32_600],
+      ],
+      `${size} bytes each`,
+    )
+  }
 })
 
 t.test('every line of standard output is a message', async (t) => {

@@ -36,7 +36,8 @@ export function serve(args: readonly string[], environment: Environment): Promis
 const instructions = () =>
   `Judges manifests of ToolHive's vMCP. Paths are below ${process.cwd()}. Nothing is written, no cluster is read. Check first, explain the ids of findings, mend the manifests, check again.`
 
-function serverOf(calls: Calls, args: readonly string[], environment: Environment): McpServer {
+/** The tools and resources, for a connection. */
+export function serverOf(calls: Calls, args: readonly string[], environment: Environment): McpServer {
   const server = new McpServer(
     { name: manifest.name, version: manifest.version },
     { instructions: instructions() },
