@@ -1,5 +1,5 @@
 /** `vmcp-admission mcp`, by the client of the SDK over the standard input and output of a process, and by hand. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -48,6 +48,7 @@ function newFolder(t: Test): string {
   writeFileSync(join(folder, 'deploy/group.yaml'), GROUP)
   writeFileSync(join(folder, 'fixable.yaml'), FIXABLE)
   writeFileSync(join(folder, 'password.yaml'), issuerOf(`http://ann:${SECRET}@login.example.com`))
+  writeFileSync(join(folder, 'hidden.yaml'), FIXABLE.replace('idp', `ann:${SECRET}@idp`))
   symlinkSync('../outside/secret.yaml', join(folder, 'link.yaml'))
   symlinkSync('../outside', join(folder, 'linked'))
   return folder
@@ -126,6 +127,18 @@ const ROWS: readonly (readonly [tool: string, input: object, args: readonly stri
     { paths: ['fixable.yaml'], add_defaults: true },
     ['fix', '--add-defaults', 'fixable.yaml'],
     /subjectTokenType/,
+  ],
+  [
+    'check',
+    { paths: ['password.yaml', 'hidden.yaml'] },
+    ['check', 'password.yaml', 'hidden.yaml'],
+    /\*\*\*@login/,
+  ],
+  [
+    'fix',
+    { paths: ['hidden.yaml'] },
+    ['fix', 'hidden.yaml'],
+    /the diff leaves out the user information of URLs/,
   ],
   ['fix', { paths: ['aws.yaml'] }, ['fix', 'aws.yaml'], /^$/],
   ['plan', { paths: ['gateway.yaml'] }, ['plan', 'gateway.yaml'], /^VirtualMCPServer gateway/m],
@@ -228,6 +241,20 @@ async function printed(result: Promise<CallResult>): Promise<number> {
   process.stdout.write((await result).json ?? '')
   return 0
 }
+
+t.test('an agent mends a manifest', async (t) => {
+  const folder = newFolder(t)
+  const { call } = await connectedHere(t, folder)
+  const counts = async () =>
+    ((await call('check', { paths: ['fixable.yaml'] })).structuredContent as { counts: { errors: number } })
+      .counts
+  t.match(await counts(), { errors: 1 })
+  const { structuredContent } = await call('fix', { paths: ['fixable.yaml'] })
+  const { patches } = structuredContent as { patches: { diff: string; whole: boolean }[] }
+  t.match(patches, [{ file: 'fixable.yaml', whole: true }])
+  execFileSync('patch', ['-p1'], { cwd: folder, input: patches.map(({ diff }) => diff).join('') })
+  t.match(await counts(), { errors: 0, warnings: 0 })
+})
 
 /** Wrong arguments, and what to write instead. */
 const WRONG: readonly (readonly [tool: string, input: object, said: RegExp])[] = [
