@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { json, kubeconfigOf, page, silence } from '../test/support/fake-api-server.ts'
 import { resourceOf } from '../test/support/review.ts'
@@ -10,7 +11,7 @@ import { type Ask, openConnection } from './client.ts'
 import { crowd, NAMESPACES, objects, parsed } from './cluster.ts'
 import { median, table } from './figures.ts'
 import { freshRequests, manifests, mixedReviews, roleMappingReviews, smallReviews } from './reviews.ts'
-import { folder, ready, type Server, startServer } from './servers.ts'
+import { buildsGoWebhook, folder, ready, type Server, startServer } from './servers.ts'
 
 const CONNECTIONS = 16
 /** Of each server in turn, so that what else the machine does hits all of them. */
@@ -36,11 +37,12 @@ type Path = keyof typeof MOST
 export async function cpu(settings: readonly string[] = []): Promise<string> {
   const api = await apiServer()
   const bare = await ready(await startServer('bare node:https'))
+  const inGo = buildsGoWebhook() ? [await listening(await startServer('Go webhook'))] : []
   const ours: Server[] = []
   for (const options of settings.length === 0 ? [undefined] : settings)
     ours.push(await ready(await startServer('vmcp-admission', ['--kubeconfig', api.kubeconfig], options)))
   const rest = ours.map((server) => server.memory('VmRSS'))
-  const servers = [bare, ...ours]
+  const servers = [bare, ...ours, ...inGo]
   const asks = await Promise.all(
     servers.map(({ port }) => Promise.all(Array.from({ length: CONNECTIONS }, () => openConnection(port)))),
   )
@@ -52,11 +54,13 @@ export async function cpu(settings: readonly string[] = []): Promise<string> {
       const turns: number[][] = []
       for (let round = -WARM_UP; round < ROUNDS; round++) {
         const taken: number[] = []
+        // The webhook in Go only validates.
         for (const [i, server] of servers.entries())
-          taken.push(await turn(server, asks[i] ?? [], requests[i], TURN[size]))
+          if (path === '/validate' || !inGo.includes(server))
+            taken.push(await turn(server, asks[i] ?? [], requests[i], TURN[size]))
         if (round >= 0) turns.push(taken)
       }
-      rows.push(rowOf(path, size, { bodies, turns }))
+      rows.push(rowOf(path, size, { bodies, turns, ours: ours.length }))
     }
   }
   const memory = ours.map(
@@ -71,28 +75,50 @@ export async function cpu(settings: readonly string[] = []): Promise<string> {
     'bare',
     ...ours.flatMap((_, i) => [settings[i] ?? 'vmcp-admission', 'of bare']),
     'goal',
+    'in Go',
+    'of Go',
   ]
   return `${table(head, rows)}\n\nMicroseconds of CPU a request, medians of ${ROUNDS} rounds; every body has hosts, claims and matchers that none before it had. ${api.count} objects in the cache. ${memory.join('; ')}.`
+}
+
+/** The webhook in Go says that it listens a moment before it does. */
+async function listening(server: Server): Promise<Server> {
+  for (;;) {
+    try {
+      await openConnection(server.port)
+      return server
+    } catch {
+      await setTimeout(50)
+    }
+  }
 }
 
 function rowOf(
   path: Path,
   size: Size,
-  { bodies, turns }: { readonly bodies: readonly string[]; readonly turns: readonly (readonly number[])[] },
+  {
+    bodies,
+    turns,
+    ours,
+  }: {
+    readonly bodies: readonly string[]
+    /** Of each round, of the bare server, of each of ours, and of the webhook in Go where it was asked. */
+    readonly turns: readonly (readonly number[])[]
+    readonly ours: number
+  },
 ): string[] {
   const bytes = bodies.reduce((sum, body) => sum + body.length, 0) / bodies.length
   const of = (i: number) => median(turns.map((taken) => taken[i] ?? NaN))
   const ofBare = (i: number) => median(turns.map((taken) => (taken[i] ?? NaN) / (taken[0] ?? NaN)))
-  const columns = Array.from({ length: (turns[0]?.length ?? 1) - 1 }, (_, i) => [
-    of(i + 1).toFixed(0),
-    ofBare(i + 1).toFixed(2),
-  ])
+  const columns = Array.from({ length: ours }, (_, i) => [of(i + 1).toFixed(0), ofBare(i + 1).toFixed(2)])
+  const inGo = of(ours + 1)
   return [
     path,
     `${size}: ${(bytes / 1_024).toFixed(1)} KB, ${bodies.length} shapes`,
     of(0).toFixed(0),
     ...columns.flat(),
     String(MOST[path][size]),
+    ...(Number.isNaN(inGo) ? ['', ''] : [inGo.toFixed(0), (of(1) / inGo).toFixed(2)]),
   ]
 }
 

@@ -15,6 +15,7 @@ import { saturation } from './saturation.ts'
 import { cleanUp, startServer } from './servers.ts'
 import { starts } from './start.ts'
 import { stored } from './stored.ts'
+import { worst } from './worst.ts'
 
 /**
  * Measures what users feel and prints it as Markdown: npm run bench -- [SECTION ...] [--requests COUNT]
@@ -37,6 +38,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   rare: rareCalls,
   saturation,
   attackers,
+  worst,
   stored,
   memory: () => memory(Number(values.requests), values['node-options']),
   start: starts,

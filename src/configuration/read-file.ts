@@ -28,7 +28,7 @@ export function readConfiguration(file: string, content: string): Configuration 
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        // Each problem is a line; some messages quote the file as it is.
+        // Each problem must be one line, and some messages quote the file.
         return { line, column: col, message: message.replaceAll('\n', '\\n') }
       })
     throw new ConfigurationError(file, placed)
@@ -89,13 +89,13 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** `parseSeveritySetting` says that an id is unknown; the near one helps. */
+/** A hint at a known id, for a problem of `parseSeveritySetting` with an unknown one. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
 }
 
-/** The offset of the key or value of a step; of the nearest one above where it is missing. */
+/** The offset of the key or the value at a place; of the nearest place above where it is missing. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

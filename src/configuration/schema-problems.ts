@@ -5,7 +5,7 @@ import { nearest, shortQuote } from '../rule/index.ts'
 
 export type Step = string | number
 
-/** Eight by default. */
+/** TypeBox reports only eight errors by default. */
 Settings.Set({ maxErrors: 100 })
 
 export interface SchemaProblem {
@@ -14,13 +14,14 @@ export interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** The errors of TypeBox, in words for the author of the value; an unknown key is one problem. */
+/** The errors of TypeBox in words for the author of the value; all errors about an unknown key become one. */
 export function schemaProblems(schema: TSchema, value: unknown, whole: string): SchemaProblem[] {
   return Errors(schema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? whole : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      // An unknown key: the list of all of them comes last, and not at all where there are too many errors.
+      // TypeBox reports each unknown key by itself, then all together, and the latter not where there are too many
+      // errors.
       case 'boolean': {
         const known = Object.keys(keysAt(schema, at.slice(0, -1)))
         const key = String(at.at(-1))
@@ -39,7 +40,7 @@ export function schemaProblems(schema: TSchema, value: unknown, whole: string): 
         return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
       }
       case 'type':
-        // YAML reads 0.50 as the number 0.5.
+        // YAML reads 0.50 as the number 0.5, so a release must be in quotes.
         if (at.join('.') === 'release' && typeof valueAt(value, at) === 'number')
           return [{ at, message: `'release' must be in quotes, such as '0.63'` }]
         return [

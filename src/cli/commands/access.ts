@@ -79,7 +79,7 @@ export async function accessOf({
   const configuration = await openConfiguration(given['config-file'], files.slice(-1))
   const flags = withRelease(given, configuration)
   const reading = openReading(given, configuration)
-  // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
+  // VMCP_CONFIG may be set for `role`: beside a state, only a written --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
@@ -98,7 +98,7 @@ export async function accessOf({
   return { code: states.unread.length > 0 ? EXIT.unread : code, text }
 }
 
-/** The role that one configuration gives to one caller. */
+/** Decides the role that one MCPExternalAuthConfig gives one caller. */
 async function forOne(
   names: readonly string[],
   flags: Flags,
@@ -205,7 +205,7 @@ async function forCallers(
   }
 }
 
-/** What `--deny-new` denies: an access that somebody newly gets, or of which that is not decided. */
+/** The accesses that `--deny-new` denies: those that callers gain, and those of which that is not decided. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {
@@ -214,7 +214,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // Whom IAM trusts by the token of another provider is not known here.
+    // With the token of another provider callers may get any role: IAM decides, which is not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

@@ -89,7 +89,7 @@ export async function checkFiles({
   return { code: exitCode(report), text }
 }
 
-/** Reads the cluster, judges the documents beside it, and asks the API server too where that is wanted. */
+/** Reads the cluster and judges the documents among its objects; with --server-dry-run it asks the API server too. */
 async function readAndJudge(
   documents: Documents,
   given: Judging,

@@ -85,7 +85,9 @@ function textWithProblems(report: FixReport): string {
   return fixText(report)
 }
 
-/** The texts without their documents: those are read anew for each fix, and both together would take twice the memory. */
+/**
+ * Reads only the texts: their documents are parsed again after each fix, and both together would take twice the memory.
+ */
 async function readTexts(
   names: readonly string[],
   flags: Values<typeof FIX_FLAGS>,
@@ -98,7 +100,7 @@ async function readTexts(
   return { texts, unread }
 }
 
-/** Whether the file could be written: only one that is still as it was read, in UTF-8. */
+/** Writes a file, if it still has the text that was read, in UTF-8; false where it was not written. */
 async function write(
   file: string,
   before: string,
