@@ -6,6 +6,7 @@ import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix } from './commands/fix.ts'
 import { lsp } from './commands/lsp.ts'
+import { mcp } from './commands/mcp.ts'
 import { plan } from './commands/plan.ts'
 import { playground } from './commands/playground.ts'
 import { probe } from './commands/probe.ts'
@@ -18,7 +19,7 @@ import type { Command } from './define-command.ts'
 /** The commands as the help groups them: the five that are used most, then the others by task. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
-  ['Check', [probe, replay, lsp, playground]],
+  ['Check', [probe, replay, lsp, mcp, playground]],
   ['Understand', [access]],
   ['Change', [steps]],
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],

@@ -30,6 +30,19 @@ export interface Command extends Description {
   readonly run: (args: readonly string[], environment: Environment) => Promise<number>
 }
 
+/** What a command found, in each format that it has. */
+export interface CommandResult<Output> {
+  readonly code: number
+  /** Throws UsageError for a format that this result does not have. */
+  readonly text: (output: Output) => string | Promise<string>
+}
+
+/** Prints an outcome in one format, and returns the exit code. */
+export async function print<Output>({ code, text }: CommandResult<Output>, output: Output): Promise<number> {
+  process.stdout.write(await text(output))
+  return code
+}
+
 /** Makes a command of its description. One without flags takes every argument as a name. */
 export const defineCommand = <F extends object>(
   literal: Description & {

@@ -65,9 +65,10 @@ export const bundledModules = (outdir: string, entryPoints: Record<string, strin
     },
   })
 
-/** The entry points: the server, the CLI and the thread of the CLI. */
+/** The entry points: the server, the CLI and the threads of the CLI. */
 export const PROGRAMS = {
   'server/main': 'src/server/main.ts',
   'cli/main': 'src/cli/main.ts',
   'cli/worker': 'src/cli/commands/role/worker.ts',
+  'cli/call': 'src/cli/mcp/worker.ts',
 }

@@ -63,7 +63,7 @@ async function executables(artifacts: string, architectures: readonly string[]):
 /** Bundles the CLI with the files that it reads; returns the path of the blob for Node. */
 async function prepare(folder: string): Promise<string> {
   const inventory = await bundled({
-    entryPoints: { main: PROGRAMS['cli/main'], worker: PROGRAMS['cli/worker'] },
+    entryPoints: { main: PROGRAMS['cli/main'], worker: PROGRAMS['cli/worker'], call: PROGRAMS['cli/call'] },
     outdir: folder,
     format: 'cjs',
     // In an executable there is no import.meta.url and no import().
@@ -75,6 +75,8 @@ async function prepare(folder: string): Promise<string> {
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
   const releases = readdirSync(join(ROOT, 'releases'))
   writeFileSync(join(folder, 'releases'), JSON.stringify(releases))
+  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  writeFileSync(join(folder, 'docs'), JSON.stringify(docs.map((name) => name.slice(0, -'.md'.length))))
   const output = join(folder, 'application')
   const configuration = {
     main: join(folder, 'main.js'),
@@ -82,9 +84,12 @@ async function prepare(folder: string): Promise<string> {
     disableExperimentalSEAWarning: true,
     assets: {
       'worker.js': join(folder, 'worker.js'),
+      'call.js': join(folder, 'call.js'),
       releases: join(folder, 'releases'),
+      docs: join(folder, 'docs'),
       ...Object.fromEntries(PAGES.map((name) => [`pages/${name}.html`, join(pages, `${name}.html`)])),
       ...Object.fromEntries(releases.map((name) => [`releases/${name}`, join(ROOT, 'releases', name)])),
+      ...Object.fromEntries(docs.map((name) => [`docs/${name}`, join(ROOT, 'docs', name)])),
     },
   }
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(configuration))

@@ -183,5 +183,5 @@ function printJson(
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return json({ server, namespace, findings, certificates, probe, release, counts })
+  return json({ version: 1, server, namespace, findings, certificates, probe, release, counts })
 }

@@ -15,9 +15,10 @@ const FORMATS = {
   junit: async () => (await import('./junit.ts')).printJUnit,
   html: async () => (await import('./html.ts')).printHtml,
   policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
+  openreports: async () => (await import('./policy-report.ts')).printOpenReports,
 } satisfies Record<string, () => Promise<Format>>
 
-type FormatName = keyof typeof FORMATS
+export type FormatName = keyof typeof FORMATS
 
 /** The flags of a command that reports findings in these formats. */
 const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
@@ -32,7 +33,16 @@ const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
 })
 
 /** The formats for findings in files. */
-export const CHECK_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'])
+export const CHECK_REPORT_FLAGS = reportFlags([
+  'human',
+  'line',
+  'json',
+  'sarif',
+  'github',
+  'gitlab',
+  'junit',
+  'openreports',
+])
 
 /** The formats for findings in a cluster. */
 export const AUDIT_REPORT_FLAGS = reportFlags([
@@ -43,11 +53,11 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
   'sarif',
   'junit',
   'policyreport',
+  'openreports',
 ])
 
 /** The values of these flags. */
 interface Chosen {
-  readonly output: FormatName | undefined
   readonly advice: boolean
   readonly quiet: boolean
   readonly 'show-ignored': boolean
@@ -70,25 +80,36 @@ interface Told {
 /** Prints the report in the chosen format; without one, for people on a terminal, and as lines elsewhere. */
 export async function printReport(
   report: Report,
-  { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-  { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+  flags: Chosen & { readonly output: FormatName | undefined },
+  told: Told,
   environment: Environment,
 ): Promise<void> {
-  const { stdout } = process
-  const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
-  const sources = new Map<string, readonly string[]>()
-  const source = (file: string) => {
-    const known =
-      sources.get(file) ??
-      texts
-        ?.get(file)
-        ?.replace(/^\ufeff/, '')
-        .split('\n')
-    if (known !== undefined) sources.set(file, known)
-    return known
-  }
-  stdout.write(
-    format(report, {
+  process.stdout.write(await reportText(report, flags, told, environment)(flags.output))
+}
+
+/** The text of the report in each format. */
+export const reportText =
+  (
+    report: Report,
+    { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
+    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+    environment: Environment,
+  ) =>
+  async (output: FormatName | undefined): Promise<string> => {
+    const { stdout } = process
+    const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
+    const sources = new Map<string, readonly string[]>()
+    const source = (file: string) => {
+      const known =
+        sources.get(file) ??
+        texts
+          ?.get(file)
+          ?.replace(/^\ufeff/, '')
+          .split('\n')
+      if (known !== undefined) sources.set(file, known)
+      return known
+    }
+    return format(report, {
       scope,
       judgedBy,
       group,
@@ -99,6 +120,5 @@ export async function printReport(
       terminal: terminalOf(stdout, environment),
       source,
       plans,
-    }),
-  )
-}
+    })
+  }

@@ -129,6 +129,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 export function printRoleJson(report: RoleReport): string {
   const { config, claims, release, outcomes, sessionName, behind } = report
   return json({
+    version: 1,
     role: commonRole(outcomes) ?? null,
     config,
     claims,
@@ -150,6 +151,7 @@ export function printRoleJson(report: RoleReport): string {
 /** As `printRoleJson`, with null in its fields: no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
+    version: 1,
     role: null,
     config: null,
     claims: null,

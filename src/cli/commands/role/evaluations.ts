@@ -37,7 +37,7 @@ export async function evaluations(
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {
-    const worker = startWorker({
+    const worker = startWorker('worker.js', {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
     })
