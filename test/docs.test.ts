@@ -207,6 +207,25 @@ function argumentsOf(command: string): readonly string[] | undefined {
     : words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))
 }
 
+t.test('README begins with two lines that set all up, and .ci/run runs them first', async (t) => {
+  const [first = ''] = /(?:^ {4}.*\n)+/m.exec(PAGES.get('README.md') ?? '') ?? []
+  const lines = first
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().replace(/ +#.*$/, ''))
+  t.strictSame(lines, ['npm ci && npm start', 'npm ci && npm test'])
+  const run = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+  const phases = Array.from(run.matchAll(/^phase '(npm [^']*)' (.*)$/gm), ([, name, command]) => [
+    name,
+    command,
+  ])
+  // test/as-a-process.test.ts runs npm start.
+  t.strictSame(phases.slice(0, 2), [
+    ['npm ci', 'npm ci'],
+    ['npm test', 'tests npm test'],
+  ])
+})
+
 t.test('README shows what check prints', async (t) => {
   const blocks = [
     ...(PAGES.get('README.md') ?? '').matchAll(
