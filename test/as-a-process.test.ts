@@ -184,7 +184,7 @@ t.test('npm start prints a line that gets a denial, and leaves nothing that git 
   let told = ''
   for await (const text of child.stderr.setEncoding('utf8') as AsyncIterable<string>) {
     told += text
-    if (told.includes('check examples\n')) break
+    if (told.includes('check examples/')) break
   }
   const [, line = ''] = /^ {2}(curl .*)$/m.exec(told) ?? []
   const sent = spawnSync('sh', ['-c', line], { cwd: ROOT, encoding: 'utf8' })

@@ -239,6 +239,25 @@ t.test('README shows what check prints', async (t) => {
   }
 })
 
+t.test('what README compares differs, and each state is right', async (t) => {
+  const commands = Array.from(
+    (PAGES.get('README.md') ?? '').matchAll(/^ {4}vmcp-admission ((?:access|steps|plan) examples.*?) +#/gm),
+    ([, command = '']) => command.split(' '),
+  )
+  t.equal(commands.length, 3)
+  for (const command of commands) {
+    const { status, stdout } = await runCli(command, { cwd: ROOT })
+    t.equal(status, 0, command.join(' '))
+    t.match(stdout, /^ +loses: |^commit 3$|^ +BACKEND .* TOKEN /m)
+  }
+  for (const state of ['old', 'new']) {
+    const { stdout } = await runCli(['check', '--strict', '--advice', `examples/change/${state}`], {
+      cwd: ROOT,
+    })
+    t.match(stdout, /^14 resources in 2 files: 0 errors, 0 warnings;[^,]*$/, state)
+  }
+})
+
 /** What would download the package of whoever claims its name first: every way of npm and its like but `npx --no-install`. */
 const FETCHES =
   /\b(?:npx|npm (?:exec|x)|(?:pnpm|yarn) (?:dlx|exec)|(?:npm|pnpm|yarn) (?:i|add|install))(?: +(?!--no-install\b)-\S+)* +(?:-- +)?(?:kubectl-)?vmcp[-_]admission(?![\w-]*[./])/g

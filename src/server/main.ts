@@ -254,7 +254,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
           'a review that is denied, to send from another terminal:',
           `  ${curl} ${at.url}/validate`,
           'the same checks of files:',
-          `  ${CLI} check examples`,
+          `  ${CLI} check ${EXAMPLES[1]}`,
         ]
       : []),
     ...(kubeconfig !== '' && arming === 'off' && local === '' ? unregistered(at.url, configuration) : []),
