@@ -1570,8 +1570,8 @@ t.test('wrong usage ends with exit code 2', async (t) => {
       '--help',
     ],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
-    [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
-    [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
+    [['lint', '--help'], "'lint' is not a command; did you mean 'check'", '--help'],
+    [['help', 'judge'], `'judge' is not a command; ${all}`, '--help'],
     [['constructor'], `'constructor' is not a command; ${all}`, '--help'],
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
     [

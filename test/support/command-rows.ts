@@ -37,6 +37,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['access', 'aws.yaml', 'aws.yaml'], 0, /^no difference for any caller/m],
   [['steps', 'aws.yaml', 'aws.yaml'], 0, /^no object changes$/m],
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
+  [['init', '--provider', 'github', '--release', '0.63'], 0, /^kind: VirtualMCPServer$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
   [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
   [['probe', '--list', 'gateway.yaml'], 0, /not asked: a name for documentation/],
