@@ -358,7 +358,7 @@ t.test('an error that nothing expected is logged and counted, and ends it in ord
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   t.equal((await post(server, '/validate', review)).status, 200, 'a client that still calls is answered')
   t.equal(await ended, 1)
-  t.match(server.log(), /"level":60,.*"msg":"uncaught error"/)
+  t.match(server.log(), /^\{"level":"fatal","time":"\d{4}-\d\d-\d\dT[\d:.]+Z",.*"msg":"uncaught error"/m)
 })
 
 t.test('a second signal ends the wait', async (t) => {

@@ -125,6 +125,8 @@ export class Arming {
   #answer = ''
   /** How many reconciliations in a row had to write. */
   #writesInARow = 0
+  /** Which of the two configurations were there once. */
+  readonly #seen = new Set<number>()
   /** When the configurations of which other installation were last replaced. */
   readonly #replaced = new Map<string, number>()
 
@@ -280,6 +282,7 @@ export class Arming {
     const stored: (WebhookConfiguration | undefined)[] = []
     // One after the other, so that one cause is one problem and not two in turns.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
+    for (const [i, each] of stored.entries()) if (each !== undefined) this.#seen.add(i)
     this.#set({ policy: policyOf(stored[0]) })
     this.#options.onRead(stored)
     return stored
@@ -317,11 +320,20 @@ export class Arming {
       const displaced =
         before !== undefined && otherManagers(before).length > 0 ? displacing(wanted, before) : undefined
       await this.#cluster.applyConfiguration(wanted, displaced)
+      if (before === undefined && this.#seen.has(i))
+        logger.warn({ kind: KINDS[i] }, 'arming: the configuration was deleted and written again')
       repaired = true
     }
     if (!repaired) return stored
     this.#set({ repairs: this.#state.repairs + 1 })
-    return this.#read()
+    const before = policyOf(stored[0])
+    const written = await this.#read()
+    const after = policyOf(written[0])
+    if (after === 'Fail' && before !== 'Fail')
+      logger.warn({}, 'arming: armed: the API server refuses a write that it cannot ask the webhook about')
+    if (after === 'Ignore' && before === 'Fail')
+      logger.warn({}, 'arming: disarmed: the API server admits a write that it cannot ask the webhook about')
+    return written
   }
 
   /** A dry run that must be refused by the webhook itself, through the API server. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
 import { collectDefaultMetrics } from 'prom-client'
 import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
@@ -15,7 +14,7 @@ import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } f
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { latestJudge } from './latest-judge.ts'
 import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
-import { logDestination } from './log-destination.ts'
+import { logDestination, openLog } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing } from './open-serving.ts'
@@ -70,7 +69,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const ended = new AbortController()
   const hurried = new AbortController()
   const destination = logDestination()
-  const logger = pino({ level: configuration['log-level'], base: null }, destination)
+  const logger = openLog(destination, configuration['log-level'])
   const metrics = createMetrics()
   metrics.log(destination.dropped)
   collectDefaultMetrics({ register: metrics.registry })
