@@ -177,8 +177,7 @@ t.test('the questions: an empty answer takes what is usual, a wrong one is asked
 })
 
 // Of util-linux: a terminal for a program.
-const hasScript =
-  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false
+const hasScript = String(spawnSync('script', ['--version']).output).includes('util-linux')
 const skip = hasScript || process.env.CI === 'true' ? false : 'no script of util-linux'
 
 t.test('on a terminal it asks for what no flag gives', { skip }, async (t) => {

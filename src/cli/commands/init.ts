@@ -11,7 +11,14 @@ import { newestRelease } from '../input/release.ts'
 import { EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import { PROGRAM } from '../program-name.ts'
-import { BACKENDS, backendsText, gatewayText, problemWith, PROVIDERS, type Setup } from './init/templates.ts'
+import {
+  BACKENDS,
+  backendsText,
+  gatewayText,
+  problemWith,
+  PROVIDERS,
+  type InitSetup,
+} from './init/templates.ts'
 
 /** Characters of a name: names that are made of it, such as NAME-exchange, have at most 63. */
 const LONGEST = 50
@@ -156,7 +163,7 @@ function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
 }
 
 /** The files by name. */
-const filesOf = (setup: Setup): readonly (readonly [name: string, content: string])[] => [
+const filesOf = (setup: InitSetup): readonly (readonly [name: string, content: string])[] => [
   [
     'vmcp-admission.yaml',
     `# ${PROGRAM} judges by this release of the operator; name the one that you run.\nrelease: '${setup.release}'\n`,

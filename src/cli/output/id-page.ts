@@ -11,7 +11,7 @@ import {
 import { describedId, describedSource, pathOf, threadUrl } from '../../kinds/documentation.ts'
 import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
 
-export type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
+type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
 
 /** The description of an id, of a rule or of the engine; undefined for any other text. */
 export const describedAs = (id: string): Described | undefined =>

@@ -70,7 +70,9 @@ async function policies({ opened }: CheckedInstallation): Promise<Layer> {
     .filter((each) => bound.has(part(each, 'metadata', 'name')))
     .flatMap((each) => listOf(part(each, 'spec', 'validations')))
     .flatMap((each) => [part(each, 'message'), part(each, 'messageExpression')])
-    .flatMap((text) => (typeof text === 'string' ? (text.match(/(?<=\()[a-z0-9-]+(?=\))/g) ?? []) : []))
+    .flatMap((text) =>
+      typeof text === 'string' ? Array.from(text.matchAll(/\(([a-z0-9-]+)\)/g), ([, id = '']) => id) : [],
+    )
     .filter((id) => ALL_IDS.has(id))
   const actions = new Set(bindings.flatMap((each) => textsOf(part(each, 'spec', 'validationActions'))))
   const does = actions.size === 0 ? 'not bound' : `the API server: ${[...actions].toSorted().join(', ')}`

@@ -5,10 +5,10 @@ export const PROVIDERS = ['okta', 'entra', 'github', 'keycloak'] as const
 /** How the gateway gets the credentials for a backend. */
 export const BACKENDS = ['exchange', 'header', 'aws', 'inject'] as const
 
-export type Provider = (typeof PROVIDERS)[number]
-export type Backend = (typeof BACKENDS)[number]
+type Provider = (typeof PROVIDERS)[number]
+type Backend = (typeof BACKENDS)[number]
 
-export interface Setup {
+export interface InitSetup {
   readonly apiVersion: string
   /** Of the operator, such as 0.63. */
   readonly release: string
@@ -24,7 +24,7 @@ export interface Setup {
 export function problemWith({
   provider,
   backends,
-}: Pick<Setup, 'provider' | 'backends'>): string | undefined {
+}: Pick<InitSetup, 'provider' | 'backends'>): string | undefined {
   return provider === 'github' && backends.includes('aws')
     ? 'the access tokens of GitHub are no JWTs, which AWS STS asks for: choose okta, entra or keycloak with aws, or exchange, header or inject with github'
     : undefined
@@ -86,7 +86,7 @@ const PROVIDER_TEXTS: Readonly<Record<Provider, string>> = {
 }
 
 /** The group, who may come in, and the gateway. */
-export const gatewayText = ({ apiVersion, release, gateway, group, url, provider }: Setup): string => `\
+export const gatewayText = ({ apiVersion, release, gateway, group, url, provider }: InitSetup): string => `\
 # VirtualMCPServer ${gateway}: users log in at ${provider}, and get a token that the gateway issues. Change the names under
 # example.com. For release ${release} of the operator.
 #
@@ -159,7 +159,7 @@ interface Strategy {
   readonly spec: string
 }
 
-const STRATEGIES: Readonly<Record<Backend, (setup: Setup, name: string) => Strategy>> = {
+const STRATEGIES: Readonly<Record<Backend, (setup: InitSetup, name: string) => Strategy>> = {
   exchange: ({ provider }, name) => ({
     comment: `\
 # The token of the user is exchanged for one of the backend (RFC 8693), at an authorization server that trusts ${provider}.
@@ -221,7 +221,7 @@ const STRATEGIES: Readonly<Record<Backend, (setup: Setup, name: string) => Strat
   }),
 }
 
-const backendText = (setup: Setup, backend: Backend): string => {
+const backendText = (setup: InitSetup, backend: Backend): string => {
   const { apiVersion, gateway, group } = setup
   const name = `${gateway}-${backend}`
   const { comment, spec } = STRATEGIES[backend](setup, name)
@@ -247,5 +247,5 @@ spec:
 }
 
 /** The backends, each with its credentials. */
-export const backendsText = (setup: Setup): string =>
+export const backendsText = (setup: InitSetup): string =>
   setup.backends.map((backend) => backendText(setup, backend)).join('---\n')
