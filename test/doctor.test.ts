@@ -822,6 +822,14 @@ t.test('a trial of --local-cluster is told as one, and misses nothing', async (t
   t.notMatch(found.stdout, /problem|Service|Lease/)
   const there = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
   t.match(there.stdout, '\nprobe: reached: ')
+  cluster.probe = refusal(
+    500,
+    'failed calling webhook "validate.vmcp-admission.toolhive.stacklok.dev": dial tcp 10.0.0.1:8443: connect: connection refused',
+  )
+  const gone = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
+  t.match(gone.stdout, /; check that the server runs at https:\/\/10\.0\.0\.1:8443$/m)
+  t.notMatch(gone.stdout, 'Service')
+  cluster.probe = undefined
   t.match(there.stdout, /^ {2}webhook .* deny, .* warn; fails open; as by default$/m)
 })
 

@@ -62,7 +62,7 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
     checkOthers(place),
   ])
   // Last, because it waits longest and its timing must not suffer from other requests.
-  const { findings: probing, probe } = await tryProbe(place, setups)
+  const { findings: probing, probe } = await tryProbe(place, setups, url)
   const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
   const all = [
     first,
@@ -109,7 +109,7 @@ async function examineTrial(
     checkOthers(place),
   ])
   const { findings: probing, probe } = namespaces.includes(place.namespace)
-    ? await tryProbe(place, setups)
+    ? await tryProbe(place, setups, urlOf(trial))
     : {
         findings: new Findings(),
         probe: {
