@@ -16,7 +16,7 @@ import { steps } from './commands/steps.ts'
 import { uninstall } from './commands/uninstall.ts'
 import type { Command } from './define-command.ts'
 
-/** As the help shows them: the five that are used most, and the others by task. */
+/** The commands as the help groups them: the five that are used most, then the others by task. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
   ['Check', [probe, replay, lsp, playground]],
@@ -28,7 +28,7 @@ export const GROUPS: readonly (readonly [title: string, commands: readonly Comma
 /** Older names of commands, which the help does not list. */
 const ALIASES: readonly Command[] = [role]
 
-/** By name, in the order of the help. */
+/** The commands by name, in the order of the help. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
   [...GROUPS.flatMap(([, commands]) => commands), ...ALIASES].map((command) => [command.name, command]),
 )

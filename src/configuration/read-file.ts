@@ -12,7 +12,7 @@ import { problemWithRelease } from './known-releases.ts'
 
 type Step = string | number
 
-/** Eight by default. */
+/** TypeBox reports only eight errors by default. */
 Settings.Set({ maxErrors: 100 })
 
 /** Reads the text of a configuration file. Throws ConfigurationError. */
@@ -34,7 +34,7 @@ export function readConfiguration(file: string, content: string): Configuration 
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        // Each problem is a line; some messages quote the file as it is.
+        // Each problem must be one line, and some messages quote the file.
         return { line, column: col, message: message.replaceAll('\n', '\\n') }
       })
     throw new ConfigurationError(file, placed)
@@ -94,7 +94,7 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** `parseSeveritySetting` says that an id is unknown; the near one helps. */
+/** A hint at a known id, for a problem of `parseSeveritySetting` with an unknown one. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
@@ -106,13 +106,14 @@ interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** The errors of TypeBox, in words for the author of the file; an unknown key is one problem. */
+/** The errors of TypeBox in words for the author of the file; all errors about an unknown key become one. */
 function schemaProblems(value: unknown): SchemaProblem[] {
   return Errors(ConfigurationSchema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? 'the file' : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      // An unknown key: the list of all of them comes last, and not at all where there are too many errors.
+      // TypeBox reports each unknown key by itself, then all together, and the latter not where there are too many
+      // errors.
       case 'boolean': {
         const known = Object.keys(keysAt(at.slice(0, -1)))
         const key = String(at.at(-1))
@@ -131,7 +132,7 @@ function schemaProblems(value: unknown): SchemaProblem[] {
         return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
       }
       case 'type':
-        // YAML reads 0.50 as the number 0.5.
+        // YAML reads 0.50 as the number 0.5, so a release must be in quotes.
         if (at.join('.') === 'release' && typeof valueAt(value, at) === 'number')
           return [{ at, message: `'release' must be in quotes, such as '0.63'` }]
         return [
@@ -178,7 +179,7 @@ function keysAt(at: readonly Step[]): Readonly<Record<string, unknown>> {
 const valueAt = (value: unknown, at: readonly Step[]): unknown =>
   at.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], value)
 
-/** The offset of the key or value of a step; of the nearest one above where it is missing. */
+/** The offset of the key or the value at a place; of the nearest place above where it is missing. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

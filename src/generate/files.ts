@@ -17,7 +17,7 @@ import { rulesPages } from './rules-pages.ts'
 import { staticWebhooks } from './static-webhooks.ts'
 import { validatorsModule } from './validators.ts'
 
-/** Everything that is derived from the code, as it should stand in the repository. */
+/** All generated files of the repository, with their current content. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/shape/generated/validators.js', text: validatorsModule() }
   yield knownFieldsModule()

@@ -12,10 +12,10 @@ interface Version {
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
 }
 
-/** A schema of the field in each release that has it, the oldest first. */
+/** The schemas of a field in the releases that have it, the oldest first. */
 type Versions = readonly (readonly [minor: string, schema: ReleaseSchema])[]
 
-/** The text of src/release/generated/known-fields.ts: the fields of each kind that any release in `releases/` has. */
+/** The text of src/release/generated/known-fields.ts: the fields of each kind in any release of `releases/`. */
 export function knownFieldsModule(): GeneratedFile {
   const releases = readdirSync(RELEASES)
     .map((name): Version => {
@@ -41,7 +41,9 @@ const versionsOf = (releases: readonly Version[], kind: string): Versions =>
     return schema === undefined ? [] : [[minor, schema] as const]
   })
 
-/** What any of the releases takes; `since` where the field came after the one around it. */
+/**
+ * A schema that accepts what any of the releases accepts; `since` where the field came later than the one around it.
+ */
 function merged(versions: Versions, around: string): KnownField {
   const of = (part: (schema: ReleaseSchema) => ReleaseSchema | boolean | undefined): Versions =>
     versions.flatMap(([minor, schema]) => {

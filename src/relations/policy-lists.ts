@@ -23,31 +23,31 @@ import { getConfigMap, POLICIES_KEY, type PolicyValue, policyValue } from './con
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
-/** The Cedar policies of a resource, wherever they are. */
+/** The Cedar policies of a resource, from its spec or a ConfigMap. */
 
 export interface ListedPolicy {
-  /** Undefined where it cannot be read. */
+  /** The text of the policy; undefined where it cannot be read. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** Where a finding about it is, and what its text begins with. */
+  /** The place of a finding about the policy; `named` is the beginning of its text. */
   readonly at: () => Path<unknown>
   readonly named: string
 }
 
 export interface PolicyList {
   readonly policies: readonly ListedPolicy[]
-  /** The text of the entities, where there is one that can be read. */
+  /** The text of the entities; undefined where there is none, or none that can be read. */
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
-  /** The ConfigMap in which they are, and the key. */
+  /** The ConfigMap that has the policies, and its key; undefined where the spec has them. */
   readonly configMap: { readonly name: ObjectName; readonly key: string } | undefined
 }
 
 type Inline = NonNullable<AuthzConfig['inline']>
 type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 'budget'>
 
-/** The policies of an `authzConfig`, in itself or in a ConfigMap that is known; undefined where there are none. */
+/** The policies of an `authzConfig`, from itself or from a ConfigMap that is known; undefined where there are none. */
 export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
 
 const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): PolicyList | undefined => {
@@ -122,10 +122,10 @@ export const configMapPolicies = oncePerReview(
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
-  /** Empty where there are none, undefined where they cannot be read. */
+  /** The text of the entities; empty where there are none, undefined where they cannot be read. */
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
-  /** The settings of a ConfigMap, over which those of the spec go. */
+  /** The settings in the ConfigMap; those of the spec take precedence. */
   readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
@@ -138,7 +138,7 @@ interface Listing {
   readonly configMap?: PolicyList['configMap']
 }
 
-/** Characters of a policy that are read for a unit of a budget. */
+/** So many characters of a policy cost one unit of a budget. */
 const READ_PER_UNIT = 8
 
 function listOf(listing: Listing): PolicyList {
@@ -194,7 +194,7 @@ function listOf(listing: Listing): PolicyList {
 
 const UNKNOWN = Symbol('a value that cannot be read')
 
-/** The value in the spec or, where there is none, in the ConfigMap. */
+/** A setting from the spec or, where that has none, from the ConfigMap. */
 function chosen(
   config: AuthzConfig,
   field: 'groupEntityType' | 'groupClaimName' | 'roleClaimName',
@@ -207,7 +207,7 @@ function chosen(
 
 type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
 
-/** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
+/** The parsed entities of a list; undefined where there are none, or the budget does not suffice. */
 export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
   entities && readOnce(entities, context)
 
@@ -216,7 +216,7 @@ const readOnce = oncePerReview(
     budget.decide(at, () => readEntities(text, budget)),
 )
 
-/** A finding about a policy or entities, which may be in a ConfigMap. */
+/** A finding about policies or entities; it names the ConfigMap that has them. */
 export function aboutPolicies({ configMap }: PolicyList, at: Path<unknown>, text: string): FieldError {
   const finding = advice(at, text)
   if (configMap === undefined) return finding

@@ -68,7 +68,7 @@ async function printAccess({
   const configuration = await openConfiguration(given['config-file'], files.slice(-1))
   const flags = withRelease(given, configuration)
   const reading = openReading(given, configuration)
-  // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
+  // VMCP_CONFIG may be set for `role`: beside a state, only a written --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
@@ -87,7 +87,7 @@ async function printAccess({
   return states.unread.length > 0 ? EXIT.unread : code
 }
 
-/** Prints the role that one configuration gives to one caller. */
+/** Prints the role that one MCPExternalAuthConfig gives one caller. */
 function forOne(
   names: readonly string[],
   flags: Flags,
@@ -182,7 +182,7 @@ async function forCallers(
   }
 }
 
-/** What `--deny-new` denies: an access that somebody newly gets, or of which that is not decided. */
+/** The accesses that `--deny-new` denies: those that callers gain, and those of which that is not decided. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {
@@ -191,7 +191,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // Whom IAM trusts by the token of another provider is not known here.
+    // With the token of another provider callers may get any role: IAM decides, which is not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

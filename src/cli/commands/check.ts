@@ -89,7 +89,7 @@ async function judgeFiles({
   return exitCode(report)
 }
 
-/** Reads the cluster, judges the documents beside it, and asks the API server too where that is wanted. */
+/** Reads the cluster and judges the documents among its objects; with --server-dry-run it asks the API server too. */
 async function readAndJudge(
   documents: Documents,
   given: Judging,

@@ -64,7 +64,9 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
   return changed.length > 0 && !flags.write ? EXIT.findings : EXIT.clean
 }
 
-/** The texts without their documents: those are read anew for each fix, and both together would take twice the memory. */
+/**
+ * Reads only the texts: their documents are parsed again after each fix, and both together would take twice the memory.
+ */
 async function readTexts(
   names: readonly string[],
   flags: Values<typeof FLAGS>,
@@ -80,7 +82,7 @@ async function readTexts(
 const lineOf = ({ file, edit, title, id }: FileChange): string =>
   `${placeText({ ...edit, file })}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
 
-/** What a log would act upon is shown as an escape, and a password of a URL is not shown. */
+/** Prints a patch for reading: escapes what a CI log would execute, and hides passwords in URLs. */
 function printPatch(file: string, patch: string): void {
   const masked = patch.split('\n').map(withoutPassword).join('\n')
   const shown = visiblePatch(masked)
@@ -94,10 +96,10 @@ function printPatch(file: string, patch: string): void {
   printLines([{ file, line: 0, column: 0, message }])
 }
 
-/** A line of a diff; its first character says what becomes of it. */
+/** A line of a diff without passwords in URLs; its first character, which marks additions and removals, stays. */
 const withoutPassword = (line: string): string => line.slice(0, 1) + withoutUserInfo(line.slice(1))
 
-/** Whether the file could be written: only one that is still as it was read, in UTF-8. */
+/** Writes a file, if it still has the text that was read, in UTF-8; false where it was not written. */
 async function write(
   file: string,
   before: string,

@@ -82,7 +82,10 @@ async function printPlan({
 
 type Flags = Values<typeof FLAGS>
 
-/** How documents are read, and the release that the flags or the configuration file name; a cluster's goes before that of the file. */
+/**
+ * How documents are read, and the release that the flags or the configuration file name. The release of a cluster takes
+ * precedence over that of the file.
+ */
 interface Reading extends DocumentReading {
   readonly release: Release | undefined
 }
@@ -147,7 +150,7 @@ async function planCluster(
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, writesDefaults(flags), release)
   if (flags.together) return formatPlans({ plans, unread }, output)
-  // An object of the cluster that was not read would look new.
+  // Without VirtualMCPServers of namespaces that were not read from the cluster: they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return formatChanges(plansOf(before, writesDefaults(flags), release), comparable, unread, output)
 }
@@ -173,7 +176,7 @@ type Output = 'human' | 'json' | 'mermaid' | 'markdown'
 function formatPlans({ plans, unread }: Read, output: Output): Printed {
   if (output === 'markdown')
     throw new UsageError('--output markdown is the comment on a change: name an old and a new state')
-  // Without this line, an unread cluster would look empty.
+  // Prints nothing where everything is unread: an empty plan would look like an empty cluster.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
     human: () => (hidden ? '' : planText(plans)),
@@ -188,7 +191,7 @@ function comparePlans(
   plans: { readonly old: readonly Plan[]; readonly now: readonly Plan[]; readonly unread: readonly Unread[] },
   output: Output,
 ): Printed {
-  // Two files of one state are easily passed by mistake.
+  // Refuses when only one state has a VirtualMCPServer: two files of the same state were probably passed.
   if ((plans.old.length === 0) !== (plans.now.length === 0)) {
     const empty = plans.old.length === 0 ? old : now
     process.stderr.write(

@@ -8,8 +8,8 @@ const SEVERITIES = { error: 'high', warning: 'medium', advice: 'info' } as const
 const NAME = 'vmcp-admission'
 
 /**
- * A List of one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -` and the
- * dashboards that read them. A resource without findings counts as one that passes; an ignored finding is one that is skipped.
+ * A List with one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -`
+ * and dashboards. A resource without findings counts as passed, an ignored finding as skipped.
  */
 export const printPolicyReport: Format = (report, printing) => {
   const apiVersion = `${printing.group}/${API_VERSION}`

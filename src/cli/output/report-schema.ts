@@ -1,6 +1,6 @@
 import Type, { type TProperties } from 'typebox'
 
-/** Grows when a script that reads the report has to change; fields are added without. */
+/** Increases when scripts that read the report must change; new fields do not increase it. */
 export const REPORT_VERSION = 1
 
 const object = (properties: TProperties, description?: string) =>

@@ -32,9 +32,9 @@ import { generationsOf } from '../../../access/role/releases.ts'
 import { sessionNameFrom } from '../../../access/role/session-name.ts'
 import { errorMessage } from '../../../rule/index.ts'
 
-/** Whose role is asked for. */
+/** The flags that say whose role is wanted. */
 export interface OneCaller {
-  /** A file, FILE#NAME for one of many, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
+  /** A file, `FILE#NAME` for one of several, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
   readonly config: string
   readonly claims: string
   readonly cluster: boolean
@@ -124,7 +124,10 @@ async function configInCluster(
   )
 }
 
-/** Who uses the configuration, of the objects beside it; of nobody where some of them cannot be read. */
+/**
+ * The tokens of callers, by the objects in the cluster that use the MCPExternalAuthConfig; unknown where some cannot be
+ * read.
+ */
 async function behindInCluster(
   { namespace, name }: NameInNamespace,
   choice: ClusterChoice,
@@ -141,7 +144,7 @@ async function behindInCluster(
   return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
-/** The decisions for a resource from a file or a cluster. */
+/** The decision about the role by each generation of releases. */
 async function outcomesFor(
   value: unknown,
   claims: ReadClaims['claims'],
