@@ -305,12 +305,15 @@ function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly
   return { json, record }
 }
 
-/** Most fields of a denial that are logged. */
+/** The most fields of a denial that are logged, and the most characters of each: keys of maps are part of a path. */
 const MOST_FIELDS = 20
+const LONGEST_FIELD = 256
 
 /** The log fields of a denial: who asked, and which fields are wrong, never what is in them. */
 function denied({ submission: { user } }: Review, errors: Verdict['errors']) {
-  const fields = new Set(errors.slice(0, MOST_FIELDS).map(({ error: { at } }) => pathText(at)))
+  const fields = new Set(
+    errors.slice(0, MOST_FIELDS).map(({ error: { at } }) => pathText(at).slice(0, LONGEST_FIELD)),
+  )
   return { user, fields: [...fields] }
 }
 
