@@ -342,6 +342,37 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
   t.equal(second.state.errors, 2)
 })
 
+t.test(
+  'armed, disarmed, and deleted and written again, are warnings of the replica that writes',
+  async (t) => {
+    const fake = cluster()
+    const told: string[] = []
+    const logger = {
+      ...quiet,
+      warn: (fields: { kind?: string }, message: string) =>
+        told.push(
+          [message.replace(/^arming: (\w+: )?/, '$1').replace(/: .*/, ''), fields.kind].join(' ').trim(),
+        ),
+    }
+    const watcher = armingOf(fake, 'on', () => 0, { writes: false, logger })
+    const arming = armingOf(fake, 'on', () => 0, { logger })
+    await arming.reconcile()
+    t.strictSame(told.splice(0), ['armed'])
+    await arming.reconcile()
+    await watcher.reconcile()
+    t.strictSame(told, [], 'once')
+    fake.stored.clear()
+    await arming.reconcile()
+    t.strictSame(told.splice(0), [
+      'the configuration was deleted and written again ValidatingWebhookConfiguration',
+      'the configuration was deleted and written again MutatingWebhookConfiguration',
+      'armed',
+    ])
+    await armingOf(fake, 'ignore', () => 0, { logger }).reconcile()
+    t.strictSame(told, ['disarmed'])
+  },
+)
+
 t.test('what keeps both configurations from being read is told once', async (t) => {
   const told: object[] = []
   let looks = 0
@@ -489,7 +520,7 @@ t.test('a writer that never rests is told of once, and not answered at once for 
     await arming.reconcile()
     t.equal(arming.state.contested, i >= 4 - 1, `${i}`)
   }
-  t.strictSame(told, [{ managers: ['argocd'] }])
+  t.strictSame(told, [{}, { managers: ['argocd'] }], 'after armed')
   await arming.reconcile()
   await arming.reconcile()
   t.equal(arming.state.contested, false, 'it rests')

@@ -19,6 +19,7 @@ import { kubeconfigOf } from './support/fake-api-server.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { type RunningServer, startServer } from './support/server.ts'
 
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const MAIN = fileURLToPath(new URL('../src/server/main.ts', import.meta.url))
 
 function run(args: readonly string[], environment: Record<string, string> = {}) {
@@ -169,7 +170,29 @@ t.test('certificates and ports', async (t) => {
   ])
   taken.close()
   t.equal(busy.status, 2)
-  t.match(busy.stderr, new RegExp(`port ${port} of 127.0.0.1 is in use`))
+  t.match(
+    busy.stderr,
+    `port ${port} of 127.0.0.1 is in use: name another one with --port, or 0 for a free one`,
+  )
+})
+
+t.test('npm start prints a line that gets a denial, and leaves nothing that git sees', async (t) => {
+  const ports = { VMCP_PORT: '0', VMCP_PROBE_PORT: '0' }
+  // A group of its own: npm, its shell and the server end together.
+  const child = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...ports }, detached: true })
+  t.teardown(() => process.kill(-Number(child.pid)))
+  let told = ''
+  for await (const text of child.stderr.setEncoding('utf8') as AsyncIterable<string>) {
+    told += text
+    if (told.includes('check examples/')) break
+  }
+  const [, line = ''] = /^ {2}(curl .*)$/m.exec(told) ?? []
+  const sent = spawnSync('sh', ['-c', line], { cwd: ROOT, encoding: 'utf8' })
+  t.match(JSON.parse(sent.stdout), {
+    response: { allowed: false, status: { code: 422, details: { causes: [{}, {}, {}] } } },
+  })
+  const status = spawnSync('git', ['status', '--porcelain', 'certs'], { cwd: ROOT, encoding: 'utf8' })
+  t.equal(status.stdout, '')
 })
 
 t.test('after SIGTERM it serves on for a while, not ready, and asks each client to leave', async (t) => {
@@ -335,7 +358,7 @@ t.test('an error that nothing expected is logged and counted, and ends it in ord
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   t.equal((await post(server, '/validate', review)).status, 200, 'a client that still calls is answered')
   t.equal(await ended, 1)
-  t.match(server.log(), /"level":60,.*"msg":"uncaught error"/)
+  t.match(server.log(), /^\{"level":"fatal","time":"\d{4}-\d\d-\d\dT[\d:.]+Z",.*"msg":"uncaught error"/m)
 })
 
 t.test('a second signal ends the wait', async (t) => {

@@ -54,6 +54,9 @@ import {
 } from '../src/certificates/rotation.ts'
 import { SecretConflict, type SecretStore } from '../src/certificates/secret-store.ts'
 import { judgePair } from '../src/certificates/verify.ts'
+import { readFlags } from '../src/configuration/flags.ts'
+import { SERVER_FLAGS } from '../src/server/configuration.ts'
+import { calledNames } from '../src/server/names.ts'
 import {
   authoritiesIn,
   certificatesIn,
@@ -1800,3 +1803,13 @@ t.test('what a replica serves is what the bundle trusts, over TLS', async (t) =>
   t.equal(await ask('hook.system.svc'), 200)
   await t.rejects(ask('other.system.svc'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 })
+
+t.test(
+  'a certificate from files needs the names by which it is called: of the Service, or of the URL alone',
+  async (t) => {
+    const names = (...args: string[]) => calledNames(readFlags(SERVER_FLAGS, args, {}).values)
+    t.match(names(), ['vmcp-admission.vmcp-system.svc'])
+    t.strictSame(names('--webhook-url', 'https://hooks.example.com:8443'), ['hooks.example.com'])
+    t.strictSame(names('--webhook-url', 'https://[::1]:8443'), ['::1'])
+  },
+)

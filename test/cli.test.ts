@@ -13,10 +13,11 @@ import { COMMANDS, GROUPS } from '../src/cli/commands.ts'
 import { helpOf, overview } from '../src/cli/output/help.ts'
 import project from '../package.json' with { type: 'json' }
 import { explain } from '../src/cli/commands/explain.ts'
+import { widthOf } from '../src/cli/output/terminal.ts'
 import { plan } from '../src/cli/commands/plan.ts'
 import { readFlags, UsageError } from '../src/configuration/flags.ts'
 import { KINDS } from '../src/kinds/index.ts'
-import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { allRules, examplesAt, examplesOf, rulePlaces } from '../src/kinds/places.ts'
 import { fieldsOf } from '../src/kinds/schema-fields.ts'
 import { ALL_IDS, ENGINE_IDS } from '../src/engine/engine-ids.ts'
 import { PROBE_IDS } from '../src/engine/probe-ids.ts'
@@ -1570,8 +1571,8 @@ t.test('wrong usage ends with exit code 2', async (t) => {
       '--help',
     ],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
-    [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
-    [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
+    [['lint', '--help'], "'lint' is not a command; did you mean 'check'", '--help'],
+    [['help', 'judge'], `'judge' is not a command; ${all}`, '--help'],
     [['constructor'], `'constructor' is not a command; ${all}`, '--help'],
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
     [
@@ -1657,6 +1658,30 @@ t.test('explain finds every kind and every field, and names the rules about it',
       const isField = fields.some(([kind, each]) => kind === place.kind.kind && each === path)
       if (isField) t.match(await explained(`${place.kind.kind}.${path}`), `\n  ${place.rule.id} `, finding)
     }
+})
+
+t.test('explain shows an id on one screen, with the lines that differ; --examples shows all', async (t) => {
+  const rows = (line: string) => Math.max(1, Math.ceil(widthOf(line) / 80))
+  const rules = new Map(allRules().map((rule) => [rule.id, examplesOf(rule)]))
+  for (const id of ALL_IDS) {
+    const { stdout } = await runHere(t, explain.run, [id])
+    const lines = stdout.trimEnd().split('\n')
+    t.ok(lines.reduce((sum, line) => sum + rows(line), 0) <= 40, `${id}: ${lines.length} lines`)
+    t.match(stdout, `\npage: docs/rules/${id}.md`)
+    const examples = rules.get(id)
+    if (examples === undefined) continue
+    t.match(stdout, /^ {2}[-+] .*\n(?: {2}.*\n)* {2}=> .*\n/m, id)
+    const whole = await runHere(t, explain.run, [id, '--examples'])
+    const titles = Array.from(
+      whole.stdout.matchAll(/^(?:accepted|denied|warned about): (.*)$/gm),
+      ([, title]) => title,
+    )
+    t.strictSame(
+      titles,
+      examples.map(({ title }) => title),
+      id,
+    )
+  }
 })
 
 t.test('what engine ids show is found', async (t) => {
@@ -1747,6 +1772,7 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
   'folder.txt': ['check', 'shop'],
   'unread.txt': ['check', 'wrong.yaml', 'missing.yaml', 'warned.yaml'],
   'explain.txt': ['explain', 'aws-sts-role-configured'],
+  'explain-examples.txt': ['explain', 'aws-sts-role-configured', '--examples'],
   'explain-schema.txt': ['explain', 'schema-enum'],
   'explain-kind.txt': ['explain', 'MCPOIDCConfig'],
   'explain-field.txt': ['explain', 'spec.awsSts.roleMappings[].matcher'],

@@ -254,6 +254,26 @@ t.test('alerts and dashboard name metrics that the server has', async (t) => {
   for (const { gridPos } of panels) t.ok((gridPos.x ?? 0) + (gridPos.w ?? 0) <= 24)
 })
 
+t.test('each alert leads to a section of the troubleshooting page', async (t) => {
+  const { groups } = parse(read('deploy/helm/vmcp-admission/files/alerts.yaml')) as {
+    groups: { rules: { alert: string; annotations: { runbook_url?: string } }[] }[]
+  }
+  const headings = read('docs/troubleshooting.md').match(/(?<=^## ).+$/gm) ?? []
+  const anchors = headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  const rules = groups.flatMap((group) => group.rules)
+  t.ok(rules.length >= 17)
+  for (const { alert, annotations } of rules) {
+    const [page, anchor = ''] = (annotations.runbook_url ?? '').split('#')
+    t.equal(page, 'https://git.example/vmcp-admission/blob/main/docs/troubleshooting.md', alert)
+    t.ok(anchors.includes(anchor), `${alert}: ${anchor}`)
+  }
+})
+
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: unknown

@@ -207,6 +207,25 @@ function argumentsOf(command: string): readonly string[] | undefined {
     : words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))
 }
 
+t.test('README begins with two lines that set all up, and .ci/run runs them first', async (t) => {
+  const [first = ''] = /(?:^ {4}.*\n)+/m.exec(PAGES.get('README.md') ?? '') ?? []
+  const lines = first
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().replace(/ +#.*$/, ''))
+  t.strictSame(lines, ['npm ci && npm start', 'npm ci && npm test'])
+  const run = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+  const phases = Array.from(run.matchAll(/^phase '(npm [^']*)' (.*)$/gm), ([, name, command]) => [
+    name,
+    command,
+  ])
+  // test/as-a-process.test.ts runs npm start.
+  t.strictSame(phases.slice(0, 2), [
+    ['npm ci', 'npm ci'],
+    ['npm test', 'tests npm test'],
+  ])
+})
+
 t.test('README shows what check prints', async (t) => {
   const blocks = [
     ...(PAGES.get('README.md') ?? '').matchAll(
@@ -217,6 +236,25 @@ t.test('README shows what check prints', async (t) => {
   for (const [, command = '', shown] of blocks) {
     const { stdout } = await runCli(command.split(' '), { cwd: ROOT })
     t.equal(stdout, shown, command)
+  }
+})
+
+t.test('what README compares differs, and each state is right', async (t) => {
+  const commands = Array.from(
+    (PAGES.get('README.md') ?? '').matchAll(/^ {4}vmcp-admission ((?:access|steps|plan) examples.*?) +#/gm),
+    ([, command = '']) => command.split(' '),
+  )
+  t.equal(commands.length, 3)
+  for (const command of commands) {
+    const { status, stdout } = await runCli(command, { cwd: ROOT })
+    t.equal(status, 0, command.join(' '))
+    t.match(stdout, /^ +loses: |^commit 3$|^ +BACKEND .* TOKEN /m)
+  }
+  for (const state of ['old', 'new']) {
+    const { stdout } = await runCli(['check', '--strict', '--advice', `examples/change/${state}`], {
+      cwd: ROOT,
+    })
+    t.match(stdout, /^14 resources in 2 files: 0 errors, 0 warnings;[^,]*$/, state)
   }
 })
 

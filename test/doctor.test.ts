@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
 import { wantedConfigurations } from '../src/arming/reconcile.ts'
 import { probeAnswer } from '../src/arming/index.ts'
+import { register, type TemporaryCluster } from '../src/arming/temporary.ts'
 import { makeAuthority } from '../src/certificates/x509.ts'
 import { doctor, doctorWith } from '../src/cli/commands/doctor.ts'
 import { examine } from '../src/cli/commands/doctor/examine.ts'
@@ -10,6 +12,9 @@ import { openInstallation } from '../src/cli/input/live/index.ts'
 import { uninstall } from '../src/cli/commands/uninstall.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP as GROUP, KINDS } from '../src/kinds/index.ts'
+import { isStrictError } from '../src/engine/index.ts'
+import { allRules } from '../src/kinds/places.ts'
+import { crd } from '../src/registration/index.ts'
 import { probeAnnotation } from '../src/registration/webhook-configurations.ts'
 import { runCli, runHere } from './support/cli.ts'
 import { problemWithOutput } from './support/output-schemas.ts'
@@ -685,17 +690,15 @@ t.test('doctor as a command', async (t) => {
 
   const well = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(well.status, 0)
-  t.match(
-    well.stdout,
-    `probe: reached: the API server called the webhook, and it answered\n\ninstallation in namespace vmcp-system of ${url}: all is well\n`,
-  )
+  t.match(well.stdout, new RegExp(`^installation in namespace vmcp-system of ${url}: all is well\n\n`))
+  t.match(well.stdout, '\nprobe: reached: the API server called the webhook, and it answered\n')
 
   const service = cluster.objects.get(SERVICE) ?? {}
   cluster.objects.delete(SERVICE)
   const broken = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(broken.status, 1)
   t.match(broken.stdout, 'problem: Service vmcp-system/vmcp-admission: not found; install the chart')
-  t.match(broken.stdout, /: 1 problem\n$/)
+  t.match(broken.stdout, /^installation in .*: 1 problem\n\nproblem: /)
 
   const printed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
   t.equal(problemWithOutput(['doctor', '--output', 'json'], printed.stdout), undefined)
@@ -712,6 +715,124 @@ t.test('doctor as a command', async (t) => {
   const unknown = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(unknown.status, 3)
   t.match(unknown.stdout, 'not checked: API server: does not accept the credentials: 401 Unauthorized')
+})
+
+t.test(
+  'the verdict comes first, notes are folded, and each layer names the rules that it holds',
+  async (t) => {
+    const cluster = current()
+    for (const kind of KINDS)
+      cluster.objects.set(crdPath(kind.plural), {
+        ...crd(kind, true, GROUP),
+        status: { conditions: [{ type: 'Established', status: 'True' }] },
+      })
+    const policies = parseAllDocuments(
+      readFileSync(new URL('../deploy/policies/deny.yaml', import.meta.url), 'utf8'),
+    ).map((document) => document.toJS() as Json)
+    const ofKind = (kind: string) => ({ items: policies.filter((each) => each.kind === kind) })
+    const other = {
+      metadata: { name: 'other' },
+      webhooks: [{ rules: [{ apiGroups: ['*'], resources: ['*'] }] }],
+    }
+    cluster.objects.set(POLICIES, ofKind('ValidatingAdmissionPolicy'))
+    cluster.objects.set(
+      `${ADMISSION}/validatingadmissionpolicybindings`,
+      ofKind('ValidatingAdmissionPolicyBinding'),
+    )
+    cluster.objects.set(MUTATING, { items: [other] })
+    add(cluster, DEPLOYMENT, ARGS, '--severity=schema-enum=warning')
+    add(cluster, DEPLOYMENT, ARGS, '--severity=group-has-backends=off')
+    add(cluster, DEPLOYMENT, ARGS, '--profile=strict')
+    const { kubeconfig } = await serve(t, cluster)
+    const made = await makeAuthority('test CA', { now: Date.now(), lifetime: 100 * DAY })
+    set(cluster, SECRET, 'data', { 'current.crt': bundle(made) })
+    setBundles(cluster, bundle(made))
+
+    const folded = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
+    t.equal(folded.status, 0)
+    t.match(
+      folded.stdout,
+      /^installation in .*: all is well, 7 notes\n\n7 notes \(crd-accepts-more, shadowed\): --notes prints them\ncertificate: /,
+    )
+    t.notMatch(folded.stdout, 'note: ')
+    const all = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--notes'])
+    t.match(all.stdout, '\nnote: MutatingWebhookConfiguration other: also applies to all seven kinds')
+
+    const ids = (layer: string) => layers.find((each) => each.layer === layer)?.ids ?? []
+    const printed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
+    const { layers } = JSON.parse(printed.stdout) as {
+      layers: { layer: string; does: string; ids: string[] }[]
+    }
+    t.ok(['schema-enum', 'schema-pattern', 'schema-required'].every((id) => ids('CRDs').includes(id)))
+    const written = new Set(
+      allRules()
+        .filter(({ id }) => JSON.stringify(policies).includes(`(${id})`))
+        .map(({ id }) => id),
+    )
+    t.ok(written.size > 15, `${written.size} rules in the policies`)
+    t.strictSame(new Set(ids('policies')), written)
+    const on = allRules().filter(({ id }) => id !== 'group-has-backends')
+    const denying = on.filter(({ id, severity }) => severity === 'error' || isStrictError(id)).length
+    const warning = on.filter(({ id, severity }) => severity === 'warning' && !isStrictError(id)).length
+    t.strictSame(ids('webhook'), on.map(({ id }) => id).toSorted())
+    for (const line of [
+      `  CRDs        ${ids('CRDs').length} rules: 7 CRDs; the API server denies`,
+      `  policies    ${written.size} rules: the API server: Deny`,
+      `  webhook     ${on.length} rules: ${denying} deny, ${warning} warn; fails closed`,
+      `  background  ${on.length} rules: in vmcp_admission_current_findings`,
+    ])
+      t.ok(folded.stdout.includes(`\n${line}`), `${line}\n${folded.stdout}`)
+    const listed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--rules'])
+    t.match(listed.stdout, /\n {2}webhook .*\n(?: {4}[a-z0-9-]+\n)+ {2}background /)
+
+    cluster.probe = refusal(500, 'no endpoints available for service "vmcp-admission"')
+    const lost = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
+    t.match(lost.stdout, /^ {2}webhook {5}0 rules: not reached\n {2}background {2}0 rules: not reached$/m)
+  },
+)
+
+t.test('a trial of --local-cluster is told as one, and misses nothing', async (t) => {
+  const cluster = current()
+  for (const path of [DEPLOYMENT, SERVICE, LEASE, SECRET, SLICES]) cluster.objects.delete(path)
+  const trial = {
+    group: GROUP,
+    url: 'https://10.0.0.1:8443',
+    ca: ours.certificate,
+    namespaces: ['tools'],
+    holder: 'process 7 on desk',
+  }
+  await register(
+    {
+      readConfiguration: () => Promise.resolve(undefined),
+      applyConfiguration: async (each: Json) =>
+        void cluster.objects.set(`${ADMISSION}/${String(each.kind).toLowerCase()}s/vmcp-admission`, each),
+      tryProbe: (_: string, nonce: string) => Promise.resolve(probeAnswer(nonce)),
+    } as unknown as TemporaryCluster,
+    trial,
+    { milliseconds: 0, signal: AbortSignal.timeout(10_000) },
+  )
+  cluster.objects.set(VALIDATING, { items: [] })
+  cluster.objects.set(MUTATING, { items: [] })
+  const { kubeconfig } = await serve(t, cluster)
+  const found = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
+  t.equal(found.status, 0)
+  t.match(
+    found.stdout,
+    /^trial of --local-cluster \(process 7 on desk, https:\/\/10\.0\.0\.1:8443\) for the namespace tools of .*: all is well\n/,
+  )
+  t.match(found.stdout, 'probe: not known: it judges other namespaces: --namespace tools tries it there\n')
+  t.notMatch(found.stdout, /problem|Service|Lease/)
+  const there = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
+  t.match(there.stdout, '\nprobe: reached: ')
+  cluster.probe = refusal(
+    500,
+    'failed calling webhook "validate.vmcp-admission.toolhive.stacklok.dev": dial tcp 10.0.0.1:8443: connect: connection refused',
+  )
+  const gone = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
+  t.match(gone.stdout, /; check that the server runs at https:\/\/10\.0\.0\.1:8443$/m)
+  t.notMatch(gone.stdout, 'Service')
+  cluster.probe = undefined
+  t.match(there.stdout, /^ {2}webhook .* deny, .* warn; fails open; as by default$/m)
 })
 
 t.test('a cluster that cannot be reached, and wrong usage', async (t) => {
@@ -757,12 +878,14 @@ t.test('with --probe-only the rights of the probe suffice', async (t) => {
   t.equal(status, 0)
   t.match(
     stdout,
-    `probe: reached: the API server called the webhook, and it answered\n\ninstallation in ${scope}`,
+    new RegExp(
+      `^installation in ${scope} .*: all is well\n\nprobe: reached: the API server called the webhook, and it answered\n$`,
+    ),
   )
   cluster.probe = refusal(500, 'no endpoints available for service "vmcp-admission"')
   const lost = await runHere(t, doctor.run, args)
   t.equal(lost.status, 1)
-  t.match(lost.stdout, /^problem: dry run in namespace .*: 1 problem\n$/s)
+  t.match(lost.stdout, /: 1 problem\n\nproblem: dry run in namespace /)
   const all = await runHere(t, doctor.run, ['--kubeconfig', kubeconfig])
   t.equal(all.status, 3, 'everything else needs more')
 })

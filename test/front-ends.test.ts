@@ -564,6 +564,7 @@ const NOT_JUDGING: Readonly<Record<string, string>> = {
   explain: 'it reads no resource',
   completion: 'it reads no resource',
   doctor: 'it reads no resource of the seven kinds',
+  init: 'it writes a setup; test/init.test.ts has what check says of it',
   uninstall: 'it reads no resource of the seven kinds',
 }
 

@@ -29,8 +29,9 @@ const OF_RELEASES = /: of operator release .* and later;/
 const UNRESOLVED = 'unresolved-placeholder'
 
 function byWebhook(object: unknown, state: ClusterState): Found[] {
-  const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
-  const submission = submissionOf(kind, object, { name: metadata?.name ?? '' })
+  const { kind, metadata } = object as { kind: string; metadata?: { name?: string; namespace?: string } }
+  const { name = '', namespace = 'default' } = metadata ?? {}
+  const submission = submissionOf(kind, object, { name, namespace })
   const { errors, warnings } = judgeOf({ state }).admit(submission)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,

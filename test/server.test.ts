@@ -7,7 +7,6 @@ import { Writable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { authServer } from '../src/relations/examples.ts'
@@ -27,6 +26,7 @@ import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { Bodies } from '../src/server/bodies.ts'
+import { openLog } from '../src/server/log-destination.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { type ReviewStep, Turns } from '../src/server/turns.ts'
 import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
@@ -78,7 +78,7 @@ function server(settings: Partial<Settings> = {}, state?: ClusterState) {
     rotations: 3,
     errors: 2,
   }))
-  const logger = pino({ base: null }, stream)
+  const logger = openLog(stream)
   const parts = {
     judge: () => judge,
     logger,
@@ -208,7 +208,7 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
     failed.map((line) => Object.keys(line)),
     [['level', 'time', 'uid', 'rule', 'err', 'msg']],
   )
-  t.match(failed, [{ level: 50, rule: id, err: { message: 'the view is broken' } }])
+  t.match(failed, [{ level: 'error', rule: id, err: { message: 'the view is broken' } }])
   t.notMatch(log.join(''), /login\.example|okta/, 'nothing of the object is logged')
   const strict = await judged(new Broken(options), { severities: [setting(`${id}=error`)] })
   t.equal(strict.allowed, true, 'whatever it is worth')
@@ -1057,6 +1057,72 @@ t.test('the probe is denied for the marker alone, and counted nowhere', async (t
     t.strictSame([mutated.body.response.allowed, mutated.body.response.patch], [true, undefined])
     t.strictSame([await metrics(), probed.log], [before, []])
   }
+})
+
+t.test('the line of a denial says who, what and where, and no value of the object', async (t) => {
+  const { app, log } = server()
+  const secret = 'hush-hush'
+  const object = resourceOf('MCPExternalAuthConfig', {
+    type: 'awsSts',
+    awsSts: {
+      region: `${secret} 1`,
+      roleMappings: [
+        { roleArn: `${secret} 2`, claim: `${secret} 3`, matcher: `"${secret} 4" in claims.groups` },
+        {
+          roleArn: 'arn:aws:iam::123456789012:role/x',
+          matcher: `claims.${secret.slice(0, 4)}.endswith("${secret}")`,
+        },
+      ],
+      sessionDuration: 31_415_926,
+    },
+    bearerToken: { tokenSecretRef: { name: secret, key: secret } },
+  })
+  const review = reviewOf(object, { userInfo: { username: 'ann@example.com', groups: ['staff'] } })
+  const { body } = await send(app, '/validate', review)
+  t.equal(body.response.allowed, false)
+  t.match(body.response.status?.message, secret, 'the answer names values')
+  // A review is recorded once its answer is sent.
+  const recorded = async (count: number) => {
+    while (log.length < count) await new Promise(setImmediate)
+  }
+  await recorded(1)
+  const [text = ''] = log
+  const line = JSON.parse(text) as Record<string, unknown>
+  t.match(line, {
+    level: 'info',
+    time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    verdict: 'denied',
+    user: 'ann@example.com',
+    operation: 'CREATE',
+    kind: 'MCPExternalAuthConfig',
+    namespace: 'default',
+    name: 'example',
+  })
+  t.strictSame(
+    [new Set(line.errors as string[]), new Set(line.fields as string[])],
+    [
+      new Set([
+        'schema-pattern',
+        'schema-maximum',
+        'external-auth-config-matches-type',
+        'role-mapping-claim-or-matcher',
+        'role-mapping-matcher-compiles',
+      ]),
+      new Set([
+        'spec.awsSts.region',
+        'spec.awsSts.sessionDuration',
+        'spec.bearerToken',
+        'spec.awsSts.roleMappings[0].roleArn',
+        'spec.awsSts.roleMappings[0].matcher',
+        'spec.awsSts.roleMappings[1].matcher',
+      ]),
+    ],
+  )
+  t.notMatch(text, /hush|31415926|123456789012|claims|staff|awsSts"/, 'no value')
+  await send(app, '/validate', reviewOf(resourceOf('MCPGroup', {})))
+  await recorded(2)
+  t.notMatch(log[1], /"user"|"fields"/, 'only of denials')
+  t.equal(log.length, 2)
 })
 
 t.test('probes, metrics and log', async (t) => {

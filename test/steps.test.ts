@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { stringify } from 'yaml'
 import {
@@ -424,12 +425,12 @@ t.test('the command', async (t) => {
 
 t.test('docs/steps.md shows what the command prints', async (t) => {
   const page = readFileSync(new URL('../docs/steps.md', import.meta.url), 'utf8')
-  const [, shown = ''] =
-    /^```console\n\$ vmcp-admission steps before\.yaml after\.yaml\n([^]*?)^```$/m.exec(page) ?? []
-  const [, before = ''] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? []
-  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-steps-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'before.yaml'), before)
-  writeFileSync(join(folder, 'after.yaml'), before.replaceAll('okta', 'entra'))
-  t.equal((await runCli(['steps', 'before.yaml', 'after.yaml'], { cwd: folder })).stdout, shown)
+  const [, call = '', shown = ''] =
+    /^```console\n\$ vmcp-admission (steps examples\/change\/old examples\/change\/new)\n([^]*?)^```$/m.exec(
+      page,
+    ) ?? []
+  t.equal(
+    (await runCli(call.split(' '), { cwd: fileURLToPath(new URL('..', import.meta.url)) })).stdout,
+    shown,
+  )
 })

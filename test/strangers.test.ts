@@ -1,4 +1,4 @@
-/** What a tree that a stranger wrote can do to whoever runs the command on it. SECURITY.md names each row. */
+/** What a tree that a stranger wrote can do to whoever runs the command on it. contributing/bounds.md names each row. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,

@@ -135,6 +135,8 @@ export class Arming {
   #answer = ''
   /** The number of reconciliations in a row that had to write. */
   #writesInARow = 0
+  /** Which of the two configurations were there once. */
+  readonly #seen = new Set<number>()
   /** By installation: when its configurations were last replaced. */
   readonly #replaced = new Map<string, number>()
 
@@ -300,6 +302,7 @@ export class Arming {
     const stored: (WebhookConfiguration | undefined)[] = []
     // Read one after the other, so that a cause is always reported as the same problem.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
+    for (const [i, each] of stored.entries()) if (each !== undefined) this.#seen.add(i)
     this.#set({ policy: policyOf(stored[0]) })
     this.#options.onRead(stored)
     return stored
@@ -337,11 +340,20 @@ export class Arming {
       const displaced =
         before !== undefined && otherManagers(before).length > 0 ? displacing(wanted, before) : undefined
       await this.#cluster.applyConfiguration(wanted, displaced)
+      if (before === undefined && this.#seen.has(i))
+        logger.warn({ kind: KINDS[i] }, 'arming: the configuration was deleted and written again')
       repaired = true
     }
     if (!repaired) return stored
     this.#set({ repairs: this.#state.repairs + 1 })
-    return this.#read()
+    const before = policyOf(stored[0])
+    const written = await this.#read()
+    const after = policyOf(written[0])
+    if (after === 'Fail' && before !== 'Fail')
+      logger.warn({}, 'arming: armed: the API server refuses a write that it cannot ask the webhook about')
+    if (after === 'Ignore' && before === 'Fail')
+      logger.warn({}, 'arming: disarmed: the API server admits a write that it cannot ask the webhook about')
+    return written
   }
 
   /** Proves the webhook: sends a dry run through the API server that only the webhook refuses with this answer. */

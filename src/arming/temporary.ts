@@ -49,13 +49,13 @@ const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookC
 const POLL_EVERY = 250
 
 /** Whether the object was made by a temporary registration. */
-function isTemporary(object: WebhookConfiguration | undefined): boolean {
+export function isTemporary(object: WebhookConfiguration | undefined): boolean {
   const { labels } = metadataOf(object)
   return isObject(labels) && labels[LABEL] === MANAGER
 }
 
 /** The process that made the object, as text. */
-function holderOf(object: WebhookConfiguration | undefined): string {
+export function holderOf(object: WebhookConfiguration | undefined): string {
   const { annotations } = metadataOf(object)
   return isObject(annotations) && typeof annotations[HOLDER] === 'string'
     ? annotations[HOLDER]
@@ -121,7 +121,7 @@ export async function removeAbandoned(cluster: TemporaryCluster): Promise<string
 }
 
 /** The namespaces that a temporary configuration selects. */
-function namespacesOf(configuration: WebhookConfiguration): string[] {
+export function namespacesOf(configuration: WebhookConfiguration): string[] {
   const [webhook] = Array.isArray(configuration.webhooks) ? configuration.webhooks.filter(isObject) : []
   const { matchExpressions } = isObject(webhook?.namespaceSelector) ? webhook.namespaceSelector : {}
   const [selected] = Array.isArray(matchExpressions) ? matchExpressions.filter(isObject) : []

@@ -5,6 +5,7 @@ import { completionOf } from './commands/completion.ts'
 import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix } from './commands/fix.ts'
+import { init } from './commands/init.ts'
 import { lsp } from './commands/lsp.ts'
 import { mcp } from './commands/mcp.ts'
 import { plan } from './commands/plan.ts'
@@ -21,7 +22,7 @@ export const GROUPS: readonly (readonly [title: string, commands: readonly Comma
   ['Most used', [check, fix, audit, explain, plan]],
   ['Check', [probe, replay, lsp, mcp, playground]],
   ['Understand', [access]],
-  ['Change', [steps]],
+  ['Begin and change', [init, steps]],
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],
 ]
 

@@ -59,10 +59,13 @@ async function suggest(): Promise<never> {
   throw new UsageError(`name a command: ${listed('or')}${here}`)
 }
 
+/** What other programs call `check`. */
+const CALLED_CHECK: ReadonlySet<string> = new Set(['lint', 'validate', 'verify'])
+
 function commandNamed(name: string): Command {
   const command = COMMANDS.get(name)
   if (command !== undefined) return command
-  const near = nearest(name, COMMANDS.keys())
+  const near = CALLED_CHECK.has(name) ? 'check' : nearest(name, COMMANDS.keys())
   const advice = near === undefined ? `the commands are ${listed('and')}` : `did you mean '${near}'`
   throw new UsageError(`'${name}' is not a command; ${advice}`)
 }

@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from '../engine/index.ts'
 import { probeAnnotation } from '../registration/index.ts'
-import { atOnce, isObject, metadataOf, type Steps } from '../rule/index.ts'
+import { atOnce, isObject, metadataOf, pathText, type Steps } from '../rule/index.ts'
 import {
   decodeReview,
   encodeBusy,
@@ -277,6 +277,7 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
       logger.error({ uid: review.uid, rule: id, err: failure }, 'rule failed')
     logger.info({
       ...logged(review, 'validate', outcome, seconds),
+      ...(errors.length > 0 ? denied(review, errors) : undefined),
       errors: ids(errors),
       warnings: ids(warnings),
       exempted: exempted.length === 0 ? undefined : exempted,
@@ -304,7 +305,19 @@ function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly
   return { json, record }
 }
 
-/** The log fields of a review: the user and the name, never the object. */
+/** The most fields of a denial that are logged, and the most characters of each: keys of maps are part of a path. */
+const MOST_FIELDS = 20
+const LONGEST_FIELD = 256
+
+/** The log fields of a denial: who asked, and which fields are wrong, never what is in them. */
+function denied({ submission: { user } }: Review, errors: Verdict['errors']) {
+  const fields = new Set(
+    errors.slice(0, MOST_FIELDS).map(({ error: { at } }) => pathText(at).slice(0, LONGEST_FIELD)),
+  )
+  return { user, fields: [...fields] }
+}
+
+/** The log fields of a review: the name, never the object. */
 function logged(review: Review, webhook: string, verdict: string, seconds: number) {
   return { webhook, verdict, ...about(review), ms: Math.round(seconds * 1e6) / 1e3 }
 }

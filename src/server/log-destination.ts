@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 const BATCH = 16_384
 const MOST_MILLISECONDS = 1_000
@@ -85,3 +86,15 @@ export function logDestination() {
     dropped: () => dropped,
   }
 }
+
+/** A log of lines of JSON, each with the ISO time and the name of its level. */
+export const openLog = (destination: DestinationStream, level = 'info'): Logger =>
+  pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  )

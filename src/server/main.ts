@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
 import { collectDefaultMetrics } from 'prom-client'
 import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
@@ -15,7 +14,7 @@ import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } f
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { latestJudge } from './latest-judge.ts'
 import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
-import { logDestination } from './log-destination.ts'
+import { logDestination, openLog } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing } from './open-serving.ts'
@@ -71,11 +70,11 @@ async function serveLocalCluster(local: LocalCluster): Promise<void> {
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 async function serve(configuration: ServerConfiguration, local?: LocalCluster): Promise<void> {
-  const { host, mode, role, 'api-group': group } = configuration
+  const { mode, role, 'api-group': group } = configuration
   const ended = new AbortController()
   const hurried = new AbortController()
   const destination = logDestination()
-  const logger = pino({ level: configuration['log-level'], base: null }, destination)
+  const logger = openLog(destination, configuration['log-level'])
   const metrics = createMetrics()
   metrics.log(destination.dropped)
   collectDefaultMetrics({ register: metrics.registry })
@@ -173,14 +172,14 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     return isExpired(answers) ? 'its certificate has expired' : undefined
   }
   const probes = buildProbes(parts, whyNotReady)
-  const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
+  const probeUrl = `http://${await listen(probes, configuration, 'probe-port')}`
   const webhook = answers && buildWebhook(parts, await answers.first(), tls && { tls, gate })
   answers?.onNext((pair) => {
     const server = webhook?.server as unknown as TlsServer
     server.setSecureContext({ ...secureOptions(pair), ...tls })
     logger.info({}, 'certificates: serving another one')
   })
-  const url = webhook && `https://${await listen(webhook, host, configuration.port)}`
+  const url = webhook && `https://${await listen(webhook, configuration, 'port')}`
   listening = true
   listeningSince = performance.now()
   logger.info({ url, probeUrl, role, mode, group, certificates: configuration.certificates }, 'listening')
@@ -204,13 +203,20 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
  */
 const DRAIN = 10_000
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+async function listen(
+  app: FastifyInstance,
+  configuration: ServerConfiguration,
+  flag: 'port' | 'probe-port',
+): Promise<string> {
+  const { host, [flag]: port } = configuration
   try {
     await app.listen({ host, port })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new UsageError(`port ${port} of ${host} is in use; name another one, or 0 for a free one`)
+      throw new UsageError(
+        `port ${port} of ${host} is in use: name another one with --${flag}, or 0 for a free one`,
+      )
     throw error
   }
   const address = app.server.address() as AddressInfo
@@ -250,7 +256,12 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
       ? 'each resource is judged alone; --local-cluster KUBECONFIG tries it with a cluster'
       : `each resource is judged beside those of ${at.cluster}`,
     ...(certificates === 'local' && local === ''
-      ? ['try:', `  ${curl} ${at.url}/validate`, `  ${CLI} check examples`]
+      ? [
+          'a review that is denied, to send from another terminal:',
+          `  ${curl} ${at.url}/validate`,
+          'the same checks of files:',
+          `  ${CLI} check ${EXAMPLES[1]}`,
+        ]
       : []),
     ...(kubeconfig !== '' && arming === 'off' && local === '' ? unregistered(at.url, configuration) : []),
     '',

@@ -17,3 +17,9 @@ export function servingNames({
  */
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
   [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))
+
+/** The names that a certificate of somebody else needs: where there is a URL, nobody calls the Service. */
+export const calledNames = (configuration: ServerConfiguration): string[] =>
+  configuration['webhook-url'] === ''
+    ? servingNames(configuration)
+    : [new URL(configuration['webhook-url']).hostname.replace(/^\[|\]$/g, '')]

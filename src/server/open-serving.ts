@@ -11,7 +11,7 @@ import { UsageError } from '../configuration/flags.ts'
 import { clientTlsOptions, problemWithClientAuthorities } from '../certificates/clients.ts'
 import type { ServerConfiguration } from './configuration.ts'
 import { LatestPair } from './latest-pair.ts'
-import { localNames, servingNames } from './names.ts'
+import { calledNames, localNames } from './names.ts'
 import type { Serving } from './serving.ts'
 import { TrustLoop } from './trust-loop.ts'
 
@@ -89,7 +89,7 @@ async function openFiles(
   const pairs = new LatestPair()
   const followed = watchFiles(folder, {
     signal,
-    names: servingNames(configuration),
+    names: calledNames(configuration),
     onPair: pairs.put,
     onProblem: (problem) => logger.error({ folder, problem }, 'certificates: the pair in use stays'),
     onWarning: (problem) => logger.warn({ folder, problem }, 'certificates'),

@@ -52,7 +52,7 @@ await withApiServer(root, async (t, api) => {
     await t.test('examples of rules', (t) => judgeRuleExamples(t, api))
     await t.test('the Kubernetes client sees the causes', (t) => createWithClient(t, api))
     await t.test('a resource that was invalid before we came', (t) => updateInvalid(t, api))
-    t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
+    t.notMatch(server.log(), /"level":"(error|fatal)"/, 'nothing went wrong inside')
   } finally {
     await server.stop('SIGKILL')
   }

@@ -186,7 +186,7 @@ await withApiServer(root, async (t, api) => {
     await t.test('new resources in any order', (t) => applyInAnyOrder(t, api, server))
     await t.test('new resources at once', (t) => createAtOnce(t, api))
     await t.test('one commit changes both ends', (t) => changeBothEnds(t, api, server))
-    t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
+    t.notMatch(server.log(), /"level":"(error|fatal)"/, 'nothing went wrong inside')
   } finally {
     await server.stop('SIGKILL')
   }

@@ -61,6 +61,13 @@ await withApiServer(t, async (t, api) => {
     const second = failedStart(api)
     t.equal(second.status, 1)
     t.match(second.stderr, /process \d+ on \S+ serves this cluster with --local-cluster: end it first/)
+    const doctor = ['doctor', '--kubeconfig', api.kubeconfig, '--namespace', 'default']
+    const diagnosis = await runCli(doctor, { cwd: ROOT })
+    t.match(
+      diagnosis.stdout,
+      /^trial of --local-cluster \(process \d+ on .*\) for the namespace default of .*: all is well/,
+    )
+    t.match(diagnosis.stdout, /^probe: reached/m)
     await kubectl(api, ['create', 'namespace', 'elsewhere'])
     const elsewhere = ['-n', 'elsewhere', 'apply', '-f', files[0] ?? '']
     t.equal((await api.kubectl(elsewhere)).code, 0, 'objects of other namespaces are not judged')

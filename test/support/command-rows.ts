@@ -37,6 +37,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['access', 'aws.yaml', 'aws.yaml'], 0, /^no difference for any caller/m],
   [['steps', 'aws.yaml', 'aws.yaml'], 0, /^no object changes$/m],
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
+  [['init', '--provider', 'github', '--release', '0.63'], 0, /^kind: VirtualMCPServer$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
   // Its input is empty.
   [['mcp'], 0, /^$/],

@@ -29,6 +29,8 @@ const FLAGS = {
   'probe-only': toggle(
     'check only whether the API server reaches the webhook: the rights to create MCPExternalAuthConfigs and to read Deployments in the namespace suffice',
   ),
+  notes: toggle('print the notes too, which need nothing to be done'),
+  rules: toggle('print the rules of each layer'),
   wait: seconds,
 }
 
@@ -139,23 +141,35 @@ const ORDER: readonly Level[] = ['unread', 'problem', 'note']
 
 function printHuman(
   diagnosis: Diagnosis,
-  { namespace }: DoctorFlags,
+  { namespace, notes, rules }: DoctorFlags,
   { server }: Pick<Opened, 'server'>,
 ): string {
-  const { findings, certificates, probe, release } = diagnosis
-  const sorted = ORDER.flatMap((level) => findings.filter((finding) => finding.level === level))
+  const { findings, certificates, probe, release, trial, layers = [] } = diagnosis
+  const shown = notes ? ORDER : ORDER.filter((level) => level !== 'note')
+  const sorted = shown.flatMap((level) => findings.filter((finding) => finding.level === level))
+  const folded = findings.filter(({ level }) => level === 'note' && !notes).map(({ id }) => id)
   const lines = [
+    summary(diagnosis, `${trial ?? `installation in namespace ${namespace}`} of ${server}`),
+    '',
     ...sorted.map(
       ({ level, object, message, remedy }) =>
         `${PREFIXES[level]}${object}: ${message}${remedy === '' ? '' : `; ${remedy}`}`,
     ),
+    ...(folded.length === 0
+      ? []
+      : [
+          `${counted(folded.length, 'note')} (${[...new Set(folded)].join(', ')}): --notes prints ${folded.length === 1 ? 'it' : 'them'}`,
+        ]),
     ...certificates.map(
       ({ of, fingerprint, expires }) => `certificate: ${of}: SHA-256 ${fingerprint}, expires ${expires}`,
     ),
     ...(release === undefined ? [] : [`operator release: ${release}`]),
-    `probe: ${probe.outcome}${probe.outcome === 'reached' ? `: ${probe.answer}` : ''}`,
-    '',
-    summary(diagnosis, `namespace ${namespace} of ${server}`),
+    `probe: ${probe.outcome}${probe.outcome === 'reached' || trial !== undefined ? `: ${probe.answer}` : ''}`,
+    ...(layers.length === 0 ? [] : ['rules that are held now (--rules lists them):']),
+    ...layers.flatMap(({ layer, does, ids }) => [
+      `  ${layer.padEnd(10)}  ${counted(ids.length, 'rule')}: ${does}`,
+      ...(rules ? ids.map((id) => `    ${id}`) : []),
+    ]),
   ]
   return `${lines.map(visible).join('\n')}\n`
 }
@@ -169,7 +183,7 @@ function summary(diagnosis: Diagnosis, scope: string): string {
     ...(notes === 0 ? [] : [counted(notes ?? 0, 'note')]),
     ...(unread === 0 ? [] : [`${unread} not checked`]),
   ]
-  return `installation in ${scope}: ${parts.join(', ')}`
+  return `${scope}: ${parts.join(', ')}`
 }
 
 function printJson(
@@ -177,11 +191,11 @@ function printJson(
   { namespace }: DoctorFlags,
   { server }: { readonly server: string | null },
 ): string {
-  const { findings, certificates, probe, release = null } = diagnosis
+  const { findings, certificates, probe, release = null, trial = null, layers = [] } = diagnosis
   const counts = {
     problems: count(diagnosis, 'problem'),
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return json({ version: 1, server, namespace, findings, certificates, probe, release, counts })
+  return json({ version: 1, server, namespace, findings, certificates, probe, release, trial, layers, counts })
 }

@@ -1,35 +1,38 @@
-import { UsageError } from '../../configuration/flags.ts'
+import { toggle, UsageError } from '../../configuration/flags.ts'
 import { KINDS } from '../../kinds/index.ts'
 import { allRules } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../../engine/index.ts'
 import { nearest } from '../../rule/index.ts'
 import { defineCommand, type Invocation } from '../define-command.ts'
 import { idPage } from '../output/id-page.ts'
+import { idScreen } from '../output/id-screen.ts'
 import { PROGRAM } from '../program-name.ts'
 import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
+
+const FLAGS = { examples: toggle('print everything of an ID, with each example whole') }
 
 export const explain = defineCommand({
   name: 'explain',
   summary: 'list every id that a finding can have',
   arguments: [
     [''],
-    ['ID', 'print what a rule asks for, why, and examples'],
+    ['ID', 'print what a rule asks for, why, and how to mend it'],
     ['KIND', 'print the fields of a kind, and the rules about it'],
     ['PATH', 'print what a field is for, and the rules about it'],
   ],
   words: [...KINDS.map(({ kind }) => kind), ...[...ALL_IDS].toSorted()],
-  flags: {},
+  flags: FLAGS,
   examples: ['role-mapping-matcher-compiles'],
   exitCodes: { 0: 'done' },
   run: printPage,
 })
 
-function printPage({ names: [name, more] }: Invocation<object>): number {
+function printPage({ names: [name, more], flags: { examples } }: Invocation<typeof FLAGS>): number {
   if (more !== undefined)
     throw new UsageError(
       'name one id, as it ends a finding in parentheses, one kind, or the path of one field',
     )
-  process.stdout.write(`${(name === undefined ? idLines() : pageOf(name)).join('\n')}\n`)
+  process.stdout.write(`${(name === undefined ? idLines() : pageOf(name, examples)).join('\n')}\n`)
   return 0
 }
 
@@ -42,8 +45,8 @@ function idLines(): string[] {
     .map(({ id, severity, summary }) => `${id.padEnd(width)}  ${severity.padEnd(7)}  ${summary}`)
 }
 
-function pageOf(name: string): string[] {
-  const page = idPage(name)
+function pageOf(name: string, examples: boolean): string[] {
+  const page = examples ? idPage(name) : idScreen(name)
   if (page !== undefined) return page
   const kind = kindCalled(name)
   if (kind !== undefined) return kindPage(kind)

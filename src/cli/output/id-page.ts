@@ -26,21 +26,25 @@ export function idPage(named: string): string[] | undefined {
       ...headLines(rule),
       placeLine(rule),
       ...formerLine(rule),
-      ...symptomLines(rule),
+      ...seenLine(rule),
+      ...reportedLine(rule),
       ...readLines(rule),
-      ...severityLines(rule),
+      severityLine(rule),
       ...exampleLines(rule),
     ]
   const found = ENGINE_IDS.find((each) => each.id === id)
-  return found && [...headLines(found), ...severityLines(found), ...engineExample(found)]
+  return found && [...headLines(found), severityLine(found), ...engineExample(found)]
 }
+
+export const nameLine = ({ id, severity }: Pick<Described, 'id' | 'severity'>): string =>
+  `${id} (${severity}${isStrictError(id) ? '; error with --profile strict' : ''})`
 
 function headLines({ id, severity, summary, why, sources }: Described): string[] {
   const from = sourceNames(sources)
     .map(describedSource)
     .map((source) => `${source.text} (${pathOf(source)})`)
   return [
-    `${id} (${severity}${isStrictError(id) ? '; error with --profile strict' : ''})`,
+    nameLine({ id, severity }),
     '',
     summary,
     why,
@@ -50,7 +54,7 @@ function headLines({ id, severity, summary, why, sources }: Described): string[]
   ]
 }
 
-function placeLine(rule: Rule): string {
+export function placeLine(rule: Rule): string {
   const texts = placesOf(rule).map(({ kind, at }) =>
     at.length === 0 ? kind.kind : `${pathText(at)} of ${kind.kind}`,
   )
@@ -63,22 +67,25 @@ const formerLine = ({ formerIds = [] }: Rule): string[] =>
 const readLines = (rule: Rule): string[] =>
   rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
 
-/** Lines about the known failure: what users saw, and where they reported it. */
-function symptomLines({ failure }: Rule): string[] {
+/** The line about the known failure: what users saw. */
+export function seenLine({ failure }: Rule): string[] {
   if (failure === undefined) return []
-  const { symptom, releases, threads } = failure
-  return [
-    `seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`,
-    ...(threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]),
-  ]
+  const { symptom, releases } = failure
+  return [`seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`]
 }
 
-/** Lines about the flag that changes the severity. */
-function severityLines({ id, severity }: Described): string[] {
+/** Where users reported it. */
+function reportedLine({ failure }: Rule): string[] {
+  const threads = failure?.threads ?? []
+  return threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]
+}
+
+/** The line about the flag that changes the severity. */
+export function severityLine({ id, severity }: Described): string {
   if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
-    return ['relax: not possible, it is always an error']
+    return 'relax: not possible, it is always an error'
   const change = severity === 'error' ? ['relax', 'warning|off'] : ['silence', 'off']
-  return [`${change[0]}: --severity ${id}[:PATH]=${change[1]}[@NAMESPACE,...]`]
+  return `${change[0]}: --severity ${id}[:PATH]=${change[1]}[@NAMESPACE,...]`
 }
 
 function exampleLines(rule: Rule): string[] {
@@ -100,9 +107,8 @@ function engineExample({ example }: EngineId): string[] {
 }
 
 function manifest(resource: object): string[] {
-  const text = stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 })
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `    ${line.length > 160 ? `${line.slice(0, 160)}…` : line}`)
+  return yamlLines(resource).map((line) => `    ${line.length > 160 ? `${line.slice(0, 160)}…` : line}`)
 }
+
+export const yamlLines = (resource: object): string[] =>
+  stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n')

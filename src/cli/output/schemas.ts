@@ -300,6 +300,8 @@ const DOCTOR = object({
   certificates: Type.Array(object({ of: TEXT, fingerprint: TEXT, expires: TEXT })),
   probe: object({ outcome: Type.Enum(['reached', 'not reached', 'not known']), answer: TEXT }),
   release: TEXT_OR_NULL,
+  trial: TEXT_OR_NULL,
+  layers: Type.Array(object({ layer: TEXT, does: TEXT, ids: Type.Array(TEXT) })),
   counts: object({ problems: COUNT, notes: COUNT, unread: COUNT }),
 })
 

@@ -12,6 +12,8 @@ interface Definitions {
   readonly findings: Findings
   /** The release to which the CRDs belong, in words. */
   readonly release: string
+  /** Those that were read. */
+  readonly installed: readonly unknown[]
 }
 
 /** Checks that the seven CRDs are served, and notes values that they accept and the specification refuses. */
@@ -39,7 +41,7 @@ export async function checkDefinitions(
   }
   reportMissing(missing, group, findings)
   const installed = read.flatMap(({ found }) => (found === UNREAD || found === undefined ? [] : [found]))
-  return { findings, release: releaseText(installed, group, followsRelease) }
+  return { findings, installed, release: releaseText(installed, group, followsRelease) }
 }
 
 function releaseText(definitions: readonly unknown[], group: string, followsRelease: boolean): string {

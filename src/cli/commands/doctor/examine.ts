@@ -1,7 +1,9 @@
+import { holderOf, isTemporary, namespacesOf } from '../../../arming/temporary.ts'
 import { LEADER_NAME, WEBHOOK_NAME } from '../../../registration/index.ts'
 import { checkCertificates, type FoundCertificate } from './certificates.ts'
 import { checkDefinitions } from './crds.ts'
 import { type DoctorFinding, Findings, type CheckedInstallation, UNREAD } from './findings.ts'
+import { type Layer, layersOf } from './layers.ts'
 import { type Probe, tryProbe } from './probe.ts'
 import { checkOthers, checkRegistrations, urlOf } from './registration.ts'
 import { checkRights } from './rights.ts'
@@ -22,6 +24,10 @@ export interface Diagnosis {
   readonly probe: Probe
   /** The release whose CRDs are installed, in words; absent where the CRDs were not read. */
   readonly release?: string
+  /** The trial of `--local-cluster` that is registered in place of an installation, for people. */
+  readonly trial?: string
+  /** Which rules each layer holds now; absent where only the probe was asked for, or nothing is installed. */
+  readonly layers?: readonly Layer[]
 }
 
 /** Runs all checks. The caller has made sure that the API server answers. */
@@ -43,6 +49,8 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   )
   const isReadable = !configurations.includes(UNREAD)
   const stored = configurations.map((each) => (each === UNREAD ? undefined : each))
+  const trial = stored.find(isTemporary)
+  if (trial !== undefined) return examineTrial(place, stored, trial)
   const url = urlOf(stored[0]) ?? urlOf(stored[1])
   const [service, podClocks, lease, certificates, definitions, rights, others] = await Promise.all([
     url === undefined ? checkService(place) : noteUrl(url),
@@ -54,7 +62,7 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
     checkOthers(place),
   ])
   // Last, because it waits longest and its timing must not suffer from other requests.
-  const { findings: probing, probe } = await tryProbe(place, setups)
+  const { findings: probing, probe } = await tryProbe(place, setups, url)
   const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
   const all = [
     first,
@@ -78,6 +86,49 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
     certificates: certificates.certificates,
     probe,
     release: definitions.release,
+    layers: await layersOf(place, {
+      definitions: definitions.installed,
+      validating: stored[0],
+      setup: setups.webhook,
+      probe,
+    }),
+  }
+}
+
+/** What a trial of `--local-cluster` has: configurations that fail open and go with its process, and nothing in the namespace. */
+async function examineTrial(
+  place: CheckedInstallation,
+  stored: readonly (Readonly<Record<string, unknown>> | undefined)[],
+  trial: Readonly<Record<string, unknown>>,
+): Promise<Diagnosis> {
+  const namespaces = namespacesOf(trial)
+  const setups = setupsOf(undefined, undefined)
+  const [certificates, definitions, others] = await Promise.all([
+    checkCertificates(stored, setups, place),
+    checkDefinitions(place),
+    checkOthers(place),
+  ])
+  const { findings: probing, probe } = namespaces.includes(place.namespace)
+    ? await tryProbe(place, setups, urlOf(trial))
+    : {
+        findings: new Findings(),
+        probe: {
+          outcome: 'not known' as const,
+          answer: `it judges other namespaces: --namespace ${namespaces[0] ?? ''} tries it there`,
+        },
+      }
+  return {
+    findings: [definitions.findings, certificates.findings, others, probing].flatMap(({ found }) => found),
+    certificates: certificates.certificates,
+    probe,
+    release: definitions.release,
+    trial: `trial of --local-cluster (${holderOf(trial)}, ${urlOf(trial) ?? 'no URL'}) for the namespace ${namespaces.join(', ')}`,
+    layers: await layersOf(place, {
+      definitions: definitions.installed,
+      validating: stored[0],
+      setup: undefined,
+      probe,
+    }),
   }
 }
 

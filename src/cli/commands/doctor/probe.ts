@@ -56,10 +56,14 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   ],
 ]
 
-/** Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. */
+/**
+ * Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. `url` is that
+ * of the configurations; undefined where they name a Service.
+ */
 export async function tryProbe(
   place: CheckedInstallation,
   setups: Setups,
+  url?: string,
 ): Promise<{ readonly findings: Findings; readonly probe: Probe }> {
   const findings = new Findings()
   const { opened, group, namespace } = place
@@ -93,16 +97,23 @@ export async function tryProbe(
     findings.unread(object, answer)
     return { findings, probe: { outcome: 'not known', answer } }
   }
-  const [message, remedy] = meaningOf(answer, namespace)
+  const [message, remedy] = meaningOf(answer, namespace, url)
   findings.problem('not-reached', object, `${message}: ${answer}`, remedy)
   return { findings, probe: { outcome: 'not reached', answer } }
 }
 
-function meaningOf(answer: string, namespace: string): [message: string, remedy: string] {
+function meaningOf(
+  answer: string,
+  namespace: string,
+  url: string | undefined,
+): [message: string, remedy: string] {
   if (answer.includes('failed calling webhook')) {
     const name = /failed calling webhook "([^"]*)"/.exec(answer)?.[1] ?? ''
     if (name.includes(WEBHOOK_NAME)) {
       const [, meaning, remedy] = FAILURES.find(([sign]) => sign.test(answer)) ?? []
+      // Behind a URL there is no Service to look at.
+      if (url !== undefined && answer.includes('connection refused'))
+        return [meaning ?? '', `check that the server runs at ${url}`]
       return [
         meaning ?? 'calls of the webhook fail',
         remedy?.replace('NAMESPACE', namespace) ?? 'see the log of the server',

@@ -1,4 +1,5 @@
 import { type LabelSelector, parseLabelSelector } from '../../../configuration/label-selector.ts'
+import { ALL_IDS, parseSeveritySetting, severitiesOf, type SeveritySetting } from '../../../engine/index.ts'
 import { LEADER_NAME, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../registration/index.ts'
 import { listOf, part, textsOf } from './findings.ts'
 
@@ -19,6 +20,9 @@ export interface Setup {
   readonly namespaceSelector: LabelSelector
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
+  readonly mode: string
+  /** Those of the profile, then those of the flags; the last one counts. */
+  readonly severities: readonly SeveritySetting[]
 }
 
 /** The Deployments of an installation: the one that answers reviews, and the leader. Undefined when not known. */
@@ -57,6 +61,14 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
     namespaceSelector: selectorIn(valueOf('namespace-selector') ?? ''),
     objectSelector: selectorIn(valueOf('object-selector') ?? ''),
     timeoutSeconds: Number(valueOf('webhook-timeout') ?? WEBHOOK_TIMEOUT),
+    mode: valueOf('mode') ?? 'enforce',
+    severities: [
+      ...severitiesOf(valueOf('profile') === 'strict' ? 'strict' : 'standard'),
+      ...args
+        .filter((arg) => arg.startsWith('--severity='))
+        .map((arg) => parseSeveritySetting(arg.slice('--severity='.length), ALL_IDS))
+        .filter((each) => typeof each !== 'string'),
+    ],
   }
 }
 

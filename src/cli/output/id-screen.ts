@@ -1,0 +1,167 @@
+import { diffArrays } from 'diff'
+import {
+  ALL_DEFAULTS,
+  createJudge,
+  DEFAULT_SETTINGS,
+  ENGINE_IDS,
+  type EngineId,
+  presentId,
+} from '../../engine/index.ts'
+import { describedId, pathOf } from '../../kinds/documentation.ts'
+import { DEFAULT_API_GROUP, kindNamed } from '../../kinds/index.ts'
+import { allRules, examplesOf, type PlacedExample } from '../../kinds/places.ts'
+import { metadataOf, type Rule } from '../../rule/index.ts'
+import { PROGRAM } from '../program-name.ts'
+import { nameLine, placeLine, seenLine, severityLine, yamlLines } from './id-page.ts'
+import { widthOf } from './terminal.ts'
+
+/** Rows of a screen, and its columns. */
+const SCREEN = { rows: 40, columns: 80 }
+/** Most lines of an example: more do not show what differs. */
+const MOST_LINES = 10
+
+/**
+ * What matters of an id or a former one, on one screen: the rule, what happens without it, examples as the lines that
+ * differ, and where to read on. Undefined for any other text.
+ */
+export function idScreen(named: string): string[] | undefined {
+  const id = presentId(named)
+  const rule = allRules().find((each) => each.id === id)
+  const engineId = ENGINE_IDS.find((each) => each.id === id)
+  const described = rule ?? engineId
+  if (described === undefined) return undefined
+  const head = [
+    nameLine(described),
+    '',
+    described.summary,
+    described.why,
+    '',
+    ...(rule === undefined ? [] : [placeLine(rule), ...seenLine(rule)]),
+    severityLine(described),
+    `page: ${pathOf(describedId(id))}`,
+  ]
+  const examples = rule === undefined ? mendedExample(engineId) : mendedExamples(rule)
+  return [...head, ...fitting(examples, id, SCREEN.rows - rowsOf(head))]
+}
+
+/** The first example, as many more as fit into the rows, and how to see all. */
+function fitting(examples: readonly Mended[], id: string, rows: number): string[] {
+  if (examples.length === 0) return []
+  const shown = ['', 'examples (- is wrong, + is right):']
+  const more = ['', `all examples, whole: ${PROGRAM} explain ${id} --examples`]
+  for (const [i, example] of examples.entries()) {
+    const lines = linesOf(example)
+    if (i > 0 && rowsOf([...shown, ...lines, ...more]) > rows) break
+    shown.push(...lines)
+  }
+  return [...shown, ...more]
+}
+
+const rowsOf = (lines: readonly string[]): number =>
+  lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(widthOf(line) / SCREEN.columns)), 0)
+
+function linesOf({ title, changes, findings }: Mended): string[] {
+  const cut = changes.slice(0, MOST_LINES).map((line) => `  ${line}`)
+  const left = changes.length - cut.length
+  return [
+    '',
+    `${title}:`,
+    ...cut.map((line) => (line.length > SCREEN.columns ? `${line.slice(0, SCREEN.columns - 1)}…` : line)),
+    ...(left === 0 ? [] : [`  … ${left} more lines`]),
+    ...findings.slice(0, 1).map((text) => `  => ${text}`),
+  ]
+}
+
+/** An example that has findings, and the lines by which it differs from one without. */
+interface Mended {
+  readonly title: string
+  readonly changes: readonly string[]
+  readonly findings: readonly string[]
+}
+
+/** The examples with findings, each beside the accepted one that is most like it; those that differ least come first. */
+function mendedExamples(rule: Rule): Mended[] {
+  const all = examplesOf(rule)
+  const accepted = all.filter(({ findings }) => findings.length === 0).map(objectsOf)
+  const right = accepted.filter(isRight)
+  return all
+    .filter(({ findings }) => findings.length > 0)
+    .map(({ title, findings, ...wrong }) => {
+      const [nearest] = (right.length > 0 ? right : accepted)
+        .map((each) => between(objectsOf(wrong), each))
+        .toSorted(byCost)
+      return { title, findings, changes: nearest?.lines ?? [], cost: nearest?.cost ?? 0 }
+    })
+    .toSorted(byCost)
+}
+
+/** Whether no other rule refuses an object alone: what a rule accepts may be wrong in another way. */
+function isRight(objects: ReadonlyMap<string, object>): boolean {
+  const judge = createJudge({
+    group: DEFAULT_API_GROUP,
+    settings: DEFAULT_SETTINGS,
+    release: 'specification',
+    state: 'no cluster',
+    defaults: ALL_DEFAULTS,
+  })
+  return [...objects.values()].every((object) => {
+    const kind = kindNamed.get(String((object as { readonly kind: unknown }).kind))
+    return (
+      kind === undefined ||
+      judge.stored({ kind, namespace: 'default', name: 'example', object }).errors.length === 0
+    )
+  })
+}
+
+function mendedExample({ example }: Pick<EngineId, 'example'> = {}): Mended[] {
+  if (example === undefined) return []
+  const { resource, corrected, findings } = example
+  const { lines } = between(new Map([['', resource]]), new Map([['', corrected]]))
+  return [{ title: 'found', changes: lines, findings }]
+}
+
+/** The objects of an example, by what people call them. */
+function objectsOf({
+  resource,
+  others,
+  old,
+}: Omit<PlacedExample, 'title' | 'findings'>): ReadonlyMap<string, object> {
+  const named = [...others, resource].map((each): [string, object] => [
+    `${String(each.kind)} ${String(metadataOf(each).name)}`,
+    each,
+  ])
+  return new Map(old === undefined ? named : [...named, ['stored before', old]])
+}
+
+interface Changes {
+  readonly lines: readonly string[]
+  /** How many lines of objects differ, of those that only one side has all. */
+  readonly cost: number
+}
+
+const byCost = (a: Pick<Changes, 'cost'>, b: Pick<Changes, 'cost'>): number => a.cost - b.cost
+
+/** What to do to the wrong objects; each object that changes has its name above where there are several. */
+function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
+  const names = [...new Set([...wrong.keys(), ...right.keys()])]
+  const all = names.map((name): Changes => {
+    const [before, after] = [wrong.get(name), right.get(name)].map((each) => each && yamlLines(each))
+    if (before === undefined || after === undefined)
+      return { lines: [`${before === undefined ? '+' : '-'} ${name}`], cost: (before ?? after ?? []).length }
+    const lines = changedLines(before, after)
+    return {
+      lines: lines.length > 0 && names.length > 1 ? [`${name}:`, ...lines] : lines,
+      cost: lines.length,
+    }
+  })
+  return { lines: all.flatMap(({ lines }) => lines), cost: all.reduce((sum, { cost }) => sum + cost, 0) }
+}
+
+/** Without the blanks that all of them begin with. */
+function changedLines(wrong: string[], right: string[]): string[] {
+  const changed = diffArrays(wrong, right).flatMap(({ value, added, removed }) =>
+    added || removed ? value.map((line) => ({ mark: added ? '+' : '-', line })) : [],
+  )
+  const blanks = Math.min(...changed.map(({ line }) => line.search(/\S|$/)))
+  return changed.map(({ mark, line }) => `${mark} ${line.slice(blanks)}`)
+}
