@@ -12,25 +12,42 @@ import {
   type Segment,
   valueAt,
 } from '../rule/index.ts'
-import type { Placeholder } from '../documents/index.ts'
+import { missingFields } from './demanded-fields.ts'
 import { outside } from '../shape/index.ts'
 
 interface Situated {
-  readonly kind: string
+  readonly kind: Kind
   readonly value: unknown
   readonly release: Release | undefined
+  /** Of a file; at a server the API server has taken the object. */
+  readonly file?: {
+    /** Places of values that are not known. */
+    readonly unknown: readonly (readonly Segment[])[]
+    /** Whether a tool replaces the name of a field, by others as well. */
+    isTemplate(name: string): boolean
+  }
 }
 
 /**
- * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint that
- * it does not share is a warning of what the release does instead, and nothing where that is what the author wants.
+ * The findings in an object, where the installed release goes first (decision 3): an error of a constraint that it does not
+ * share is a warning of what the release does instead, and nothing where that is what the author wants. Where none is known,
+ * also the fields that are missing for all of them.
  */
 export function yielding(
   findings: readonly Finding[],
-  { kind, value, release }: Situated,
+  { kind, value, release, file }: Situated,
 ): readonly Finding[] {
-  const schema = release?.schemas.get(kind)
-  if (schema === undefined || release === undefined) return findings
+  const schema = release?.schemas.get(kind.kind)
+  if (schema === undefined || release === undefined) {
+    const missing = missingFields(kind, value, file?.isTemplate)
+    if (missing.length === 0) return findings
+    const told = [...findings.map(({ error }) => error.at), ...(file?.unknown ?? [])]
+    const untold = outside(told, missing)
+    return [
+      ...findings,
+      ...(file ? untold : untold.map((each): Finding => ({ ...each, severity: 'warning' }))),
+    ]
+  }
   return findings.filter(isOfSpecification).flatMap((finding): Finding[] => {
     const { constraint: keyword, severity, error } = finding
     if (keyword === undefined || severity !== 'error') return [finding]
@@ -80,14 +97,15 @@ export function refusedBy(
     kind,
     release,
     stored,
-    placeholders,
+    unknown,
     known,
   }: {
     readonly kind: string
     readonly release: Release | undefined
     /** The stored object that the object replaces. */
     readonly stored: unknown
-    readonly placeholders: readonly Placeholder[]
+    /** Places of values that are not known. */
+    readonly unknown: readonly (readonly Segment[])[]
     readonly known: readonly Finding[]
   },
 ): readonly Finding[] {
@@ -103,10 +121,7 @@ export function refusedBy(
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
     return [{ id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }]
   })
-  return outside(
-    placeholders.map(({ at }) => at),
-    found,
-  )
+  return outside(unknown, found)
 }
 
 /**

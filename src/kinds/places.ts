@@ -1,7 +1,15 @@
 import * as rules from './rules.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
-import { compareText, type Example, type Other, pathText, type Rule, type Segment } from '../rule/index.ts'
+import {
+  compareText,
+  isObject,
+  type Example,
+  type Other,
+  pathText,
+  type Rule,
+  type Segment,
+} from '../rule/index.ts'
 
 /** A rule at one place where it applies. */
 export interface RulePlace {
@@ -99,21 +107,39 @@ function exampleResource(
     kind: kind.kind,
     metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
   }
-  if (at.length === 0) return { ...envelope, ...(value as object) }
+  if (at.length === 0) return withDemanded(kind.kind, { ...envelope, ...(value as object) })
   const field = at.at(-1)
   const holder = HOLDERS[`${kind.kind} ${typeof field === 'string' ? field : ''}`]
   if (holder === undefined) throw new Error(`no holder for parts of ${kind.kind}`)
-  return { ...envelope, spec: holder(value) }
+  return withDemanded(kind.kind, { ...envelope, spec: holder(value) })
 }
 
 /** Another object of an example as a resource that can be applied. */
 function otherResource({ kind, metadata, ...rest }: Other): Record<string, unknown> {
-  return {
+  return withDemanded(kind, {
     apiVersion: kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
     kind,
     metadata: { namespace: 'default', ...metadata },
     ...rest,
-  }
+  })
+}
+
+/** With the fields that every release demands and the specification does not show, where an example says nothing of them. */
+function withDemanded(kind: string, resource: Record<string, unknown>): Record<string, unknown> {
+  const { spec } = resource
+  if (!isObject(spec)) return resource
+  const given = { ...DEMANDED[kind], ...spec }
+  const { outgoingAuth } = spec
+  if (!isObject(outgoingAuth) || !isObject(outgoingAuth.default)) return { ...resource, spec: given }
+  if (!('externalAuthConfigRef' in outgoingAuth.default)) return { ...resource, spec: given }
+  const fallback = { type: 'externalAuthConfigRef', ...outgoingAuth.default }
+  return { ...resource, spec: { ...given, outgoingAuth: { ...outgoingAuth, default: fallback } } }
+}
+
+const DEMANDED: Readonly<Record<string, object>> = {
+  MCPServer: { image: 'ghcr.io/example/mcp' },
+  MCPRemoteProxy: { remoteUrl: 'https://mcp.example.com' },
+  MCPServerEntry: { remoteUrl: 'https://mcp.example.com', transport: 'streamable-http' },
 }
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
