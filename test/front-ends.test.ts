@@ -33,7 +33,7 @@ import { knownReleases } from './support/releases.ts'
 import { reviewOf } from './support/review.ts'
 
 const KIND = 'MCPExternalAuthConfig'
-const { plural } = kindNamed.get(KIND) ?? { plural: '' }
+const pluralOf = ({ kind }: Given['object']): string => kindNamed.get(String(kind))?.plural ?? ''
 const OTHER_GROUP = 'auth.example.com'
 const CONFIGURATION = 'vmcp-admission.yaml'
 
@@ -101,6 +101,12 @@ const strict = { id: 'upstream-oidc-scope-openid', object: objectWith(authServer
 const obo = { id: 'schema-enum', object: objectWith({ type: 'obo', obo: {} }) }
 const ofOtherGroup = { id: 'schema-pattern', object: objectWith(WRONG, { group: OTHER_GROUP }) }
 const ignoring = { id: 'schema-pattern', object: objectWith(WRONG, IGNORING) }
+const bareServer = objectWith({}, { kind: 'MCPServer' })
+const rateLimited = objectWith(
+  { image: 'ghcr.io/example/mcp', rateLimiting: { shared: { maxTokens: 10 } } },
+  { kind: 'MCPServer' },
+)
+const IS_STORED = 'the API server takes the object: its CRD demands less than those of the known releases'
 const OF_THE_CLUSTER = 'an API server lists only objects of the group that is asked for'
 
 /** Each setting, after a row that shows what is found without it. */
@@ -189,6 +195,33 @@ const ROWS: readonly Row[] = [
     told: 'none',
   },
   {
+    title: 'a field that no release goes without, and the specification does not show',
+    id: 'schema-required',
+    object: bareServer,
+    settings: {},
+    told: 'warning',
+  },
+  {
+    title: 'the same where it is off',
+    id: 'schema-required',
+    object: bareServer,
+    settings: { severity: 'schema-required:spec.image=off' },
+    told: 'none',
+  },
+  {
+    title: 'a field that no release goes without, in what the specification does not describe',
+    id: 'schema-required',
+    object: rateLimited,
+    settings: {},
+    told: 'error',
+    but: {
+      '/validate': ['warning', IS_STORED],
+      'current findings': ['warning', IS_STORED],
+      audit: ['warning', IS_STORED],
+      replay: ['warning', IS_STORED],
+    },
+  },
+  {
     title: 'another API group that is not named',
     ...ofOtherGroup,
     settings: {},
@@ -250,13 +283,14 @@ const definitionOf = (path: string): object | undefined => {
 }
 
 /** The flags for a cluster that holds the objects, with the CRDs of the release in place of `--release`. */
-async function clusterFlags(given: Given, objects: readonly object[]): Promise<string[]> {
+async function clusterFlags(given: Given, objects: readonly Given['object'][]): Promise<string[]> {
   const { release, ...settings } = given.settings
-  const { kubeconfig } = await fakeApiServer(given.t, plural, {
+  const { kubeconfig } = await fakeApiServer(given.t, pluralOf(given.object), {
     lists: [
       (response) => {
         const path = response.req.url ?? ''
-        if (!path.includes('/customresourcedefinitions/')) page(objects)(response)
+        const listed = objects.filter((object) => path.split('?')[0]?.endsWith(`/${pluralOf(object)}`))
+        if (!path.includes('/customresourcedefinitions/')) page(listed)(response)
         else if (release === undefined) json(404, {})(response)
         else json(200, definitionOf(path))(response)
       },
@@ -332,6 +366,7 @@ async function ask(path: string, given: Given, others: readonly object[] = []): 
 
 const auditEvent = ({ object }: Given): string => {
   const [apiGroup = ''] = String(object.apiVersion).split('/')
+  const plural = pluralOf(object)
   return JSON.stringify({
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
@@ -377,7 +412,7 @@ const FRONT_ENDS = {
     const world = await serverWorld(given)
     const judge = createJudge(world)
     const findings = new CurrentFindings(world.state, () => judge)
-    const kind = kindNamed.get(KIND)
+    const kind = kindNamed.get(String(given.object.kind))
     if (kind !== undefined) findings.put(kind, given.object)
     findings.startRound()
     while (findings.work(10));

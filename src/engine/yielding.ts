@@ -41,8 +41,8 @@ export function yielding(
   if (schema === undefined || release === undefined) {
     const missing = missingFields(kind, value, file?.isTemplate)
     if (missing.length === 0) return findings
-    const told = [...findings.map(({ error }) => error.at), ...(file?.unknown ?? [])]
-    const untold = outside(told, missing)
+    const told = new Set(findings.flatMap(({ id, error }) => [pathText(error.at), ...(READ_AT[id] ?? [])]))
+    const untold = outside(file?.unknown ?? [], missing).filter(({ error }) => !told.has(pathText(error.at)))
     return [
       ...findings,
       ...(file ? untold : untold.map((each): Finding => ({ ...each, severity: 'warning' }))),

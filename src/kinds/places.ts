@@ -128,7 +128,7 @@ function otherResource({ kind, metadata, ...rest }: Other): Record<string, unkno
 function withDemanded(kind: string, resource: Record<string, unknown>): Record<string, unknown> {
   const { spec } = resource
   if (!isObject(spec)) return resource
-  const given = { ...DEMANDED[kind], ...spec }
+  const given = { ...DEMANDED_OF_WORKLOADS[kind], ...spec }
   const { outgoingAuth } = spec
   if (!isObject(outgoingAuth) || !isObject(outgoingAuth.default)) return { ...resource, spec: given }
   if (!('externalAuthConfigRef' in outgoingAuth.default)) return { ...resource, spec: given }
@@ -136,10 +136,10 @@ function withDemanded(kind: string, resource: Record<string, unknown>): Record<s
   return { ...resource, spec: { ...given, outgoingAuth: { ...outgoingAuth, default: fallback } } }
 }
 
-const DEMANDED: Readonly<Record<string, object>> = {
-  MCPServer: { image: 'ghcr.io/example/mcp' },
-  MCPRemoteProxy: { remoteUrl: 'https://mcp.example.com' },
-  MCPServerEntry: { remoteUrl: 'https://mcp.example.com', transport: 'streamable-http' },
+export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
+  MCPServer: { image: 'ghcr.io/example/server:1' },
+  MCPRemoteProxy: { remoteUrl: 'https://remote.example.com/mcp' },
+  MCPServerEntry: { remoteUrl: 'https://remote.example.com/mcp', transport: 'streamable-http' },
 }
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
