@@ -574,8 +574,8 @@ for (const row of ROWS)
 
 /** The commands that are not in the table, and why. */
 const NOT_JUDGING: Readonly<Record<string, string>> = {
-  plan: 'it tells effective authentication and no findings',
-  access: 'it tells effective authentication and no findings',
+  plan: 'it tells effective authentication and no findings, in each namespace',
+  access: 'it tells effective authentication and no findings, in each namespace: a role of AWS is in none',
   role: 'it tells the role of a caller; its release is the one of the gateway',
   probe: 'it tells what hosts answer',
   explain: 'it reads no resource',
@@ -786,6 +786,62 @@ t.test(
         t.equal(stderr, '', `${command}: ${title}`)
         t.match(stdout, /VirtualMCPServer vmcp issues the tokens of its callers/, `${command}: ${title}`)
       }
+  },
+)
+
+t.test(
+  'effective authentication is told in a namespace that is left out, where nothing is written',
+  async (t) => {
+    const [gateway, , aws] = gatewayAndRoles('team')
+    const written = {
+      ...objectWith({
+        type: 'tokenExchange',
+        tokenExchange: {
+          tokenUrl: 'https://idp.example.com/token',
+          audience: 'a',
+          subjectProviderName: 'entra',
+        },
+      }),
+      metadata: {
+        name: 'exchange',
+        namespace: 'team',
+        annotations: { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'entra' },
+      },
+    }
+    const member = {
+      ...objectWith(
+        { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'exchange' } },
+        { kind: 'MCPServer' },
+      ),
+      metadata: { name: 'wiki', namespace: 'team' },
+    }
+    const stream = (roles: object | undefined) =>
+      [gateway, written, member, roles].map((each) => JSON.stringify(each)).join('\n---\n')
+    const without = structuredClone(aws) as unknown as { spec: { awsSts: Record<string, unknown> } }
+    delete without.spec.awsSts.fallbackRoleArn
+    const files = { 'old.yaml': stream(without), 'new.yaml': stream(aws) }
+    const cwd = t.testdir({
+      judged: files,
+      leftOut: { ...files, [CONFIGURATION]: 'namespaces: { leaveOut: [te*] }' },
+    })
+    const toldIn = async (folder: string, ...args: string[]) => {
+      const { stdout, stderr } = await runCli(args, { cwd: join(cwd, folder) })
+      t.equal(stderr, '', `${folder}: ${args.join(' ')}`)
+      return stdout
+    }
+    for (const args of [
+      ['access', 'old.yaml', 'new.yaml'],
+      ['access', '--deny-new=*', 'old.yaml', 'new.yaml'],
+      ['access', '--who=*', 'new.yaml'],
+      ['plan', 'old.yaml', 'new.yaml'],
+    ])
+      t.equal(await toldIn('leftOut', ...args), await toldIn('judged', ...args), args.join(' '))
+    const next = /the next write of MCPExternalAuthConfig "exchange" writes okta/
+    const plan = await toldIn('judged', 'plan', 'new.yaml')
+    t.match(plan, next)
+    const [table] = plan.replace(' [1]', '').split('\n  [1]')
+    t.match(await toldIn('leftOut', 'plan', 'new.yaml'), table)
+    t.notMatch(await toldIn('leftOut', 'plan', 'new.yaml'), next)
   },
 )
 

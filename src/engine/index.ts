@@ -95,6 +95,7 @@ export {
   ignoresIn,
   isAlwaysFound,
   isFor,
+  isLeftOut,
   isForOne,
   problemWithIgnore,
   problemWithIgnoredId,
