@@ -1,4 +1,5 @@
-const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')
+/** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: tokenexchange/validator.go, of fosite's default). */
+const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /** Claims that tokens of an embedded authorization server may have: for users and delegates, and for assertions (RFC 7523). */
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
