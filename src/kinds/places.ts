@@ -74,6 +74,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
   ]
   return all
     .filter((example) => example.kind === undefined || example.kind === kind.kind)
+    .filter(({ part }) => part === (at.at(-1) === 'authzConfigRef' ? 'authzConfigRef' : undefined))
     .map((example) => ({
       title: example.title,
       resource: exampleResource(place, example, name),
@@ -152,6 +153,12 @@ const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   }),
   'MCPServer authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
   'MCPRemoteProxy authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
+  'MCPServer authzConfigRef': (authzConfigRef) => ({ ...CHECKED, authzConfigRef }),
+  'MCPRemoteProxy authzConfigRef': (authzConfigRef) => ({ ...CHECKED, authzConfigRef }),
+  'VirtualMCPServer authzConfigRef': (authzConfigRef) => ({
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', ...CHECKED, authzConfigRef },
+  }),
   'VirtualMCPServer authzConfig': (authzConfig) => ({
     groupRef: { name: 'tools' },
     incomingAuth: { type: 'oidc', ...CHECKED, authzConfig },

@@ -11,6 +11,9 @@ type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
 /** The policies of a resource, or where they are. */
 export type AuthzConfig = NonNullable<Holder['authzConfig']>
 
+/** The name of the object that has them. */
+export type AuthzConfigRef = NonNullable<Holder['authzConfigRef']>
+
 /** Where a resource says who may call what. */
 export interface Authorization {
   readonly holder: Holder
