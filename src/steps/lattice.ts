@@ -5,7 +5,7 @@ import { placeholdersIn } from '../documents/index.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
-import type { ChangedObject } from './versions.ts'
+import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
 /** A state on the way: the version of each object that changes, and what is stored of it. */
 export interface StateNode {
@@ -72,7 +72,7 @@ export class Lattice {
   }
 
   isEnd({ at }: StateNode): boolean {
-    return at.every((version, i) => version === (this.changes[i]?.versions.length ?? 0) - 1)
+    return this.changes.every((change, i) => at[i] === lastOf(change) || (at[i] === 0 && isTemporary(change)))
   }
 
   /** The write of a version, as the webhook answers it in this state. */
