@@ -1,5 +1,5 @@
 /**
- * The text of a file after a `Moving`. The source of a member moves, with its comments: whole lines in block style, what
+ * The changes of a text for a `Moving`. The source of a member moves, with its comments: whole lines in block style, what
  * stands between two commas in braces. Nothing else of the text changes. What comes out is a guess, as every edit of a
  * text is: the caller reads it again and compares.
  */
@@ -8,6 +8,7 @@ import { type BracedItem, type Braces, cutsOf } from './braces.ts'
 import type { TextPlace } from '../input/load.ts'
 import { additionsFor, type MovedLeaf } from './move-additions.ts'
 import {
+  type EditedSource,
   indentOf,
   isBlank,
   keyOf,
@@ -22,9 +23,13 @@ import {
 } from './move-source.ts'
 import { type Splice, spliced } from './splices.ts'
 
-/** The text; undefined where the members, or the objects that they belong to, are written in a way that cannot be moved. */
-export function withMoves(text: string, edit: Moving & TextPlace, offsetOf: OffsetOf): string | undefined {
-  const source = sourceOf(text, edit, offsetOf)
+/** In the order of the text; undefined where the members, or the objects that they belong to, are written in a way that cannot be moved. */
+export function movesIn(
+  read: EditedSource,
+  edit: Moving & TextPlace,
+  offsetOf: OffsetOf,
+): readonly Splice[] | undefined {
+  const source = sourceOf(read, edit, offsetOf)
   if (source === undefined) return undefined
   const emptied = emptiedBy(
     source.value,
@@ -63,13 +68,7 @@ export function withMoves(text: string, edit: Moving & TextPlace, offsetOf: Offs
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
   // At one offset an addition comes before a cut, and the inner one of two first.
-  return (
-    additions &&
-    spliced(
-      text,
-      [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length),
-    )
-  )
+  return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
 /** The outermost object around a place that goes. */
