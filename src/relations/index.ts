@@ -159,6 +159,7 @@ export {
   leavesSubjectProvider,
   membersOf,
   namedProvider,
+  newerSubjectProvider,
   type OidcConfig,
   oidcConfigNamed,
   olderGroupOf,
