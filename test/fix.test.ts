@@ -463,7 +463,7 @@ t.test('members are moved in each of many documents, beside other edits and what
     const server = `${HEAD.replace('name: a', `name: a${i}`)}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n`
     const url = `    issuer: https://auth${i}.example.com\n`
     if (i % 50 === 1) return server + url.replace('issuer', 'isuer') + issuer('')
-    return server + url + issuer(i % 50 === 2 ? '"expected\\u0041udience": b\n        ' : '')
+    return server + url + issuer(i % 50 === 2 ? 'expectedAudience: b\n        ' : '')
   }
   for (const style of ['\n', '\r\n']) {
     const text = Array.from({ length: 200 }, (_, i) => document(i))

@@ -1,4 +1,4 @@
-/** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: tokenexchange/validator.go, of fosite's default). */
+/** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /** Claims that tokens of an embedded authorization server may have: for users and delegates, and for assertions (RFC 7523). */
