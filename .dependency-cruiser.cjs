@@ -39,7 +39,7 @@ const MAY_IMPORT = {
       'pages/releases.ts',
       'cli/commands.ts',
       'cli/output/help.ts',
-      'cli/output/report-schema.ts',
+      'cli/output/schemas.ts',
       'server/configuration.ts',
     ],
   ],
@@ -170,6 +170,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/cli/commands/probe\\.ts$' },
       to: { path: '^src/probe/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'one-home-for-the-mcp-sdk',
+      severity: 'error',
+      from: { pathNot: '^src/cli/mcp/' },
+      to: { path: 'node_modules/@modelcontextprotocol/' },
+    },
+    {
+      name: 'mcp-loaded-when-asked-for',
+      comment: 'Of what serves agents its command alone loads anything but the flags.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/mcp/' },
+      to: { path: '^src/cli/mcp/(?!flags\\.ts)', dynamic: false },
     },
     {
       name: 'no-test-in-source',

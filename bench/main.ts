@@ -8,18 +8,19 @@ import { attackers } from './attackers.ts'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
 import { memory } from './memory.ts'
-import { cpu } from './cpu.ts'
+import { cpu, gate } from './cpu.ts'
 import { rareCalls } from './rare.ts'
 import { mixedReviews } from './reviews.ts'
 import { saturation } from './saturation.ts'
 import { cleanUp, startServer } from './servers.ts'
 import { starts } from './start.ts'
 import { stored } from './stored.ts'
+import { worst } from './worst.ts'
 
 /**
  * Measures what users feel and prints it as Markdown: npm run bench -- [SECTION ...] [--requests COUNT]
  * [--rules] [--node-options OPTIONS] [--write FILE], where --rules is the section of that name alone, --node-options in `cpu`
- * are sets of options to compare, divided by semicolons, and --write puts each section between its marks. Needs Linux.
+ * are sets of options to compare, divided by semicolons, --record keeps what `gate` measures, and --write puts each section between its marks. Needs Linux.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,15 +29,18 @@ const { values, positionals } = parseArgs({
     'node-options': { type: 'string' },
     write: { type: 'string' },
     rules: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
   },
 })
 
 const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   cpu: () => cpu(values['node-options']?.split(';')),
+  gate: () => gate(values.record),
   rules: () => Promise.resolve(printedBy('rules.ts', YOUNG)),
   rare: rareCalls,
   saturation,
   attackers,
+  worst,
   stored,
   memory: () => memory(Number(values.requests), values['node-options']),
   start: starts,
@@ -67,7 +71,11 @@ async function describeReviews(): Promise<string> {
   return `${new Set(reviews).size} different reviews of ${size.toFixed(1)} KB on average: ${count(reviews, '"operation":"UPDATE"')} updates, ${count(answers, '"allowed":false')} denied, ${count(answers, '"warnings"')} with warnings.`
 }
 
-const wanted = values.rules ? ['rules'] : positionals.length > 0 ? positionals : Object.keys(SECTIONS)
+const wanted = values.rules
+  ? ['rules']
+  : positionals.length > 0
+    ? positionals
+    : Object.keys(SECTIONS).filter((name) => name !== 'gate')
 const unknown = wanted.filter((name) => !(name in SECTIONS))
 if (unknown.length > 0)
   throw new Error(`no section ${unknown.join()}; there are ${Object.keys(SECTIONS).join()}`)

@@ -1,5 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { openSync, readdirSync, readFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,21 @@ export const bundleEnvironment = (options?: string) => ({
 })
 
 export const NAMES = ['bare node:https', 'Fastify alone', 'vmcp-admission'] as const
-export type Name = (typeof NAMES)[number]
+export type Name = (typeof NAMES)[number] | 'Go webhook'
+
+const goWebhook = join(folder, 'go-webhook')
+
+/** Builds the webhook in Go; false where there is no Go. The first time takes minutes. */
+export function buildsGoWebhook(): boolean {
+  const options = {
+    cwd: script('go-webhook'),
+    env: { ...process.env, GOTOOLCHAIN: 'auto' },
+    stdio: 'inherit',
+  } as const
+  const { error, status } = spawnSync('go', ['build', '-o', goWebhook, '.'], options)
+  if (error === undefined && status !== 0) throw new Error('the webhook in Go was not built')
+  return error === undefined
+}
 
 export interface Server {
   readonly port: number
@@ -39,6 +53,8 @@ export interface Server {
   readonly cpu: () => number
   /** Megabytes of memory, as /proc/PID/status names them. */
   readonly memory: (field: 'VmRSS' | 'VmHWM' | 'RssAnon') => number
+  /** From now on VmHWM is the peak from here. */
+  readonly forgetPeak: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -52,12 +68,17 @@ export async function startServer(
 ): Promise<Server> {
   const begun = performance.now()
   const log = join(folder, `${name.replace(/\W/g, '-')}.log`)
-  const own = [bundled('server/main.js'), '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
-  const args =
-    name === 'vmcp-admission'
-      ? own
-      : [script('reference-server.ts'), name === 'Fastify alone' ? 'fastify' : 'bare', folder]
-  const child = spawn(process.execPath, args, {
+  const reference = script('reference-server.ts')
+  const [program, ...args] = {
+    'vmcp-admission': [
+      ...[process.execPath, bundled('server/main.js'), '--port', '0', '--probe-port', '0'],
+      ...['--cert-dir', folder, ...flags],
+    ],
+    'Fastify alone': [process.execPath, reference, 'fastify', folder],
+    'bare node:https': [process.execPath, reference, 'bare', folder],
+    'Go webhook': [goWebhook, folder],
+  }[name] as [string, ...string[]]
+  const child = spawn(program, args, {
     stdio: ['ignore', openSync(log, 'w'), 'ignore'],
     env: name === 'vmcp-admission' ? bundleEnvironment(options) : process.env,
   })
@@ -75,6 +96,7 @@ export async function startServer(
         isReady: async () => probeUrl === undefined || (await fetch(`${probeUrl}/readyz`)).ok,
         cpu: () => cpuOf(child),
         memory: (field) => memoryOf(child, field),
+        forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
         stop: async () => {
           child.kill()
           await ended
@@ -88,8 +110,8 @@ export async function startServer(
 }
 
 /** Starts all three, each ready. */
-export async function startAll(): Promise<Map<Name, Server>> {
-  const servers = new Map<Name, Server>()
+export async function startAll(): Promise<Map<(typeof NAMES)[number], Server>> {
+  const servers = new Map<(typeof NAMES)[number], Server>()
   for (const name of NAMES) servers.set(name, await ready(await startServer(name)))
   return servers
 }

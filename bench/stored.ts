@@ -18,7 +18,7 @@ const LENGTH = 10_000
 const WRITERS = 6
 
 /** Gateways of the group `tools` in the namespace `default`, each with so many backends of its own, or 90 bytes for each. */
-const gateways = (count: number, backends: number) =>
+export const gateways = (count: number, backends: number) =>
   Array.from({ length: count }, (_, i) => {
     const configs = Array.from({ length: backends }, (_, j) => [`backend-${i}-${j}`, `config-${i}-${j}`])
     const { kind, spec } = gateway('', {
@@ -34,7 +34,7 @@ interface Stored {
 }
 
 /** An API server that stores these VirtualMCPServers and nothing else. */
-async function apiServerWith(objects: readonly Record<string, unknown>[]): Promise<Stored> {
+export async function apiServerWith(objects: readonly Record<string, unknown>[]): Promise<Stored> {
   const texts = objects.map((object) => JSON.stringify(object))
   let reads = 0
   const server = createServer((request, response) => {

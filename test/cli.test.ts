@@ -1477,7 +1477,7 @@ t.test('wrong usage', async (t) => {
     [['check', '-v', 'a'], 'there is no flag -v'],
     [
       ['check', '--output', 'xml', 'a'],
-      "--output: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
+      "--output: 'xml' is not one of human, line, json, sarif, github, gitlab, junit, openreports",
     ],
     [
       ['check', 'a', '--output'],
@@ -1503,7 +1503,7 @@ t.test('wrong usage', async (t) => {
     [['check', '--severity', 'schema-type=off', 'a'], "--severity: 'schema-type' is always an error"],
     [
       ['check', 'a'],
-      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
+      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit, openreports",
       { VMCP_OUTPUT: 'xml' },
     ],
     [['check', 'a'], "VMCP_STRICT: 'yes' is not true or false", { VMCP_STRICT: 'yes' }],
@@ -1576,7 +1576,7 @@ t.test('wrong usage ends with exit code 2', async (t) => {
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
     [
       ['check', 'a'],
-      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
+      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit, openreports",
       'check --help',
       { VMCP_OUTPUT: 'xml' },
     ],

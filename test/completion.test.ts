@@ -62,6 +62,7 @@ const ROWS: [typed: string[], offered: string[], not: string][] = [
   [['check', '--ou'], ['--output'], '--server-dry-run'],
   [['check', '--output', ''], ['human', 'sarif', 'gitlab'], 'policyreport'],
   [['audit', '--output', 'p'], ['policyreport'], 'sarif'],
+  [['check', '--output', 'o'], ['openreports'], 'sarif'],
   [['explain', 'role-m'], ['role-mapping-matcher-compiles'], 'reference-found'],
   [['explain', 'MCPO'], ['MCPOIDCConfig'], 'MCPServer'],
   [['completion', ''], [...SHELLS], 'check'],

@@ -14,6 +14,7 @@ import {
 } from '../src/relations/examples.ts'
 import { BACKEND_KINDS } from '../src/relations/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { allRules } from '../src/kinds/places.ts'
 import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { BoundedCache, caches } from '../src/rule/bounded-cache.ts'
@@ -184,6 +185,137 @@ t.test('VirtualMCPServers that share a token exchange are checked at the same co
   }
   const [least, most] = [costOf(20), costOf(200)]
   t.ok(most < 1.25 * least, `${least} steps for each of 20, ${most} for each of 200`)
+})
+
+const list = <T>(count: number, item: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => item(i))
+const named = (count: number, value: (i: number) => unknown): Record<string, unknown> =>
+  Object.fromEntries(list(count, (i) => [`backend-${i}`, value(i)]))
+const provider = (i: number, is: string) => ({
+  name: `provider-${i}`,
+  type: 'oidc',
+  oidcConfig: {
+    issuerUrl: `https://${is}-${i}.example.com`,
+    clientId: `${is}-${i}`,
+    scopes: ['openid', `s-${i}`],
+  },
+})
+const issuer = (i: number, is: string) => ({
+  issuerUrl: `https://${is}-${i}.example.com`,
+  expectedAudience: 'https://auth.example.com',
+  allowedDelegateClients: [`agent-${i}`],
+  actorMatcher: `claims.sub == "${is}-${i}"`,
+})
+const configOf = (type: string, settings: object): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'grown' },
+  spec: { type, [type]: settings },
+})
+const aws = (roleMappings: readonly object[]) => configOf('awsSts', { region: 'eu-central-1', roleMappings })
+const ROLE = 'arn:aws:iam::123456789012:role'
+
+/** Objects of so many parts; those of an update have other values in all of them. */
+const GROWN: readonly (readonly [title: string, of: (count: number, is: string) => Other])[] = [
+  [
+    'mappings by claim',
+    (n, is) => aws(list(n, (i) => ({ claim: `${is}-${i}`, roleArn: `${ROLE}/${is}-${i}` }))),
+  ],
+  [
+    'mappings by matcher',
+    (n, is) =>
+      aws(
+        list(n, (i) => ({
+          matcher: `claims.email == "${is}-${i}"`,
+          roleArn: `${ROLE}/r-${i}`,
+          priority: n - i,
+        })),
+      ),
+  ],
+  [
+    'mappings by a matcher that does not compile',
+    (n, is) => aws(list(n, (i) => ({ matcher: `claims.${is}${i}.has("a")`, roleArn: `${ROLE}/r-${i}` }))),
+  ],
+  [
+    'providers of a configuration',
+    (n, is) =>
+      configOf('embeddedAuthServer', { ...authServer(), upstreamProviders: list(n, (i) => provider(i, is)) }),
+  ],
+  [
+    'providers of a VirtualMCPServer',
+    (n, is) =>
+      gateway('grown', {
+        authServerConfig: { ...authServer(), upstreamProviders: list(n, (i) => provider(i, is)) } as never,
+      }),
+  ],
+  [
+    'trusted issuers',
+    (n, is) =>
+      configOf('embeddedAuthServer', {
+        ...authServer('okta'),
+        trustedIssuers: list(n, (i) => issuer(i, is)),
+      }),
+  ],
+  [
+    'backends',
+    (n, is) =>
+      gateway('grown', {
+        outgoingAuth: inline(named(n, (i) => `${is}-${i}`) as Record<string, string>),
+      }),
+  ],
+  [
+    'policies',
+    (n, is) =>
+      gateway('grown', {
+        incomingAuth: {
+          type: 'oidc',
+          oidcConfigRef: { name: 'corporate', audience: 'tools' },
+          authzConfig: {
+            type: 'inline',
+            inline: {
+              policies: list(
+                n,
+                (i) => `permit(principal, action == Action::"call_tool", resource == Tool::"${is}-${i}");`,
+              ),
+            },
+          },
+        } as never,
+      }),
+  ],
+]
+
+t.test('what each rule, and a review, costs grows at most as the object does', async (t) => {
+  const { state } = filled(FEW)
+  const judge = judgeOf({ state })
+  const steps = new Map<string, number>()
+  const count = (from: string, run: () => void) => {
+    const [taken = NaN] = stepsOf(run)
+    steps.set(from, (steps.get(from) ?? 0) + taken)
+  }
+  for (const rule of allRules() as { id: string; check: (...of: never[]) => Iterable<unknown> }[]) {
+    const check = rule.check.bind(rule)
+    rule.check = (...of) => {
+      let found: unknown[] = []
+      count(rule.id, () => (found = [...check(...of)]))
+      return found
+    }
+  }
+  const costs = (run: () => void) => {
+    steps.clear()
+    run()
+    return new Map(steps)
+  }
+  for (const [title, of] of GROWN) {
+    for (const operation of ['CREATE', 'UPDATE'] as const) {
+      const [least, most] = [100, 400].map((count) => {
+        const before = operation === 'UPDATE' ? of(count, 'old') : undefined
+        const submitted = submission(operation, of(count, 'new'), before)
+        return costs(() => judge.admit(submitted))
+      })
+      const dearer = [...(most ?? [])].filter(([id, steps]) => steps > 4 * 1.25 * (least?.get(id) ?? 0) + 500)
+      t.strictSame(dearer, [], `${operation} of ${title}, from 100 to 400`)
+      t.ok(most !== undefined && most.size > 5, `${most?.size} rules`)
+    }
+  }
 })
 
 /** Matchers that are hard to reason about, a different one for each number. */

@@ -201,7 +201,7 @@ function argumentsOf(command: string): readonly string[] | undefined {
   const [, text = ''] = /^(?:npx --no-install |kubectl )?vmcp-admission (.*)$/.exec(command) ?? []
   const words: readonly string[] =
     text.replace(/ (?: |[|&><#;]|2>).*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []
-  const serves = ['lsp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
+  const serves = ['lsp', 'mcp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
   return words.length === 0 || isForm(text) || serves || words.includes('--crds') || !/^[a-z-]/.test(text)
     ? undefined
     : words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))

@@ -12,6 +12,7 @@ import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP as GROUP, KINDS } from '../src/kinds/index.ts'
 import { probeAnnotation } from '../src/registration/webhook-configurations.ts'
 import { runCli, runHere } from './support/cli.ts'
+import { problemWithOutput } from './support/output-schemas.ts'
 import { type Answer, fakeApiServer, json, refusal } from './support/fake-api-server.ts'
 
 t.setTimeout(120_000)
@@ -697,6 +698,7 @@ t.test('doctor as a command', async (t) => {
   t.match(broken.stdout, /: 1 problem\n$/)
 
   const printed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
+  t.equal(problemWithOutput(['doctor', '--output', 'json'], printed.stdout), undefined)
   const { findings, counts, probe } = JSON.parse(printed.stdout) as Json
   t.strictSame(counts, { problems: 1, notes: 0, unread: 0 })
   t.equal(part(findings, 0, 'id'), 'service-missing')

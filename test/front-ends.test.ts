@@ -7,6 +7,8 @@ import t, { type Test } from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { readRelease } from '../src/cli/input/release.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
+import { answer } from '../src/cli/mcp/answer.ts'
+import { run as runProgram } from '../src/cli/run.ts'
 import { UsageError, readFlags } from '../src/configuration/flags.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { judge } from '../src/library/index.ts'
@@ -252,11 +254,17 @@ const toldOf = (findings: readonly { id: string; severity: string }[], { id }: G
 }
 
 /** Runs a command that judges, beside the configuration file. */
-async function run(given: Given, command: string, args: readonly string[], input = '') {
+async function run(
+  given: Given,
+  command: string,
+  args: readonly string[],
+  input = '',
+  program?: typeof runProgram,
+) {
   const { settings, folder, object } = given
   writeFileSync(join(folder, 'object.json'), JSON.stringify(object))
   if (settings.file !== undefined) writeFileSync(join(folder, CONFIGURATION), settings.file)
-  const result = await runCli([command, ...args], { cwd: folder, input })
+  const result = await runCli([command, ...args], { cwd: folder, input, ...(program && { program }) })
   if (result.status === 2) throw new UsageError(result.stderr)
   return result
 }
@@ -457,6 +465,15 @@ const FRONT_ENDS = {
     const { stdout } = await run(given, 'fix', [...flagsOf(given), 'object.json'])
     return stdout === '' ? 'none' : 'warning'
   },
+  mcp: async (given) => {
+    const program = async ([, ...args]: readonly string[]) => {
+      const input = { paths: ['object.json'] }
+      const { json = '', isError } = await answer({ tool: 'check', input, args, environment: {} })
+      process.stdout.write(json)
+      return isError ? 2 : 0
+    }
+    return toldOf(findingsIn(await run(given, 'mcp', flagsOf(given), '', program)), given)
+  },
   lsp: async (given) => {
     const { settings, object, t } = given
     const text = JSON.stringify(object)
@@ -520,6 +537,7 @@ const LACKING: Readonly<Partial<Record<FrontEnd, Readonly<Partial<Record<keyof S
   steps: { mode: TRIALS },
   'steps --cluster': { mode: TRIALS },
   fix: { mode: TRIALS },
+  mcp: { mode: TRIALS },
   lsp: { mode: TRIALS },
   library: {
     mode: TRIALS,

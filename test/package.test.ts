@@ -16,6 +16,7 @@ import t, { type Test } from 'tap'
 import manifest from '../package.json' with { type: 'json' }
 import { OLDEST_NODE } from '../src/generate/bundling.ts'
 import { COMMAND_ROWS, writeInputs } from './support/command-rows.ts'
+import { ANSWERS, askOf } from './support/mcp.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST = Number(OLDEST_NODE.split('.')[0])
@@ -114,6 +115,11 @@ for (const [title, node, rows] of nodes) {
     t.match(plugin.stdout, /^ {2}kubectl vmcp-admission plan /m)
     t.notMatch(plugin.stdout, /(?<!kubectl )vmcp-admission plan/)
     await t.test('the server serves', (t) => serves(t, node))
+    await t.test('an agent is served', async (t) => {
+      const program = [join(project, 'node_modules/.bin/vmcp-admission')]
+      const env = { PATH: dirname(node), HOME: project }
+      t.strictSame(await askOf(node, program, project, env), ANSWERS)
+    })
     await t.test('the example of docs/library.md prints what the page says', async (t) => {
       const page = readFileSync(join(ROOT, 'docs/library.md'), 'utf8')
       const [, code = ''] = /```js\n([^]*?)```/.exec(page) ?? []

@@ -1339,10 +1339,11 @@ t.test('wrong usage', async (t) => {
 
 t.test('JSON', async (t) => {
   const single = await vmcp(['--output', 'json', 'old.json'])
-  t.same(JSON.parse(single.stdout), { virtualMCPServers: plansIn(OLD), unread: [] })
+  t.same(JSON.parse(single.stdout), { version: 1, virtualMCPServers: plansIn(OLD), unread: [] })
   const comparison = await vmcp(['--output', 'json', 'old.json', 'missing.json'])
   t.equal(comparison.status, 3)
   t.same(JSON.parse(comparison.stdout), {
+    version: 1,
     changes: compare(plansIn(OLD), []),
     unread: [{ file: 'missing.json', line: 0, column: 0, message: 'no such file or folder' }],
   })

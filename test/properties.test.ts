@@ -6,7 +6,7 @@ import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
 import { eachIsReached, type MappingCondition } from '../src/kinds/mcp-external-auth-config/callers.ts'
-import { mayBeLacking } from '../src/kinds/mcp-external-auth-config/claim-shapes.ts'
+import { mayBeTrueLacking } from '../src/kinds/mcp-external-auth-config/claim-shapes.ts'
 import { acceptsNoClaims, proveTaken } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { programsOf } from '../src/cel/index.ts'
 import { Budget, withinBudget } from '../src/rule/budget.ts'
@@ -318,7 +318,7 @@ t.test('the cheap answers about matchers agree with the proofs', async () => {
           if (claim !== undefined) return [{ claim }]
           const program = programsOf(matcher)['0.33']
           if (typeof program === 'string') return []
-          if (!mayBeLacking(program.expr, true, () => true)) {
+          if (!mayBeTrueLacking(program.expr, () => true)) {
             closed++
             assert.equal(acceptsNoClaims(matcher, new Budget(100_000)), false, matcher)
           }

@@ -802,6 +802,7 @@ t.test('the command', async (t) => {
   const json = await vmcpRole(['--config', '-', '--claims', 'token.jwt', '--output', 'json'], one)
   t.equal(json.status, 0)
   t.same(JSON.parse(json.stdout), {
+    version: 1,
     role: arn('admin'),
     config: { namespace: '', name: 'aws' },
     claims: 'token',

@@ -155,11 +155,10 @@ writeFileSync(
 const outputs = (command: string[], names: readonly string[]) =>
   names.map((name) => [...command, '--output', name])
 const RUNS: readonly (readonly string[])[] = [
-  ...outputs(['check', '.'], ['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit']).map((args) => [
-    ...args,
-    '--advice',
-    '--show-ignored',
-  ]),
+  ...outputs(
+    ['check', '.'],
+    ['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit', 'openreports'],
+  ).map((args) => [...args, '--advice', '--show-ignored']),
   ...outputs(['probe', '--yes', '.'], ['human', 'github', 'gitlab']),
   ['probe', '--list', '.'],
   ...outputs(['plan', '.'], ['human', 'json', 'mermaid']),
@@ -171,7 +170,7 @@ const RUNS: readonly (readonly string[])[] = [
   ['check', '../broken'],
   ['check', '--output', 'github', '../broken'],
   ['fix', '../broken'],
-  ['fix', '../fix'],
+  ...outputs(['fix', '../fix'], ['human', 'json']),
   ...SYNTAXES.flatMap(({ text }, i) => [
     ...(i % 4 === 0 ? [['check', text], [text], ['explain', text]] : []),
     ...(i % 4 === 0 ? [['check', '--config-file', `../settings/${i}.yaml`, '.']] : []),

@@ -3,7 +3,7 @@ import { problemOf } from './support/worst-cases/bounds.ts'
 import type { Candidate } from './support/worst-cases/candidate.ts'
 import { fitting } from './support/worst-cases/genes.ts'
 import { Judging } from './support/worst-cases/judging.ts'
-import { ROWS } from './support/worst-cases/rows.ts'
+import { actorMatchers, roleMappings, ROWS } from './support/worst-cases/rows.ts'
 import { growing } from './support/worst-cases/search.ts'
 
 t.test('what once ended or stalled the server is answered within the budget', async (t) => {
@@ -20,6 +20,46 @@ t.test('so it is at the end of a chain of others', async (t) => {
   t.teardown(() => judging.end())
   for (const { title, size, at } of [...ROWS, ...ROWS.toReversed()])
     t.equal(problemOf(await judging.judge(at(size))), undefined, title.replace('N', String(size)))
+})
+
+/** Tests that a caller without claims passes, fails, or cannot pass. */
+const TESTS = ['has(claims.a)', 'claims.a == "x"', '"x" in claims.b', 'true']
+/** An expression within another one, beside two tests: each operator and macro, at each of its places. */
+const NESTINGS: readonly ((inner: string, one: string, other: string) => string)[] = [
+  (inner, one, other) => `(${inner} ? ${one} : ${other})`,
+  (inner, one, other) => `(${one} ? ${inner} : ${other})`,
+  (inner, one, other) => `(${one} ? ${other} : ${inner})`,
+  (inner, one, other) => `(${inner} && ${one} || ${other})`,
+  (inner, one, other) => `(${one} || (${other} && ${inner}))`,
+  (inner, one, other) => `(!${inner} && (${one} || ${other}))`,
+  (inner, one) => `(${inner} == ${one})`,
+  (inner, one) => `(${one} != ${inner})`,
+  (inner, one) => `claims.l.exists(y, ${inner} && ${one})`,
+  (inner, one) => `claims.l.all(y, ${inner} || ${one})`,
+  (inner, one, other) => `claims.l.exists_one(y, ${inner} ? ${one} : ${other})`,
+  (inner, one, other) => `[${inner}, ${one}].exists(w, w != ${other})`,
+  (inner, one, other) => `[${inner}].map(q, q ? ${one} : ${other})[0]`,
+  (inner, one, other) => `({"k": ${inner}}["k"] ? ${one} : ${other})`,
+]
+/** Levels of nesting: what takes twice as long with each does not end. */
+const DEEP = 45
+
+t.test('an expression is not visited again for each that it is within', { timeout: 600_000 }, async (t) => {
+  const judging = new Judging()
+  t.teardown(() => judging.end())
+  for (const nest of NESTINGS)
+    for (const one of TESTS)
+      for (const other of TESTS) {
+        const matcher = Array.from({ length: DEEP }).reduce<string>(
+          (inner) => nest(inner, one, other),
+          'has(claims.c)',
+        )
+        for (const holding of [roleMappings, actorMatchers]) {
+          const problem = problemOf(await judging.judge(holding(matcher)))
+          if (problem !== undefined) t.fail(`${nest('…', one, other)}, ${DEEP} deep: ${problem}`)
+        }
+      }
+  t.pass()
 })
 
 /** How many items a list or a map has first, and then; twice that work may be done for each, as sorting does. */

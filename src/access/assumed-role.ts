@@ -15,7 +15,7 @@ import {
 import { Budget, isAbsent, shortQuote } from '../rule/index.ts'
 import { unreadable } from './unknown.ts'
 
-/** The upstream provider whose token is exchanged for a role, and whether STS takes it. */
+/** The upstream provider whose token vMCP exchanges for an AWS role, and whether STS accepts that token. */
 interface Assumed {
   readonly credentials: 'sent' | 'unavailable' | 'unknown'
   readonly token: 'role'
@@ -24,7 +24,7 @@ interface Assumed {
   readonly reason: string | null
 }
 
-/** Whose token goes to STS; without a provider it is the token of the caller. */
+/** The token that goes to STS; without a provider it is that of the caller. */
 export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
   const { awsSts } = spec
   const of = (credentials: Assumed['credentials'], more: Partial<Assumed> = {}): Assumed => ({
@@ -71,7 +71,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
       })
 }
 
-/** The roles in the order in which they are tried; null for another type. */
+/** The mappings as text, in the order in which they are tried; null where the type is not awsSts. */
 export function rolesOf(config: AuthConfig | undefined): readonly string[] | null {
   const awsSts = awsStsOf(config)
   if (awsSts === undefined) return null
@@ -91,10 +91,10 @@ export function rolesOf(config: AuthConfig | undefined): readonly string[] | nul
   ]
 }
 
-/** Units for reading the matchers of one configuration. */
+/** Units of the budget for the matchers of one MCPExternalAuthConfig. */
 const READING = 50_000
 
-/** What follows where the tokens of the embedded server lack the claims that mappings ask for. */
+/** A note about mappings that never match, because tokens of the embedded server lack the claims. */
 export function roleNotes(config: AuthConfig | undefined, gateway: Gateway): string[] {
   const awsSts: AwsSts | undefined = awsStsOf(config)
   const front = frontOfGateway('', gateway)

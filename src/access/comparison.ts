@@ -9,7 +9,7 @@ export interface PlanDifference<T> {
   readonly new: T | null
 }
 
-/** The changes at one VirtualMCPServer; null for a part that stays the same. */
+/** The changes at one VirtualMCPServer; null for what stays the same. */
 export interface GatewayChange {
   readonly namespace: string
   readonly name: string
@@ -17,7 +17,7 @@ export interface GatewayChange {
   readonly group: PlanDifference<Group> | null
   readonly incoming: PlanDifference<Incoming> | null
   readonly authServer: PlanDifference<AuthServer> | null
-  /** Only those that change. */
+  /** The backends whose authentication changes. */
   readonly backends: readonly BackendChange[]
 }
 
@@ -71,7 +71,7 @@ function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[])
 const verb = (old: unknown, now: unknown) =>
   old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
 
-/** The pair; null when both sides are equal in the compared fields. */
+/** The old and the new value; null when the compared fields are equal. */
 function difference<T>(
   old: T | null = null,
   now: T | null = null,
@@ -81,7 +81,7 @@ function difference<T>(
   return same ? null : { old, new: now }
 }
 
-/** Both sides of a backend that changes, in words that differ. */
+/** Texts for the old and the new side of a backend, with enough details to differ. */
 export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [string, string] {
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
   if (old === null || now === null) return [before, after]
@@ -95,11 +95,11 @@ export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [
     : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
 }
 
-/** Most roles that one side of a change lists. */
+/** The most roles that the text for one side lists. */
 const MOST_ROLES = 3
 const LONGEST_ROLE = 160
 
-/** The roles that differ, with their conditions; all of them where the order differs. */
+/** Texts for the roles that differ, with their conditions; for all roles where only the order differs. */
 function roleSides(old: readonly string[], now: readonly string[]): readonly [string, string] {
   if (deepEqual(old, now)) return ['', '']
   const [before, after] = [new Set(old), new Set(now)]

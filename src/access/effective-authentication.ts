@@ -6,29 +6,29 @@ import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
 
-/** The effective authentication of one VirtualMCPServer as plain JSON: an unknown value is null, never absent. */
+/** The effective authentication of one VirtualMCPServer as JSON: an unknown value is null, never absent. */
 export interface Plan {
   readonly namespace: string
   readonly name: string
   readonly group: Group
   readonly incoming: Incoming
   readonly authServer: AuthServer | null
-  /** Sorted by kind and name; then the keys of `backends` that are not the name of a member. */
+  /** Sorted by kind and name; then the keys of `backends` that no workload of the group has as its name. */
   readonly backends: readonly Outgoing[]
   /** Differences of operator releases that concern the VirtualMCPServer as a whole. */
   readonly notes: readonly string[]
 }
 
-/** The MCPGroup whose backends are fronted. */
+/** The MCPGroup that has the backends. */
 export interface Group {
   readonly name: string | null
-  /** Why the group is not known, or that it does not exist. */
+  /** Why the group is not known; it may not exist. */
   readonly reason: string | null
 }
 
 /**
  * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: /mutate
- * chooses providers. `release`: that of the operator, where it is known (decision 10).
+ * will write providers, so a note says which. `release`: that of the operator, where it is known (decision 10).
  */
 export function planOf(
   state: ClusterState,

@@ -23,7 +23,7 @@ export interface AuthServer {
   readonly issuer: string | null
   /** The upstream providers, in the order of the login. */
   readonly providers: readonly string[]
-  /** Whether these are all: false when a name cannot be read. */
+  /** Whether `providers` is complete: false when a name cannot be read. */
   readonly complete: boolean
 }
 
@@ -108,7 +108,7 @@ function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
   }
 }
 
-/** The audience, beside `oidcConfigRef` or in it, where releases have it (decision 4). */
+/** The audience, from `incomingAuth` or, as releases have it, from `oidcConfigRef` (decision 4). */
 function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 'reason'> {
   const holders = [incomingAuth, incomingAuth.oidcConfigRef ?? {}].filter(
     (holder) => !isAbsent(holder, 'audience'),
@@ -122,7 +122,7 @@ function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 're
   return { audience: withoutUserInfo(audience), reason: null }
 }
 
-/** Null when there is none. */
+/** The embedded authorization server; null when there is none. */
 export function authServerOf({ spec }: Gateway): AuthServer | null {
   const found = providersOf(spec, 'authServerConfig')
   if (found === undefined) return null

@@ -21,12 +21,12 @@ import { notFound, notSpecified, unreadable } from './unknown.ts'
 
 /** How vMCP authenticates to one backend. A value that does not apply or is not known is null. Section 5.2. */
 export interface Outgoing {
-  /** Kind of the workload; null for a key of `backends` that is not the name of a member of the group. */
+  /** Kind of the workload; null for a key of `backends` that no workload of the group has as its name. */
   readonly kind: string | null
   readonly name: string
   /** A summary in one line. */
   readonly summary: string
-  /** `unavailable`: credentials are configured, and the token that they need does not exist. */
+  /** `unavailable`: credentials are configured, but the token for them does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
   /** Where the strategy comes from. */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
@@ -34,25 +34,32 @@ export interface Outgoing {
   readonly config: string | null
   /** Its type, as written. */
   readonly type: string | null
-  /** Whose token is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, of an AWS role. */
+  /**
+   * The token that is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, or for an AWS role.
+   */
   readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
   /** The upstream provider whose token is sent, or exchanged for another one or for a role. */
   readonly provider: string | null
-  /** Who chose the provider: the configuration, an earlier /mutate, or the default, which is the first one of this server. */
+  /**
+   * Where `provider` comes from: the MCPExternalAuthConfig names it, an earlier /mutate wrote it, or it is the server's
+   * first.
+   */
   readonly chosen: 'given' | 'written' | 'first' | null
-  /** Of an AWS role: the conditions and their roles in the order tried. */
+  /** The conditions and AWS roles in the order in which they are tried; null for other types. */
   readonly roles: readonly string[] | null
   /** Where the credentials are put. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
-  /** The header, where that is the place. */
+  /** The name of the header; null for other placements. */
   readonly header: string | null
   /** Why there are no credentials, or why a value is not known. */
   readonly reason: string | null
-  /** Changes that the next write of the configuration brings, and differences of operator releases. */
+  /**
+   * Notes about AWS roles, about what /mutate will write into the object, and about differences of operator releases.
+   */
   readonly notes: readonly string[]
 }
 
-/** The part of `Outgoing` that the MCPExternalAuthConfig decides. */
+/** The fields of `Outgoing` that the MCPExternalAuthConfig decides. */
 type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'roles' | 'notes'>
 
 const NOTHING = {
@@ -98,7 +105,7 @@ export function outgoingOf(
   }
 }
 
-/** A provider that /mutate wrote counts as unset: the next write chooses again (decision 25). */
+/** A note, when the next write will change the provider: one that /mutate wrote counts as unset (decision 25). */
 function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
   if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
   const next = agreedProvider(config, cluster)
@@ -150,7 +157,7 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   return unreadableRef(entry)
 }
 
-/** Whether the own reference of a member counts, and cannot be read. */
+/** Whether the member's own `externalAuthConfigRef` counts, but cannot be read. */
 function hasUnreadableOwn(gateway: Gateway, member: ObjectName, cluster: Cluster): boolean {
   const workload = getWorkload(cluster, member)
   return workload !== undefined && !isListed(gateway, member.name) && ownConfigOf(workload).from === 'unknown'
@@ -163,7 +170,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
     : unreadable(ref, 'name', 'externalAuthConfigRef.name')
 }
 
-/** The effect of an MCPExternalAuthConfig under this VirtualMCPServer. */
+/** The strategy by an MCPExternalAuthConfig, at this VirtualMCPServer. */
 function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
@@ -228,7 +235,7 @@ function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['t
 
 type Token = Pick<Strategy, 'credentials' | 'token' | 'provider' | 'chosen' | 'reason'>
 
-/** The token that is sent or exchanged, and whether this VirtualMCPServer has it. Sections 2.4.5, 2.4.6, 5.2. */
+/** The token that is sent or exchanged, and whether this VirtualMCPServer can get it. Sections 2.4.5, 2.4.6, 5.2. */
 function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Token {
   const named = namedProvider(config, group)
   const server = providersOf(gateway.spec, 'authServerConfig')
@@ -258,7 +265,7 @@ function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Tok
     : { ...found, credentials: 'unknown', reason: 'the first provider cannot be read' }
 }
 
-/** Why the named provider is not known. */
+/** Why it is not known which provider the MCPExternalAuthConfig means. */
 function unnamed({ spec = {} }: AuthConfig): string {
   const { type, upstreamInject, tokenExchange } = spec
   if (type === 'upstreamInject')
@@ -284,7 +291,7 @@ function summaryOf(strategy: Strategy): string {
   return `${phrase}${place}${state}${why}`
 }
 
-/** Undefined for a type that the specification does not have. */
+/** The strategy in words; undefined for a type that the specification does not have. */
 function phraseOf({ type, token, provider, header }: Strategy): string | undefined {
   switch (type) {
     case 'tokenExchange':

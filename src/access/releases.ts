@@ -15,7 +15,7 @@ import {
 import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
 import { notFound } from './unknown.ts'
 
-/** Types for which releases have no strategy under a VirtualMCPServer. */
+/** Strategy types that no release can use at a VirtualMCPServer. */
 const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
 
 /** Reasons for which operator releases do not reconcile a VirtualMCPServer at all; each is a finding of a rule too. */
@@ -29,7 +29,7 @@ export function releaseNotesOfServer(
   )
 }
 
-/** As the rule `auth-server-audience-is-resource-url` says it. */
+/** Audiences that releases refuse, in the words of the rule `auth-server-audience-is-resource-url`. */
 function* otherAudience(
   gateway: Gateway,
   self: { readonly namespace: string; readonly name: string },
@@ -39,7 +39,7 @@ function* otherAudience(
   for (const { at, detail } of audienceErrors(checker)) yield `${pathText(at)} ${detail}`
 }
 
-/** The findings of `reference-found` and `auth-config-type-suited` at references in fields of the VirtualMCPServer itself. */
+/** References in the VirtualMCPServer itself that the rules `reference-found` and `auth-config-type-suited` report. */
 function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
   if (!cluster.knows('MCPExternalAuthConfig')) return
   for (const { config, auth, at } of configsNamed(gateway, cluster)) {
@@ -50,7 +50,7 @@ function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string
   }
 }
 
-/** The fields of the authentication to a backend that releases treat differently; see `Outgoing`. */
+/** Fields of `Outgoing` that releases treat differently. */
 interface ReleaseStrategy {
   readonly type: string | null
   readonly chosen: string | null
@@ -67,7 +67,7 @@ export function releaseNotes(
   return [...otherReference(gateway, backend, cluster), ...otherEffect(backend, strategy)]
 }
 
-/** Releases look for the reference in more places, whatever the source. */
+/** A note where releases take a reference from another place than the specification does. */
 function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): Iterable<string> {
   const { from, name, member, config } = backend
   const own = member && ownConfig(cluster, member)
@@ -92,7 +92,10 @@ interface OwnReferenced {
   readonly own: string
 }
 
-/** The effect of an own reference that an inline VirtualMCPServer does not list; as the rules `own-reference-listed` and `own-reference-agreed` say it. */
+/**
+ * Notes on backends that name an MCPExternalAuthConfig themselves and that `backends` does not list, in the words of
+ * the rules `own-reference-listed` and `own-reference-agreed`.
+ */
 function* ownReferenceNotes(
   gateway: Gateway,
   { name, member, own }: OwnReferenced,
@@ -129,7 +132,7 @@ function entryOf({ spec }: Gateway, name: string) {
   return backends !== undefined && Object.hasOwn(backends, name) ? backends[name] : undefined
 }
 
-/** The configuration that a workload names; undefined when it names none, or an unknown one. */
+/** The MCPExternalAuthConfig that a workload names; undefined when it names none, or the workload is not known. */
 function ownConfig(cluster: Cluster, member: ObjectName): string | undefined {
   return getWorkload(cluster, member)?.spec?.externalAuthConfigRef?.name
 }

@@ -17,6 +17,6 @@ export const notSpecified = (what: string, value: string): string =>
 export const absence = (kind: string, cluster: Cluster): string =>
   `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
 
-/** The object, and why it is not known. */
+/** The object in words, and why it is not known. */
 export const notFound = (name: ObjectName, cluster: Cluster): string =>
   `${nameText(name)} ${absence(name.kind, cluster)}`

@@ -21,47 +21,50 @@ import { errorMessage } from '../rule/index.ts'
 export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
-/** The requests to a cluster that arming makes. */
+/** The requests to a cluster for arming the webhook. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
   /** A webhook configuration by kind and name. */
   readConfiguration(kind: string, name: string): Promise<WebhookConfiguration | undefined>
-  /** Calls back at each change of one, until the watch ends; rejects when it cannot be watched. */
+  /** Calls back at each change of the configuration until the watch ends; rejects when it cannot be watched. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
-  /** Applies server-side, forced, as the one field manager; `displacing` first replaces what other field managers wrote. */
+  /** Server-side apply, forced, with one field manager; `displacing` first replaces what other field managers wrote. */
   applyConfiguration(configuration: WebhookConfiguration, displacing?: WebhookConfiguration): Promise<void>
-  /** The uid of a ClusterRole. */
+  /** The uid of a ClusterRole; undefined when it does not exist. */
   readOwner(name: string): Promise<string | undefined>
   /**
-   * Tries to store, as a dry run, the object by which the webhook proves itself, with these labels; the text of the refusal,
-   * if any.
+   * Sends the probe: a dry run of an object with the nonce and these labels, which the webhook refuses with an answer
+   * that proves that it was called. Returns the text of the refusal; undefined when the object was admitted.
    */
   tryProbe(nonce: string, labels: Readonly<Record<string, string>>): Promise<string | undefined>
 }
 
-/** `on`: write the configurations, and fail closed once proved; `ignore`: write them, failing open. */
+/**
+ * `on`: writes the configurations, and lets them fail closed once the webhook is proved; `ignore`: they always fail
+ * open.
+ */
 export type ArmingSetting = 'on' | 'ignore'
 
 export interface ArmingOptions {
   readonly setting: ArmingSetting
-  /** Whether this process may hold the Lease and write; otherwise it only reads. */
+  /** Whether this process may take the Lease and then write; otherwise it only reads. */
   readonly writes: boolean
   readonly group: string
   readonly identity: string
-  /** Name of the ClusterRole that owns the configurations; none when empty. */
+  /** Name of the ClusterRole that owns the configurations; without owner when empty. */
   readonly owner: string
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The namespaces that the configurations are about; every one when empty. */
+  /** The namespaces that the configurations cover; all when empty. */
   readonly namespaceSelector: LabelSelector
-  /** The objects that the configurations are about; every one when empty. */
+  /** The objects that the configurations cover; all when empty. */
   readonly objectSelector: LabelSelector
-  /** How long the API server waits for an answer. */
+  /** How many seconds the API server waits for an answer. */
   readonly timeoutSeconds: number
-  /** This installation: its Lease, as `Lease NAMESPACE/NAME`. */
+  /** Identifies this installation by its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** The break-glass commands, which the configurations carry as an annotation. */
+  /** Commands that take the webhook out of service; the configurations have them in an annotation. */
   readonly breakGlass: string
-  /** Called with both configurations as they are stored, each time they are read. */
+  /** Called with both configurations as they are stored, after each read. */
   readonly onRead: (configurations: readonly (WebhookConfiguration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
@@ -69,15 +72,15 @@ export interface ArmingOptions {
   }
 }
 
-/** As plain data, for metrics. */
+/** The state of the arming, for metrics. */
 export interface ArmingState {
-  /** Whether this replica writes. */
+  /** Whether this replica holds the Lease, and so writes. */
   readonly leads: boolean
-  /** The stored policy; undefined when there is no configuration. */
+  /** The stored failure policy; undefined when there is no configuration. */
   readonly policy: FailurePolicy | undefined
-  /** The outcome of the last proof; undefined before the first. */
+  /** Whether the last probe proved the webhook; undefined before the first. */
   readonly proved: boolean | undefined
-  /** Whether another installation or field manager keeps writing the configurations. */
+  /** Whether another installation or field manager writes the configurations again and again. */
   readonly contested: boolean
   readonly repairs: number
   readonly errors: number
@@ -85,14 +88,21 @@ export interface ArmingState {
 
 /** Milliseconds between two reconciliations while nothing changes. */
 const RECONCILE_EVERY = 5_000
-/** The fewest milliseconds between two reconciliations, so that another writer is not answered in a tight loop. */
+/**
+ * The fewest milliseconds between two reconciliations, so that two writers do not answer each other in a tight loop.
+ */
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
-/** Milliseconds after which the configurations of another installation may be replaced again: if it runs, it wrote them back. */
+/**
+ * Milliseconds after which the configurations of another installation may be replaced again: if that runs, it has
+ * written them back.
+ */
 const REPLACE_EVERY = 600_000
-/** After so many reconciliations in a row that had to write, another writer exists, and reconciliations slow down. */
+/**
+ * After so many reconciliations in a row that had to write, there is another writer: reconciliations then slow down.
+ */
 const CONTESTED = 5
-/** How the answer to a probe begins where nothing can be stored. */
+/** The start of the answer to a probe where the namespace or the CRD does not exist. */
 const ABSENT = '404 '
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
 
@@ -102,7 +112,7 @@ const waitFor = (milliseconds: number, signal: AbortSignal): Promise<void> =>
 /** The text that a webhook answers to the probe with this nonce. */
 export const probeAnswer = (nonce: string): string => `vmcp-admission is here: ${nonce}`
 
-/** Keeps the two webhook configurations as they should be, and fails closed once the webhook has proved itself. */
+/** Keeps both webhook configurations as they should be, and lets them fail closed once the webhook is proved. */
 export class Arming {
   readonly #cluster: ArmingCluster
   readonly #options: ArmingOptions
@@ -115,17 +125,17 @@ export class Arming {
     repairs: 0,
     errors: 0,
   }
-  /** Ends the wait for the next reconciliation. */
+  /** Aborted to begin the next reconciliation at once. */
   #changed = new AbortController()
   #proveAt = 0
-  /** The caBundle that another tool had injected at the last proof. */
+  /** The caBundle of another tool in the configuration that was proved last. */
   #provedWith = ''
   #problem = ''
-  /** The reason why the last proof failed, without parts that differ each time: ports, times. */
+  /** The reason of the last failed proof, without parts that change each time, such as ports and times. */
   #answer = ''
-  /** How many reconciliations in a row had to write. */
+  /** The number of reconciliations in a row that had to write. */
   #writesInARow = 0
-  /** When the configurations of which other installation were last replaced. */
+  /** By installation: when its configurations were last replaced. */
   readonly #replaced = new Map<string, number>()
 
   constructor(
@@ -161,7 +171,10 @@ export class Arming {
     if (this.#state.leads) await this.#holder.release().catch(() => undefined)
   }
 
-  /** Starts the next reconciliation sooner when a configuration changes; if it cannot be watched, they come regularly. */
+  /**
+   * Begins the next reconciliation at each change of a configuration; one that cannot be watched is still reconciled
+   * regularly.
+   */
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const watched = this.#cluster.watchConfiguration(kind, WEBHOOK_NAME, () => this.#changed.abort())
@@ -185,7 +198,7 @@ export class Arming {
     }
   }
 
-  /** Reads both configurations; the holder of the Lease also probes, and writes the differences. */
+  /** Reads both configurations; the holder of the Lease also sends the probe, and writes the differences. */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return
@@ -193,7 +206,8 @@ export class Arming {
     const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
-    // A proof of configurations that another installation wrote, or that were deleted, does not hold for the next ones.
+    // A proof is void after another installation wrote the configurations, or somebody deleted them or changed the
+    // caBundle.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
@@ -213,13 +227,16 @@ export class Arming {
     return this.#clock() >= this.#proveAt
   }
 
-  /** The caBundle that another tool injects; empty where this server writes it. */
+  /** The caBundle that another tool has injected; empty where this server writes the caBundle. */
   #injected([validating]: readonly (WebhookConfiguration | undefined)[]): string {
     const isOurs = this.#options.clientConfig('/validate').caBundle !== undefined
     return isOurs ? '' : (bundlesOf(validating)[0] ?? '')
   }
 
-  /** Leaves configurations of another API group alone when this group has no CRD: that is a wrong setting more often. */
+  /**
+   * Throws where the configurations are for another API group and this one has no CRD: the setting is then probably
+   * wrong.
+   */
   async #respectOthers(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const { group } = this.#options
     const other = stored.map(groupOf).find((each) => each !== undefined && each !== group)
@@ -232,8 +249,8 @@ export class Arming {
   }
 
   /**
-   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it runs: its webhook
-   * answers, or it wrote them again after this one. Two writers would never end.
+   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it runs, because
+   * its webhook answers or it wrote them again after this one: two writers would never stop.
    */
   async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
@@ -254,17 +271,20 @@ export class Arming {
     return other
   }
 
-  /** The probe has the labels that the selector asks for: else the API server would not send it. */
+  /**
+   * Sends the probe with labels that the objectSelector selects; without them the API server would not call the
+   * webhook.
+   */
   #tryProbe(nonce: string): Promise<string | undefined> {
     return this.#cluster.tryProbe(nonce, labelsSelectedBy(this.#options.objectSelector))
   }
 
-  /** Whether a vmcp-admission webhook answers a dry run, of whichever installation. */
+  /** Whether any vmcp-admission webhook answers a dry run, also one of another installation. */
   async #isAnswered(nonce: string): Promise<boolean> {
     return (await this.#tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
-  /** Counts reconciliations that had to write: when each one must, another writer exists. */
+  /** Counts the reconciliations in a row that had to write: there is another writer when each one must. */
   #count(
     stored: readonly (WebhookConfiguration | undefined)[],
     written: readonly (WebhookConfiguration | undefined)[],
@@ -278,7 +298,7 @@ export class Arming {
 
   async #read(): Promise<readonly (WebhookConfiguration | undefined)[]> {
     const stored: (WebhookConfiguration | undefined)[] = []
-    // One after the other, so that one cause is one problem and not two in turns.
+    // Read one after the other, so that a cause is always reported as the same problem.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     this.#set({ policy: policyOf(stored[0]) })
     this.#options.onRead(stored)
@@ -286,8 +306,8 @@ export class Arming {
   }
 
   /**
-   * `Fail` when it is stored for the address of this server, or when the webhook has proved itself. Only a setting disarms. A
-   * new address must be proved first.
+   * `Fail` when that is stored for the address of this server, or when the webhook was proved; only a setting changes
+   * it back. A new address must be proved first.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
@@ -324,7 +344,7 @@ export class Arming {
     return this.#read()
   }
 
-  /** A dry run that must be refused by the webhook itself, through the API server. */
+  /** Proves the webhook: sends a dry run through the API server that only the webhook refuses with this answer. */
   async #prove(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
     const refusal = await this.#tryProbe(nonce).catch((error: unknown) => String(error))

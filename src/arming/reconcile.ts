@@ -10,33 +10,35 @@ import {
 
 export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
-/** `Fail` once the webhook has proved itself; never back but by a setting. */
+/** `Fail` once the webhook is proved; only a setting changes it back. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 interface Wanted {
   readonly group: string
   readonly failurePolicy: FailurePolicy
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The object with which both go: an uninstalled chart takes them along. */
+  /** The owner of both configurations: they are deleted with it, as when the chart is uninstalled. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
-  /** The namespaces that all entries are about; every one when empty. */
+  /** The namespaces that all entries cover; all when empty. */
   readonly namespaceSelector: LabelSelector
-  /** The objects that all entries are about; every one when empty. */
+  /** The objects that all entries cover; all when empty. */
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
-  /** Which installation writes them: its Lease, as `Lease NAMESPACE/NAME`. */
+  /** The installation that writes them, by its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** The break-glass commands, for the person who reads the configuration. */
+  /** Commands that take the webhook out of service, for a person who reads the configuration. */
   readonly breakGlass: string
 }
 
 /** Annotations of the configurations, for people who read them and for other installations. */
 const MANAGED_BY = 'vmcp-admission/managed-by'
 const BREAK_GLASS = 'vmcp-admission/break-glass'
-/** Without it, AKS adds conditions to the namespaceSelector, which the leader would undo, without end. */
+/**
+ * Without this annotation AKS adds conditions to the namespaceSelector, which the leader would remove, again and again.
+ */
 const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
-/** Both configurations, whole, as this server wants them. */
+/** Both complete configurations, as this server wants them. */
 export function wantedConfigurations(wanted: Wanted): readonly WebhookConfiguration[] {
   return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
     ...each,
@@ -45,7 +47,7 @@ export function wantedConfigurations(wanted: Wanted): readonly WebhookConfigurat
       annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Written also when empty, so that no foreign selector or condition stays: it could exclude a namespace.
+    // Selectors and conditions are written even when empty, so that no foreign one stays: it could exclude a namespace.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
@@ -62,13 +64,13 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
   uid,
 })
 
-/** The policy of a stored configuration: that of its first entry, which is the one that can deny a write. */
+/** The failure policy of a stored configuration: that of its first entry, the only one that denies writes. */
 export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
-/** The other field managers that wrote a field of it. */
+/** The other field managers that wrote some field of the configuration. */
 export function otherManagers(configuration: WebhookConfiguration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
@@ -85,8 +87,8 @@ export function managerOf(configuration: WebhookConfiguration | undefined): stri
 }
 
 /**
- * The whole configuration that replaces a stored one, if that has not changed meanwhile. Where this server writes no caBundle
- * the stored one stays: of the entry with the same name, else of an entry with the same address.
+ * The complete configuration to put in place of a stored one, if that is unchanged. Where this server writes no
+ * caBundle the stored one stays: that of the entry with the same name, else of one with the same address.
  */
 export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)
@@ -104,7 +106,7 @@ export function displacing(wanted: WebhookConfiguration, stored: WebhookConfigur
   return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
 }
 
-/** The API group of which a stored configuration has the first kinds; undefined when it says none. */
+/** The API group in the rules of a stored configuration; undefined when there is none. */
 export function groupOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const rules = webhooksOf(configuration)[0]?.rules
   const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
@@ -117,7 +119,7 @@ export function groupOf(configuration: WebhookConfiguration | undefined): string
 export const clientConfigOf = (configuration: WebhookConfiguration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
-/** The PEM bundles that a stored configuration carries, one of each entry. */
+/** The caBundle (PEM) of each entry of a stored configuration. */
 export const bundlesOf = (configuration: WebhookConfiguration | undefined): string[] =>
   webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
 
@@ -130,10 +132,15 @@ function webhooksOf(configuration: WebhookConfiguration | undefined): Record<str
   return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
 }
 
-/** Compared whole: a condition that another writer adds to a selector could exclude a namespace. */
+/**
+ * Fields that are compared as a whole: a condition that another writer adds to a selector could exclude a namespace.
+ */
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 
-/** The paths where a stored value differs from the wanted one; fields that only the stored one has (defaults, status) do not count. */
+/**
+ * The paths at which a stored value differs from the wanted one, as text; fields that only the stored one has, such as
+ * defaults, do not count.
+ */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {
     if (wanted.length === 0 && stored === undefined) return undefined

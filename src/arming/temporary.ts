@@ -6,53 +6,55 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '..
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
-/** The requests that a registration for the life of one process sends. */
+/** The requests for a registration that lasts as long as one process. */
 export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
-  /** False when it did not exist. */
+  /** Deletes the configuration; false when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
-  /** Sends the probe as a dry run to the namespace; the text of the refusal, undefined when it was admitted. */
+  /** Sends the probe as a dry run to the namespace; the text of the refusal, or undefined when it was admitted. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
   readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
-  /** False when it exists already. */
+  /** Creates the CRD; false when it exists already. */
   createDefinition(definition: WebhookConfiguration): Promise<boolean>
   deleteDefinition(plural: string, uid: string): Promise<boolean>
-  /** How many resources of the plural are stored in all namespaces; undefined when it is not served. */
+  /**
+   * How many resources with this plural are stored in all namespaces; undefined when the API server does not serve it.
+   */
   countResources(plural: string): Promise<number | undefined>
 }
 
-/** How the API server reaches this process, and for which namespaces it calls it. */
+/** How the API server reaches this process, and the namespaces whose writes it sends. */
 export interface TemporaryRegistration {
   readonly group: string
   /** `https://HOST:PORT`. */
   readonly url: string
-  /** PEM of the CA that signed the serving certificate. */
+  /** The CA (PEM) that signed the serving certificate. */
   readonly ca: string
-  /** Only writes in these namespaces are sent. */
+  /** The namespaces whose writes are sent to the process. */
   readonly namespaces: readonly string[]
-  /** The process, for people: host name and process id. */
+  /** Identifies the process for people: host name and process id. */
   readonly holder: string
 }
 
 const LABEL = 'app.kubernetes.io/managed-by'
 const MANAGER = 'vmcp-admission-local-cluster'
 const HOLDER = 'vmcp-admission/local-cluster'
-/** Selects every object that a temporary registration makes. */
+/** A label selector for all objects that a temporary registration makes. */
 export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
 const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
-/** Milliseconds between two requests while the API server learns of a CRD or a configuration. */
+/** Milliseconds between two requests, while the API server has yet to notice a CRD or a configuration. */
 const POLL_EVERY = 250
 
-/** Whether a temporary registration made the object. */
+/** Whether the object was made by a temporary registration. */
 function isTemporary(object: WebhookConfiguration | undefined): boolean {
   const { labels } = metadataOf(object)
   return isObject(labels) && labels[LABEL] === MANAGER
 }
 
-/** The process that made the object. */
+/** The process that made the object, as text. */
 function holderOf(object: WebhookConfiguration | undefined): string {
   const { annotations } = metadataOf(object)
   return isObject(annotations) && typeof annotations[HOLDER] === 'string'
@@ -60,7 +62,7 @@ function holderOf(object: WebhookConfiguration | undefined): string {
     : 'another process'
 }
 
-/** The object with the label and the annotation of a temporary registration, beside its own. */
+/** The object with the label and annotation of a temporary registration added. */
 function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
   const metadata = metadataOf(object)
   const labels = { ...(isObject(metadata.labels) && metadata.labels), [LABEL]: MANAGER }
@@ -69,8 +71,8 @@ function temporary<T extends { readonly metadata?: unknown }>(object: T, holder:
 }
 
 /**
- * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged and none
- * is refused. The namespaceSelector keeps the writes of everybody else on the cluster away from this process.
+ * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged. The
+ * namespaceSelector excludes the writes of all other users of the cluster.
  */
 function temporaryConfigurations(registration: TemporaryRegistration): readonly WebhookConfiguration[] {
   const { group, url, ca, namespaces, holder } = registration
@@ -87,15 +89,15 @@ function temporaryConfigurations(registration: TemporaryRegistration): readonly 
   }))
 }
 
-/** Whether a vmcp-admission webhook answers the API server's reviews of this namespace. */
+/** Whether some vmcp-admission webhook is called for this namespace. */
 async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
   const nonce = randomUUID()
   return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
 }
 
 /**
- * Makes room for a temporary registration: removes the configurations that a killed process left, and returns the name
- * of that process. Throws an Error that says who is registered: an installation, or another process that still answers.
+ * Removes the configurations of a temporary registration whose process was killed, and returns the name of that
+ * process. Throws an Error when an installation is registered, or another process that still answers.
  */
 export async function removeAbandoned(cluster: TemporaryCluster): Promise<string | undefined> {
   const stored: WebhookConfiguration[] = []
@@ -127,8 +129,8 @@ function namespacesOf(configuration: WebhookConfiguration): string[] {
 }
 
 /**
- * Removes the temporary configurations, those of one process where `holder` names it; what an installation or another
- * process has written over them stays. Returns what was removed.
+ * Removes the temporary configurations (with `holder`, only those of this process). One that an installation or another
+ * process has overwritten stays. Returns what was removed.
  */
 export async function removeConfigurations(cluster: TemporaryCluster, holder?: string): Promise<string[]> {
   const removed: string[] = []
@@ -142,16 +144,18 @@ export async function removeConfigurations(cluster: TemporaryCluster, holder?: s
 
 interface Definitions {
   readonly definitionOf: (kind: Kind) => WebhookConfiguration
-  /** The process, for people. */
+  /** The process, as text. */
   readonly holder: string
-  /** Collects the plurals whose CRD goes at the end of this run, with all that is stored in it. */
+  /**
+   * Collects the plurals of the CRDs that this run installs: they are removed at its end, with all resources of them.
+   */
   readonly own: Set<string>
   readonly signal: AbortSignal
 }
 
 /**
- * Creates the CRDs that are missing, adopts those that a killed process left empty, and waits until they are served.
- * Rejects when the signal aborts; `own` then has what was created so far.
+ * Creates the missing CRDs, takes over those that a killed process left without resources, and waits until they are
+ * served. Rejects when the signal aborts; `own` then has those created so far.
  */
 export async function installDefinitions(
   cluster: TemporaryCluster,
@@ -170,17 +174,17 @@ export async function installDefinitions(
   }
 }
 
-/** The outcome of removing the CRDs. */
+/** The result of the removal of CRDs. */
 export interface RemovedDefinitions {
   readonly removed: readonly string[]
-  /** How many resources went with those removed. */
+  /** How many resources were deleted with them. */
   readonly resources: number
-  /** The CRDs that stay, each with the reason. */
+  /** The CRDs that were kept, each with the reason. */
   readonly kept: readonly string[]
 }
 
 /**
- * Removes the CRDs that a temporary registration made. One that somebody else has written to stays, and one that holds
+ * Removes the CRDs that a temporary registration made. It keeps a CRD that somebody else has changed, and one with
  * resources, unless `own` has its plural: those were stored during this run.
  */
 export async function removeDefinitions(
@@ -194,7 +198,7 @@ export async function removeDefinitions(
     const definition = await cluster.readDefinition(plural)
     if (!isTemporary(definition)) continue
     const { uid, managedFields, deletionTimestamp } = metadataOf(definition)
-    // The API server is at it since an earlier removal.
+    // The API server is deleting it already.
     if (deletionTimestamp !== undefined) continue
     const managers = Array.isArray(managedFields) ? managedFields.filter(isObject) : []
     const other = managers.find((each) => each.manager !== 'vmcp-admission' && each.subresource === undefined)
@@ -210,8 +214,8 @@ export async function removeDefinitions(
 }
 
 /**
- * Registers the process and waits until the API server has reached it; false when the time ends first. Rejects when the
- * API server refuses the configurations, and when the signal aborts.
+ * Registers the process, and waits until the API server has called it; false when the time is over first. Rejects when
+ * the API server refuses the configurations, and when the signal aborts.
  */
 export async function register(
   cluster: TemporaryCluster,

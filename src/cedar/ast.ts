@@ -1,7 +1,10 @@
-/** A Cedar policy as its evaluation sees it. */
+/** A Cedar policy, reduced to what its evaluation needs. */
 export interface CedarPolicy {
   readonly effect: 'permit' | 'forbid'
-  /** What the policy is about; each must hold before the conditions are evaluated. */
+  /**
+   * The scope: each expression must be true before the conditions are evaluated; undefined for a variable that it
+   * leaves open.
+   */
   readonly scope: Readonly<Record<'principal' | 'action' | 'resource', CedarExpr | undefined>>
   readonly conditions: readonly PolicyCondition[]
 }
@@ -12,7 +15,7 @@ export interface PolicyCondition {
 }
 
 export interface EntityName {
-  /** With its namespaces: `Tool`, `App::Tool`. */
+  /** The type with its namespaces: `Tool`, `App::Tool`. */
   readonly type: string
   readonly id: string
 }
@@ -20,7 +23,7 @@ export interface EntityName {
 export type Variable = 'principal' | 'action' | 'resource' | 'context'
 export type CedarOperator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** Chains of `&&`, `||`, `+`, `-` and `*` are lists, so that only brackets nest. */
+/** Chains of `&&`, `||`, `+`, `-` and `*` are lists, so that long chains do not nest. */
 export type CedarExpr =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'long'; readonly value: bigint }
@@ -44,7 +47,7 @@ export type CedarExpr =
   | { readonly kind: 'like'; readonly of: CedarExpr; readonly pattern: string }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly CedarExpr[] }
 
-/** The expressions of which one is made, in the order of their evaluation. */
+/** The direct subexpressions, in the order of their evaluation. */
 export function partsOf(expr: CedarExpr): readonly CedarExpr[] {
   switch (expr.kind) {
     case 'set':

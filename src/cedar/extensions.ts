@@ -1,6 +1,6 @@
 import { TYPE } from './requests.ts'
 
-/** The types that each method and function of the extensions takes, and the one that it gives. */
+/** The types of the arguments of each extension function or method, and the type of its result. */
 export const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
   extensions(),
 )
@@ -21,6 +21,6 @@ function* extensions(): Iterable<[string, readonly [takes: readonly number[], gi
   yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
 }
 
-/** Whether `decimal` takes the text. */
+/** Whether the function `decimal` accepts the text. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/

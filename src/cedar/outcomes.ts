@@ -21,21 +21,22 @@ import {
 } from './results.ts'
 
 /**
- * What a policy can come to for a family of requests, such as all calls of tools: it holds, it does not, or it fails, as
- * cedar-go 1.8 evaluates. What is not known of a request counts as possible, so a policy that cannot hold here never does.
+ * Evaluates a policy for a family of requests, such as all calls of tools, as cedar-go 1.8 does: it can be true, be
+ * false, or fail. Whatever is unknown about a request counts as possible, so that a policy that cannot be true here
+ * never is.
  */
 
-/** What a policy can come to where its scope holds: nothing but a failure where none of the first two. */
+/** The possible results of a policy where its scope is true; neither `isTrue` nor `isFalse` when it always fails. */
 export interface PolicyOutcome {
   readonly isTrue: boolean
   readonly isFalse: boolean
-  /** Whether it can fail. */
+  /** Whether the evaluation can fail. */
   readonly fails: boolean
-  /** Whether the policy is about a request of the family at all, and about all of them. */
+  /** Whether the scope is true for all, some or no requests of the family. */
   readonly scope: 'all' | 'some' | 'none'
 }
 
-/** What a policy can come to for these requests; `note` hears of the faults on the way. */
+/** The possible results of a policy for these requests; calls `note` with each fault on the way. */
 export function outcomeOf(
   policy: CedarPolicy,
   requests: Requests,
@@ -83,7 +84,7 @@ class Evaluation {
     this.#tell?.(fault, at)
   }
 
-  /** The expression as a condition: a value that cannot be a boolean fails. */
+  /** Evaluates a condition; it fails where the value cannot be a boolean. */
   boolean(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     const result = this.value(expr, facts)
     if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
@@ -163,14 +164,14 @@ class Evaluation {
     }
   }
 
-  /** Values that are evaluated one after another. */
+  /** Evaluates the expressions one after another. */
   #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
     const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
     return results
   }
 
-  /** `&&` goes on where an item is true, `||` where it is false. */
+  /** Evaluates a chain: `&&` goes on while items are true, `||` while they are false. */
   #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr {
     let on: KnownAttributes | undefined = facts
     let off: KnownAttributes | undefined
@@ -193,7 +194,7 @@ class Evaluation {
       (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
     )
     const last = results.at(-1)?.facts ?? facts
-    // It can overflow.
+    // Arithmetic can overflow, which fails.
     return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
   }
 
@@ -218,7 +219,7 @@ class Evaluation {
     return failed(right.facts)
   }
 
-  /** Whether two values are equal. */
+  /** Whether two values are equal; notes a fault where they never are. */
   #equal(
     left: EvaluatedExpr,
     right: EvaluatedExpr,
@@ -385,7 +386,8 @@ class Evaluation {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
-      // Items of claims are what JSON holds.
+      // A set whose items are not known is the value of a claim, so its items have types of JSON: it cannot contain
+      // another.
       if (set.origin === undefined || (item.types & JSON_TYPES) !== 0) return either(facts, fails)
       const value = longOf(item)
       if (value !== undefined)
@@ -424,7 +426,7 @@ class Evaluation {
     return { types: gives, fails: fails || !isLiteral, facts }
   }
 
-  /** Whether the value can be of the types that an operation takes. */
+  /** Whether the value can have one of these types; notes a fault where it cannot. */
   #takes(value: EvaluatedExpr, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false

@@ -3,25 +3,28 @@ import { shortText } from '../rule/index.ts'
 import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
- * The grammar of Cedar as cedar-go 1.8 reads it, which has the last word: releases of the operator refuse what it refuses.
- * Linear in the length of the text.
+ * Parses Cedar as cedar-go 1.8 does, because releases of the operator refuse what it refuses. Linear in the length of
+ * the text.
  */
 
-/** Brackets, signs and names behind a dot: nested deeper than this, a policy is not read. cedar-go has no bound; people write fewer than ten. */
+/**
+ * The deepest nesting of brackets, signs and names behind a dot that is read. cedar-go has no bound; people write fewer
+ * than ten.
+ */
 const DEEPEST = 100
 
-/** Thrown where a policy nests deeper than it is read. */
+/** Thrown where a policy nests deeper than `DEEPEST`. */
 class TooDeep extends Error {}
 
 export type Parsed =
   | {
       readonly kind: 'policy'
       readonly policy: CedarPolicy
-      /** Whether something stands behind its end; cedar-go reads tokens of it, and nothing more. */
+      /** What follows the policy in the text: cedar-go splits that into tokens, and otherwise ignores it. */
       readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
     }
   | { readonly kind: 'empty' }
-  /** Nested too deep to be read, or not decided. */
+  /** Nested too deep to be read, or the budget did not suffice. */
   | { readonly kind: 'unread' }
   | { readonly kind: 'refused'; readonly hint: string }
 
@@ -61,10 +64,10 @@ const EXTENSION_METHODS: ReadonlySet<string> = new Set([
 ])
 const FUNCTIONS: ReadonlySet<string> = new Set(['ip', 'decimal', 'datetime', 'duration'])
 
-/** Whether there is a function of the name, which makes a value of a text. */
+/** Whether the extension functions, which make a value from a string, include this name. */
 export const isFunction = (name: string): boolean => FUNCTIONS.has(name)
 
-/** What people write from other languages, and what it is in Cedar. */
+/** What people write as in other languages, each with the advice what to write in Cedar. */
 const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ['=', "compare with '=='"],
   ['&', "write '&&'"],
@@ -82,9 +85,9 @@ const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
 class Parser {
   readonly #text: string
   #next: CedarToken
-  /** Brackets that are open, for hints. */
+  /** The brackets that are open, for hints only. */
   readonly #open: string[] = []
-  /** How deep the next expression is, and the deepest of those that were read since somebody asked. */
+  /** `#depth` is that of the current expression, `#deepest` the greatest since `#wrapped` last reset it. */
   #depth = 0
   #deepest = 0
 
@@ -93,7 +96,10 @@ class Parser {
     this.#next = tokenAt(text, 0)
   }
 
-  /** What stands behind the policy, a `forbid` where there is one; its tokens are read to the end, as in cedar-go. */
+  /**
+   * What follows the policy: `forbid` where any policy there is one. Reads all tokens, because cedar-go refuses a bad
+   * one.
+   */
   rest(): 'nothing' | 'permit' | 'forbid' | 'other' {
     let found: 'nothing' | 'permit' | 'forbid' | 'other' = 'nothing'
     for (let token = this.#advance(); token.kind !== 'end'; token = this.#advance()) {
@@ -146,7 +152,7 @@ class Parser {
     }
   }
 
-  /** `principal` or `resource` with what it is compared with. */
+  /** `principal` or `resource` in the scope, with the condition on it. */
   #scope(name: 'principal' | 'resource'): CedarExpr | undefined {
     this.#expect(name)
     const of: CedarExpr = { kind: 'variable', name }
@@ -198,7 +204,7 @@ class Parser {
     return { kind: 'entity', entity: this.#entityName(first.text) }
   }
 
-  /** The rest of `Type::"id"`, behind the `::`. */
+  /** Reads the rest of `Type::"id"`, after the first `::`. */
   #entityName(type: string): EntityName {
     for (let whole = type; ;) {
       const part = this.#advance()
@@ -237,7 +243,7 @@ class Parser {
     this.#deepest = Math.max(this.#deepest, this.#depth)
   }
 
-  /** Reads an expression that is wrapped by what stands behind it. */
+  /** Reads an expression that each suffix behind it, such as `.name`, nests one deeper: see `#wrap`. */
   #wrapped(read: () => CedarExpr): CedarExpr {
     const before = this.#deepest
     this.#deepest = this.#depth
@@ -246,7 +252,7 @@ class Parser {
     return expr
   }
 
-  /** Puts what is wrapped one deeper. */
+  /** Counts one more level of nesting around the expression that was read. */
   #wrap(): void {
     if (++this.#deepest > DEEPEST) throw new TooDeep()
   }
@@ -264,7 +270,7 @@ class Parser {
     return this.#list('and', '&&', () => this.#wrapped(() => this.#relation()))
   }
 
-  /** Items with the operator between them; one alone is itself. */
+  /** Reads items with the operator between them; a single item is returned itself. */
   #list(kind: 'and' | 'or', operator: string, item: () => CedarExpr): CedarExpr {
     const first = item()
     if (!this.#sees(operator)) return first
@@ -302,7 +308,7 @@ class Parser {
     return { kind: 'comparison', operator: text as CedarOperator, left, right: this.#sum() }
   }
 
-  /** `has a.b` asks for `a` and then for `b` of it. */
+  /** `has a.b` tests `a`, and then `b` of it. */
   #has(left: CedarExpr): CedarExpr {
     this.#advance()
     const first = this.#advance()
@@ -354,7 +360,7 @@ class Parser {
   }
 
   #long({ text, start }: CedarToken, sign = ''): CedarExpr {
-    // Nineteen digits hold every value; more are read only where they are zeros.
+    // Nineteen digits hold every long; more digits are allowed only as leading zeros.
     const first = text.search(/[1-9]/)
     const digits = first < 0 ? '0' : text.slice(first)
     const value = digits.length > 19 ? undefined : BigInt(digits) * (sign === '' ? 1n : -1n)
@@ -363,7 +369,7 @@ class Parser {
     return { kind: 'long', value }
   }
 
-  /** A value with what is read of it: `.name`, `["name"]`, `.method(…)`. */
+  /** Reads a value and its suffixes: `.name`, `["name"]`, `.method(…)`. */
   #member(): CedarExpr {
     for (let expr = this.#primary(); ;) {
       const { text } = this.#next
@@ -412,7 +418,7 @@ class Parser {
     return this.#fail(undefined, token)
   }
 
-  /** A variable, an entity or a function. */
+  /** A variable, an entity or the call of a function. */
   #named(token: CedarToken): CedarExpr {
     const { text: name } = token
     if (this.#sees('::')) {
@@ -455,7 +461,7 @@ class Parser {
     return { kind: 'record', entries: [...entries] }
   }
 
-  /** A comma, or the end that is left for the caller. */
+  /** Reads a comma, or stops before the closing bracket. */
   #comma(end: string): void {
     if (this.#sees(',')) this.#advance()
     else if (!this.#sees(end)) this.#fail()
@@ -474,7 +480,7 @@ class Parser {
     return token
   }
 
-  /** Keeps the open brackets, for hints alone. */
+  /** Keeps track of open brackets, for hints only. */
   #count(text: string): void {
     const opening = CLOSES[text]
     if (opening !== undefined) {

@@ -13,25 +13,25 @@ export const TYPE = {
   record: 256,
   entity: 512,
 } as const
-/** Values that JSON becomes: its numbers are decimals. */
+/** The types of values that come from JSON, whose numbers become decimals. */
 export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
 export const ANY = 1023
 export const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
 
-/** An attribute of the requests of a family. */
+/** An attribute, as requests of a family have it. */
 export interface Attribute {
   readonly presence: 'always' | 'maybe' | 'never'
   readonly types: number
-  /** What is one and the same in several places, such as a claim of the principal and of the context, has one key. */
+  /** Identifies the value: a claim has one key, whether it is read from the principal or from the context. */
   readonly key: string
 }
 
-/** A family of requests. */
+/** A family of requests that a policy is evaluated for together, such as all calls of tools. */
 export interface Requests {
   attribute(of: Variable, name: string): Attribute
   typeOf(variable: Variable): string
-  /** Whether the entity of a request is this one. */
+  /** Whether the principal, action or resource of the requests is this entity. */
   is(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-  /** Whether it is this one, or belongs to it. */
+  /** Whether it is this entity, or a member of it. */
   isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
 }

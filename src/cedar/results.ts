@@ -2,24 +2,27 @@ import type { EntityName, Variable } from './ast.ts'
 import type { Fault, Origin } from './faults.ts'
 import { ANY, TYPE } from './requests.ts'
 
-/** What is known of attributes where an expression is reached, by key: whether they are there. */
+/** The attributes that are known to be there (true) or not (false) where an expression is evaluated, by key. */
 export type KnownAttributes = ReadonlyMap<string, boolean>
 export const NOTHING: ReadonlyMap<string, boolean> = new Map()
 
 export interface EvaluatedExpr {
-  /** Of a value; 0 where the evaluation always fails. */
+  /** The possible types of the value, as bits of `TYPE`; 0 where the evaluation always fails. */
   readonly types: number
   readonly fails: boolean
-  /** What is known after the evaluation. */
+  /** The attributes that are known after the evaluation. */
   readonly facts: KnownAttributes
-  /** What is known where a boolean is true, and where it is false; undefined where it cannot be. */
+  /**
+   * Of a boolean: the attributes that are known where it is true, and where it is false; undefined where it cannot be
+   * that.
+   */
   readonly whenTrue?: KnownAttributes | undefined
   readonly whenFalse?: KnownAttributes | undefined
   readonly origin?: Origin | undefined
   readonly literal?: string | bigint | boolean
   readonly entity?: EntityName
   readonly variable?: Variable
-  /** The items of a set, where all are known. */
+  /** The items of a set, where each is known. */
   readonly items?: readonly EvaluatedExpr[]
   readonly entries?: ReadonlyMap<string, EvaluatedExpr>
 }
@@ -47,7 +50,7 @@ export const longOf = ({ literal }: EvaluatedExpr): bigint | undefined =>
 
 export const failed = (facts: KnownAttributes): EvaluatedExpr => ({ types: 0, fails: true, facts })
 
-/** A value of which nothing is known. */
+/** A value of any type, whose evaluation may fail. */
 export const anything = (facts: KnownAttributes): EvaluatedExpr => ({ types: ANY, fails: true, facts })
 
 export const either = (facts: KnownAttributes, fails: boolean): EvaluatedExpr =>
@@ -64,7 +67,7 @@ export const decided = (
   whenFalse,
 })
 
-/** A value as a boolean: what is not known to be one can be both, or fail. */
+/** The result of a condition: a value that may have another type may be true, be false, or fail. */
 export function asBoolean(result: EvaluatedExpr): EvaluatedExpr {
   if (result.types === 0 || (result.types & TYPE.boolean) === 0)
     return { ...result, whenTrue: undefined, whenFalse: undefined }
@@ -87,7 +90,7 @@ export function summed(
 export const withFact = (facts: KnownAttributes, key: string, isThere: boolean): KnownAttributes =>
   facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
 
-/** What is known either way. */
+/** The attributes that are known in both cases. */
 export function joined(
   one: KnownAttributes | undefined,
   other: KnownAttributes | undefined,

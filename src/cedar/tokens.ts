@@ -3,14 +3,14 @@
 export type TokenKind = 'name' | 'word' | 'number' | 'string' | 'operator' | 'other' | 'end'
 
 export interface CedarToken {
-  /** `word`: a reserved one. `other`: a character that Cedar does not know, which is no fault until it is read. */
+  /** `word` is a reserved one. `other` is a character unknown to Cedar: an error only when the parser reaches it. */
   readonly kind: TokenKind
-  /** As it is written, a string with its quotes. */
+  /** The text as written; of a string with its quotes. */
   readonly text: string
   readonly start: number
 }
 
-/** Thrown where the text is not Cedar: what to do about it, and where. */
+/** Thrown where the text is not Cedar: the message says what to write, `at` where. */
 export class SyntaxFault extends Error {
   readonly at: number
   constructor(hint: string, at: number) {
@@ -43,7 +43,7 @@ const endOf = (pattern: RegExp, text: string, start: number): number => {
   return pattern.test(text) ? pattern.lastIndex : start
 }
 
-/** The token at or after the place. */
+/** The first token at or after the index. */
 export function tokenAt(text: string, place: number): CedarToken {
   const start = skipped(text, place)
   if (start === text.length) return { kind: 'end', text: '', start }
@@ -58,7 +58,7 @@ export function tokenAt(text: string, place: number): CedarToken {
   return token(SINGLE.has(first) ? 'operator' : 'other', start + 1)
 }
 
-/** The end of the blanks and comments that begin at the place. */
+/** The end of the blanks and comments that start at the index. */
 function skipped(text: string, place: number): number {
   let at = endOf(WHITE, text, place)
   for (;;) {
@@ -88,7 +88,7 @@ function stringEnd(text: string, start: number): number {
 
 const escapeAt = (text: string, at: number): string => text.slice(at, at + 2).toWellFormed()
 
-/** What a string token stands for; of a pattern, `*` is kept and an escaped one is written `\*`. */
+/** The value of a string token. In a pattern `*` stays, and an escaped star becomes `\*`. */
 export function valueOf({ text, start }: CedarToken, isPattern = false): string {
   if (!text.includes('\\')) return text.slice(1, -1)
   let value = ''

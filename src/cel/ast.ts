@@ -27,7 +27,7 @@ export interface Ident extends Node {
   readonly absolute: boolean
 }
 
-/** `operand.field`; with `testOnly` the expansion of `has(operand.field)`. */
+/** `operand.field`; `testOnly`: it comes from `has(operand.field)`. */
 export interface Select extends Node {
   readonly kind: 'select'
   readonly operand: Expr
@@ -77,12 +77,14 @@ export interface Comprehension extends Node {
   readonly result: Expr
 }
 
-/** The expressions of which an expression is made. */
+const NONE: readonly Expr[] = []
+
+/** The direct subexpressions. */
 export function subexpressions(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
     case 'ident':
-      return []
+      return NONE
     case 'select':
       return [expr.operand]
     case 'call':

@@ -12,15 +12,18 @@ import type {
 } from './ast.ts'
 
 /**
- * Deepest nesting, as in cel-go, which counts each way to nest on its own: expressions (in parentheses, lists, maps,
- * arguments and indexes), comparisons and arithmetic while it parses, and the height of the tree that comes of it.
+ * Deepest nesting, as in cel-go, which has three counters with this limit: expressions (in parentheses, lists, maps,
+ * arguments and indexes), comparisons and arithmetic while it parses, and the height of the finished tree.
  */
 export const maxDepth = 250
 
 /** Most nodes of a tree after the expansion of macros. */
 const maxNodes = 20_000
 
-/** The first syntax error of a source; `offset` is a UTF-16 index. No Error: its stack would cost more than the parse. */
+/**
+ * The first syntax error of a source; `offset` is a UTF-16 index. Not an Error, whose stack would cost more than the
+ * parse.
+ */
 export class SyntaxProblem {
   readonly offset: number
   readonly message: string
@@ -85,7 +88,7 @@ export class TreeBuilder {
     return { kind: 'message', offset, height: tallestField, name, fields }
   }
 
-  /** `written`: the parts that stand in the source; a macro counts as one level above them. */
+  /** `written`: the subexpressions that are in the source; the macro counts as one level above them. */
   comprehension(offset: number, written: readonly Expr[], loop: Loop): Comprehension {
     this.#count(offset)
     return { kind: 'comprehension', offset, height: above(offset, tallest(written)), ...loop }

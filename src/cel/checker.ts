@@ -1,4 +1,4 @@
-/** The type of a CEL expression: a walk over its tree that unifies types, and reports what does not fit. */
+/** The type check of a CEL expression: walks the tree, unifies types, and reports errors of type. */
 
 import type { Call, Comprehension, Expr, Ident, MapExpr, Message, Select } from './ast.ts'
 import { isFunction, overloadsOf, typeNames, variables } from './declarations.ts'
@@ -32,11 +32,13 @@ export interface CheckProblem {
   readonly message: string
 }
 
-/** For some calls the types that cel-go takes at run time, because it settled on one signature while it compiled. */
+/**
+ * The argument types of the only signature that cel-go left for a call when it compiled it; no other works at run time.
+ */
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
-  /** Whether another version of cel-go may say something else. */
+  /** Whether another version of cel-go may give another result. */
   readonly dependsOnVersion: boolean
   readonly settled: SettledCalls
 } & (
@@ -47,7 +49,7 @@ export type CheckResult = {
 /** Most problems that are reported of one expression. */
 export const maxProblems = 20
 
-// More than are reported: the checker finds them in another order than that of the source.
+// More than are reported, because the checker does not find them in the order of the source.
 const maxCollected = 200
 
 interface Told {
@@ -58,50 +60,56 @@ interface Told {
 interface Check {
   readonly version: CelGoVersion
   readonly unifier: Unifier
-  /** The variables of the comprehensions around the place that is checked. */
-  readonly scope: Map<string, Type>
+  /** The loop variables in scope, with their types. */
+  scope: Map<string, Type> | undefined
   /** Functions beside the standard ones. */
   readonly functions: readonly Overload[]
-  /** Whether numbers of different types may be compared: in 0.32 from the first comprehension on. */
+  /** Whether numbers of different types may be compared: in cel-go 0.32 from the first comprehension on. */
   mixedNumbers: boolean
   dependsOnVersion: boolean
-  readonly settled: Map<Call, readonly string[]>
+  /** Created for the first of them: most matchers have none. */
+  settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
-  /** Types that must not be the type of a type name when all variables are bound, or no program can be made. */
+  /**
+   * Types that must not turn out to be the type of a type name once all variables are bound: then cel-go can make no
+   * program.
+   */
   readonly noTypeName: (Told & { readonly type: Type })[]
-  /** Other problems that the type check passes, and that stop cel-go when it makes the program. */
+  /** Other problems that pass the type check and stop cel-go when it makes the program. */
   readonly unplannable: Told[]
 }
+
+const NOTHING_SETTLED: ReadonlyMap<Call, readonly string[]> = new Map()
 
 const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullType }
 
 /**
  * Type-checks an expression over `claims: map(string, dyn)` and the standard definitions (CEL language definition,
- * "Gradual Type Checking") as a version of cel-go does, and looks for what passes there but stops it when it makes the
- * program. Gives the type of the result, or the problems in the order of the source. `further` are variables beside
+ * "Gradual Type Checking") as a version of cel-go does, and finds what passes there but stops cel-go when it makes the
+ * program. Returns the type of the result, or the problems in the order of the source. `further` are variables beside
  * `claims`, `functions` those beside the standard ones. Never throws.
  */
 export function check(
   expr: Expr,
   version: CelGoVersion,
-  further: ReadonlyMap<string, Type> = new Map(),
+  further?: ReadonlyMap<string, Type>,
   functions: readonly Overload[] = [],
 ): CheckResult {
   const state: Check = {
     version,
     unifier: new Unifier(version),
-    scope: new Map(further),
+    scope: further === undefined ? undefined : new Map(further),
     functions,
     mixedNumbers: false,
     dependsOnVersion: false,
-    settled: new Map(),
+    settled: undefined,
     problems: [],
     noTypeName: [],
     unplannable: [],
   }
   const result = checked(state, expr)
   const dependsOnVersion = state.dependsOnVersion || state.unifier.comparedTypeNames
-  return { ...result, dependsOnVersion, settled: state.settled }
+  return { ...result, dependsOnVersion, settled: state.settled ?? NOTHING_SETTLED }
 }
 
 type Checked =
@@ -170,9 +178,9 @@ function typeOfAll(state: Check, elements: readonly Expr[]): Type | undefined {
   return type
 }
 
-/** The variable of a comprehension; a leading dot passes it by. */
+/** The loop variable of this name; a name with a leading dot never means one. */
 function localOf({ scope }: Check, { name, absolute }: Ident): Type | undefined {
-  return absolute || scope.size === 0 ? undefined : scope.get(name)
+  return absolute ? undefined : scope?.get(name)
 }
 
 function typeOfIdent(state: Check, ident: Ident): Type {
@@ -189,23 +197,23 @@ function typeOfIdent(state: Check, ident: Ident): Type {
   if (variableType !== undefined) return variableType
   const typeName = typeNames.get(name)
   if (typeName !== undefined) {
-    if (ident.absolute && state.scope.has(name)) reportHidden(state, offset, name)
+    if (ident.absolute && state.scope?.has(name)) reportHidden(state, offset, name)
     return typeName
   }
   if (state.problems.length >= maxCollected) return errorType
-  const inScope = [...state.scope.keys()]
+  const inScope = [...(state.scope?.keys() ?? [])]
   return report(state, offset, () => {
     return `undeclared reference to '${shorten(name)}'${variableHint(name, inScope)}`
   })
 }
 
-/** Whether it is the type of a type name, or may become that. */
+/** Whether the type is that of a type name, or a variable that may become it. */
 function mayBeTypeName(type: Type): boolean {
   const { kind } = resolve(type)
   return kind === 'type' || kind === 'variable'
 }
 
-/** A type that is written with a leading dot because a loop variable has its name: 0.32 does not find it. */
+/** Reports a type written with a leading dot because a loop variable has its name: cel-go 0.32 does not find it. */
 function reportHidden(state: Check, offset: number, name: string): void {
   state.dependsOnVersion = true
   if (state.version !== '0.32') return
@@ -226,27 +234,32 @@ function typeOfSelect(state: Check, outermost: Select): Type {
   chain.reverse()
   const named = root.kind === 'ident' ? dottedType(state, root, chain) : undefined
   let type = named?.type ?? typeOf(state, root)
-  for (const [index, select] of chain.entries()) {
-    if (index < (named?.length ?? 0)) continue
+  for (let index = named?.length ?? 0; index < chain.length; index++) {
+    const select = chain[index] ?? outermost
     type = typeOfField(state, select, type)
     if (select !== outermost) state.unifier.count(type)
   }
   return type
 }
 
+/** The first parts of dotted names of types: `google`. */
+const PACKAGES: ReadonlySet<string> = new Set(
+  Array.from(typeNames.keys(), (name) => name.slice(0, Math.max(0, name.indexOf('.')))),
+)
+
 function dottedType(
   state: Check,
   root: Ident,
   chain: readonly Select[],
 ): { type: Type; length: number } | undefined {
-  if (localOf(state, root) !== undefined) return undefined
+  if (!PACKAGES.has(root.name) || localOf(state, root) !== undefined) return undefined
   let name = root.name
   for (const [index, select] of chain.slice(0, 2).entries()) {
     if (select.testOnly) return undefined
     name += `.${select.field}`
     const type = typeNames.get(name)
     if (type === undefined) continue
-    if (state.scope.has(root.name)) reportHidden(state, select.offset, name)
+    if (state.scope?.has(root.name)) reportHidden(state, select.offset, name)
     return { type, length: index + 1 }
   }
   return undefined
@@ -286,7 +299,7 @@ function typeOfMap(state: Check, { entries }: MapExpr): Type {
   return map(key ?? variable(), value ?? variable())
 }
 
-/** Which messages cel-go knows, and their fields, is not known here: `google.protobuf` ones count as dyn. */
+/** The messages that cel-go knows and their fields are not known here: those of `google.protobuf` count as dyn. */
 function typeOfMessage(state: Check, message: Message): Type {
   for (const field of message.fields) typeOf(state, field.value)
   if (/^google\.protobuf\.\w+$/.test(message.name)) return dyn
@@ -296,8 +309,9 @@ function typeOfMessage(state: Check, message: Message): Type {
 }
 
 function typeOfCall(state: Check, call: Call): Type {
-  // cel-go checks the receiver last, and what is bound first may decide.
-  const argTypes = call.args.map((arg) => typeOf(state, arg))
+  // As in cel-go the receiver comes last: the order decides on what type variables are bound to.
+  const argTypes: Type[] = []
+  for (const arg of call.args) argTypes.push(typeOf(state, arg))
   if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call, argTypes)
   const types = call.target === undefined ? argTypes : [typeOf(state, call.target), ...argTypes]
   if (call.name === '_[_]') noteConstantIndex(state, call, argTypes[1])
@@ -306,14 +320,15 @@ function typeOfCall(state: Check, call: Call): Type {
 }
 
 function typeOfLogical(state: Check, { args }: Call, types: readonly Type[]): Type {
-  for (const [index, arg] of args.entries()) {
-    const type = types[index] ?? errorType
+  let index = 0
+  for (const arg of args) {
+    const type = types[index++] ?? errorType
     if (!state.unifier.assign(type, bool)) reportType(state, arg, bool, type)
   }
   return bool
 }
 
-/** Reports a problem unless the type of the expression fits the wanted type. */
+/** Reports a problem unless the expression has a type that can be used as the wanted one. */
 function expectType(state: Check, expr: Expr, wanted: Type): void {
   const type = typeOf(state, expr)
   if (!state.unifier.assign(wanted, type)) reportType(state, expr, wanted, type)
@@ -352,25 +367,29 @@ function candidates({ functions }: Check, { name, target }: Call, argCount: numb
   return further.length === 0 ? standard : [...standard, ...further]
 }
 
-/** The result type over all signatures that fit: dyn when they differ; undefined when none fits. */
+/** The result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
-  // Without variables to bind, nothing after the first dyn matters.
-  const closed = !types.some((type) => type.open)
+  if (isPlainTest(call.name, types)) return bool
+  // Where no argument has type variables, signatures after the first dyn cannot change anything.
+  let closed = true
+  for (const { open } of types) if (open) closed = false
   let result: Type | undefined
-  const fitting: Overload[] = []
+  let only: Overload | undefined
+  let fitting = 0
   for (const overload of candidates(state, call, types.length)) {
     if (overload.mixedNumbers && ((closed && result !== undefined) || !mayMixNumbers(state, overload, types)))
       continue
     const next = applyOverload(state.unifier, overload, types)
     if (next === undefined) continue
-    fitting.push(overload)
+    fitting++
+    only ??= overload
     if (result === undefined) result = next
     else if (result !== dyn && !state.unifier.equal(next, result)) result = dyn
     if (closed && result === dyn) break
   }
-  const [only, another] = fitting
   const isKnown = () => types.every((type) => type.kind !== 'dyn')
-  if (only !== undefined && another === undefined && isSettledEarly(call.name) && (!closed || isKnown())) {
+  if (only !== undefined && fitting === 1 && isSettledEarly(call.name) && (!closed || isKnown())) {
+    state.settled ??= new Map()
     state.settled.set(
       call,
       only.args.map(({ kind }) => kind),
@@ -379,16 +398,27 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
+/** Whether it is a comparison, or a search in a dyn, that fits without binding anything: nearly all tests of matchers. */
+function isPlainTest(name: string, types: readonly Type[]): boolean {
+  const [one, other] = types
+  if (one === undefined || other === undefined || one.open || other.open) return false
+  if (name === '@in') return other.kind === 'dyn'
+  if (name !== '_==_' && name !== '_!=_') return false
+  if (one.args.length > 0 || other.args.length > 0) return false
+  return one.kind === 'dyn' || other.kind === 'dyn' || (one.kind === other.kind && one.kind !== 'type')
+}
+
 /**
- * cel-go implements conversions and parts of times by signature. The type of `claims.a["b"]` is unknown until the first
- * signature that it meets binds it: `int(claims.a["b"])` takes an int and nothing else. Nor need a type that is known be
- * that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. The other functions look at the values.
+ * Whether cel-go implements the function by signature: conversions and the getters of times. The type of
+ * `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. Nor is a
+ * known type always that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other functions decide
+ * by the values.
  */
 const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
 const SETTLED_LATE: ReadonlySet<string> = new Set(['size', 'dyn', 'type'])
 
-/** Whether two numbers of different types may be compared here, as in cel-go 0.32. */
+/** Whether this signature for two types of numbers may be used here: as in cel-go 0.32. */
 function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
   if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
   state.dependsOnVersion = true
@@ -404,7 +434,7 @@ function applyOverload(unifier: Unifier, overload: Overload, types: readonly Typ
   return unifier.settle(unifier.instantiate(overload.result, made))
 }
 
-/** Excludes signatures early: false when two types are known and of different kinds. */
+/** A quick test of a signature: false when an argument has a known type of another kind than the parameter. */
 function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   let index = 0
   for (const { kind } of types) {
@@ -414,19 +444,19 @@ function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   return true
 }
 
-/** Kinds of types that can equal a type of another kind. */
+/** Kinds of types that may be used where another kind is wanted. */
 const FITTING: ReadonlySet<Type['kind']> = new Set(['dyn', 'error', 'null_type', 'variable'])
 
 function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const rangeType = typeOf(state, loop.range)
   const accu = typeOf(state, loop.init)
   const element = elementType(state, loop.range, rangeType)
-  const { scope } = state
+  const scope = (state.scope ??= new Map<string, Type>())
   const outerAccu = scope.get(loop.accuVar)
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
   scope.set(loop.iterVar, element)
-  // cel-go 0.32 does not leave out the comparisons of mixed numbers in a comprehension, nor in what it checks after it.
+  // From here on cel-go 0.32 accepts comparisons of mixed numbers: in a comprehension, and in all that it checks later.
   state.mixedNumbers = true
   expectType(state, loop.condition, bool)
   expectType(state, loop.step, accu)
@@ -469,7 +499,7 @@ function describeMismatch(call: Call, types: readonly Type[]): string {
   return `found no matching overload for ${showCall(call, shown)}${numberHint(call, types)}${formHint(call, types)}`
 }
 
-/** A call with types in place of its arguments. */
+/** A call as text, with types in place of its arguments. */
 function showCall({ name, target }: Call, types: readonly string[]): string {
   const [first, second, third] = types
   if (name === '_[_]') return `${first}[${second}]`
@@ -484,14 +514,14 @@ function showCall({ name, target }: Call, types: readonly string[]): string {
 
 const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double'])
 
-/** For an operator between numbers of two types. */
+/** The hint for an operator between numbers of two types. */
 function numberHint({ name }: Call, types: readonly Type[]): string {
   const isOperator = /^_[^[?]+_$/.test(name)
   if (!isOperator || !types.every((type) => NUMBERS.has(resolve(type).kind))) return ''
   return ' (convert one, as in double(x))'
 }
 
-/** For a function that exists, but in the other form: receiver.f(x) against f(receiver, x). */
+/** The hint for a function that exists in the other form only: receiver.f(x) or f(receiver, x). */
 function formHint({ name, target }: Call, types: readonly Type[]): string {
   if (overloadsOf(name, target === undefined, types.length).length === 0) return ''
   if (overloadsOf(name, target !== undefined, types.length).length > 0) return ''

@@ -2,16 +2,16 @@ import { SyntaxProblem } from './builder.ts'
 import type { TreeBuilder } from './builder.ts'
 import type { Token } from './lexer.ts'
 
-/** The state of one parse: the next token, and how deep the open expressions nest. */
+/** The state of a parse: the next token, and how deep the expressions nest that are not complete. */
 export interface Parser {
   readonly tokens: readonly Token[]
   readonly build: TreeBuilder
   index: number
-  /** Expressions, the whole and those in parentheses, lists, maps, arguments, indexes and behind a ':'. */
+  /** Depth of expressions: the whole, and those in parentheses, lists, maps, arguments, indexes and behind a ':'. */
   expressions: number
-  /** Comparisons: one for each expression, one more at the right of an operator. */
+  /** Depth of comparisons: one for each expression, and one more at the right of an operator. */
   comparisons: number
-  /** Sums and products: one for each operand of a comparison, one more at the right of an operator. */
+  /** Depth of sums and products: one for each operand of a comparison, and one more at the right of an operator. */
   calculations: number
 }
 
@@ -95,7 +95,7 @@ function describe(token: Token): string {
   }
 }
 
-/** The syntax error of a dot that no field name follows. */
+/** The syntax error of a dot without a field name behind it. */
 export function noField(dot: Token, found: Token): SyntaxProblem {
   if (found.kind === '?') return failAt(dot, "optional access '.?' is not available here")
   if (['true', 'false', 'null', 'in'].includes(found.kind)) {

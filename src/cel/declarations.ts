@@ -23,9 +23,9 @@ export interface Overload {
   readonly method: boolean
   readonly args: readonly Type[]
   readonly result: Type
-  /** Whether type parameters occur in it. */
+  /** Whether it has type parameters. */
   readonly generic: boolean
-  /** Whether it compares numbers of two types, which cel-go does not always let it do. */
+  /** Whether the signature compares numbers of two types, which cel-go allows only in some places. */
   readonly mixedNumbers: boolean
 }
 
@@ -127,13 +127,13 @@ export const overloads: readonly Overload[] = [
   ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'].flatMap(timeParts),
 ]
 
-/** Functions of the API server beside these (cel-go's strings extension) that the rules of CRDs use; matchers have none. */
+/** Functions of cel-go's strings extension that the rules of CRDs use at the API server; matchers have none of them. */
 export const STRING_FUNCTIONS: readonly Overload[] = [
   ...['lowerAscii', 'upperAscii'].map((name) => method(name, [string], string)),
   method('split', [string, string], list(string)),
 ]
 
-/** The names of types, which an expression may compare with type(x). */
+/** The names of types, which an expression may compare with `type(x)`, each with its own type. */
 export const typeNames: ReadonlyMap<string, Type> = new Map(
   [bool, int, uint, double, string, bytes, nullType, timestamp, duration]
     .map((type): [string, Type] => [type.kind, typeType(type)])
@@ -149,7 +149,7 @@ export const variables: ReadonlyMap<string, Type> = new Map([['claims', map(stri
 
 const noOverloads: readonly Overload[] = []
 
-// By name, then by the number of arguments and the kind of call.
+// By the name of the function; the index encodes the number of arguments and whether it is a method.
 const overloadIndex = new Map<string, (Overload[] | undefined)[]>()
 for (const one of overloads) {
   const slots = overloadIndex.get(one.name) ?? []

@@ -37,7 +37,7 @@ const otherWords = new Map([
   ].map((word): [string, string] => [word, 'the strings extension is not available']),
 ])
 
-/** A call that looks like a macro but has another shape is an unknown function. */
+/** The right forms of macros: a call that looks like a macro but has another form is an unknown function. */
 const macroUsage = new Map([
   ['has', 'write has(claims.name)'],
   ['all', 'write list.all(x, condition)'],

@@ -1,6 +1,6 @@
 /** Tokens of CEL (CEL language definition, "Syntax": lexis). */
 
-/** Operators and the keywords `true false null in` are their own kind. */
+/** A token. Operators and the keywords `true false null in` are kinds of their own. */
 export interface Token {
   /** An operator, a keyword, or one of: ident quoted int uint double string bytes error end. */
   readonly kind: string
@@ -57,7 +57,7 @@ const wholeNumber = /0x[0-9a-fA-F]+|\d+/y
 const hexEscape = /[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y
 const octalEscape = /[0-3][0-7]{2}/y
 
-/** Where `pattern` (sticky) ends when it matches at `offset`, otherwise `offset`. */
+/** The end of the match of `pattern` (sticky) at `offset`; `offset` where it does not match. */
 function matchEnd(pattern: RegExp, source: string, offset: number): number {
   pattern.lastIndex = offset
   return pattern.test(source) ? pattern.lastIndex : offset
@@ -180,8 +180,8 @@ function readString(source: string, start: number, bodyStart: number): Token {
 }
 
 /**
- * Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source.
- * As in cel-go every line break that stands in the source, CR alone included, is an LF in the value.
+ * Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source. As in
+ * cel-go every line break in the source, a lone CR too, is an LF in the value.
  */
 function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
   const first = source.charAt(bodyStart - 1)
@@ -272,8 +272,8 @@ function isDigitAt(source: string, offset: number): boolean {
 }
 
 /**
- * The source with its string and bytes literals, quotes included, blanked by spaces of equal length. Accepts any
- * text: characters that are no CEL are kept, and so is everything from a string that is never closed.
+ * The source with each string and bytes literal, quotes included, replaced by as many spaces. Accepts any text:
+ * characters that are not CEL stay, and so does everything from a string that is never closed.
  */
 export function outsideStringLiterals(source: string): string {
   let result = ''

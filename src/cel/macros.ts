@@ -2,7 +2,7 @@ import type { Comprehension, Expr } from './ast.ts'
 import { SyntaxProblem } from './builder.ts'
 import type { Loop, TreeBuilder } from './builder.ts'
 
-/** The arguments that each macro with a receiver takes; another number makes it an ordinary call. */
+/** The numbers of arguments of each macro with a receiver; with another number it is an ordinary call. */
 const receiverMacros = new Map<string, readonly number[]>([
   ['all', [2]],
   ['exists', [2]],
@@ -11,7 +11,7 @@ const receiverMacros = new Map<string, readonly number[]>([
   ['filter', [2]],
 ])
 
-// No identifier of the language can have this name.
+// The accumulator of a loop; no identifier of CEL can have this name.
 const accumulator = '@result'
 
 /**
@@ -57,7 +57,7 @@ export function expandReceiverMacro(
   }
   const result = loopParts(build, offset, name, variable.name, body, transform)
   return build.comprehension(offset, [range, ...args], {
-    // With a leading dot it is a variable that nothing in the body can name.
+    // A variable declared with a leading dot gets a name that nothing in the body can refer to.
     iterVar: variable.absolute ? `.${variable.name}` : variable.name,
     range,
     accuVar: accumulator,

@@ -3,7 +3,7 @@ import { check } from './checker.ts'
 import type { CelGoVersion, CheckProblem, CheckResult, SettledCalls } from './checker.ts'
 import { parse } from './parser.ts'
 
-/** Longest source in UTF-8 bytes, as upstream. */
+/** Longest source in UTF-8 bytes, as in ToolHive. */
 export const maxBytes = 10_000
 
 /** `line` and `column` count from 1, columns in code points as cel-go does. */
@@ -17,11 +17,11 @@ export type MatcherVerdict =
   | {
       readonly ok: true
       readonly expr: Expr
-      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
+      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: the caller decides whether a matcher may have it. */
       readonly type: string
-      /** The first error of the version of cel-go that refuses a matcher which the other one compiles. */
+      /** Where only one version of cel-go compiles the matcher: the first error of the other one. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
-      /** For the evaluation, by version. */
+      /** By version of cel-go: the settled calls, which the evaluation needs. */
       readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>
     }
   | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
@@ -63,7 +63,7 @@ function failure(source: string, problems: readonly CheckProblem[]): MatcherVerd
   return { ok: false, line, column, message, errors }
 }
 
-/** One walk over the source for all problems, which come in the order of the source. */
+/** Computes all positions in one walk over the source: the problems are in its order. */
 function withPositions(source: string, problems: readonly CheckProblem[]): MatcherError[] {
   let line = 1
   let column = 1
@@ -88,7 +88,7 @@ function isLongerThan(source: string, limit: number): boolean {
   return source.length > limit || utf8Length(source) > limit
 }
 
-/** Bytes of a text in UTF-8, a lone surrogate as the three of U+FFFD. */
+/** The bytes of a text in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
   let bytes = 0
   for (const character of text) bytes += bytesOf(character.codePointAt(0) ?? 0)

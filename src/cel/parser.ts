@@ -1,4 +1,4 @@
-/** From the text of a CEL expression to its tree, by recursive descent over the tokens of the lexer. */
+/** The parser: from the tokens of a CEL expression to its tree, by recursive descent. */
 
 import type { Expr, MapEntry } from './ast.ts'
 import { SyntaxProblem, TreeBuilder, maxDepth, tooDeep } from './builder.ts'
@@ -22,12 +22,12 @@ const reservedWords = new Set(
   ).split(' '),
 )
 
-/** Operators between the operands of a comparison, left-associative, with the name of their function. */
+/** The operators of comparisons, all left-associative, with the name of the function of each. */
 const comparisonOperators = new Map(
   ['==', '!=', '<', '<=', '>', '>=', 'in'].map((kind) => [kind, kind === 'in' ? '@in' : `_${kind}_`]),
 )
 
-/** Operators of arithmetic, left-associative, the loosest first. */
+/** The operators of arithmetic, all left-associative, by precedence, the lowest first. */
 const calculationOperators = new Map(
   [
     ['+', '-'],
@@ -36,8 +36,8 @@ const calculationOperators = new Map(
 )
 
 /**
- * Parses a CEL expression and expands its macros (CEL language definition, "Syntax"); the same sources as cel-go
- * with its default options. Never throws: the first syntax error is returned with its UTF-16 offset.
+ * Parses a CEL expression and expands its macros (CEL language definition, "Syntax"). Accepts the same sources as
+ * cel-go with its default options. Never throws: the first syntax error is returned with its UTF-16 offset.
  */
 export function parse(source: string): ParseResult {
   const parser: Parser = {
@@ -58,7 +58,7 @@ export function parse(source: string): ParseResult {
   }
 }
 
-// Every recursion passes through here, so this bounds the stack.
+// Every recursion passes through this function, so that it bounds the stack.
 function parseExpr(parser: Parser): Expr {
   if (++parser.expressions > maxDepth) throw tooDeep(peek(parser).start)
   const condition = parseOr(parser)
@@ -104,7 +104,7 @@ function parseLogical(
   return balance(parser, name, terms, offsets, 0, offsets.length)
 }
 
-/** The tree over terms[from] to terms[to]; offsets[i] is the operator after terms[i]. */
+/** The tree of terms[from] to terms[to]; offsets[i] is that of the operator behind terms[i]. */
 function balance(
   parser: Parser,
   name: string,
@@ -142,7 +142,7 @@ function parseComparand(parser: Parser): Expr {
   return operand
 }
 
-/** An operand, and all operators after it that bind at least as tightly as `loosest`. */
+/** Parses an operand, and all operators behind it with at least the precedence `loosest`. */
 function parseCalculation(parser: Parser, loosest: number): Expr {
   if (++parser.calculations > maxDepth) throw tooDeep(peek(parser).start)
   let left = parseUnary(parser)
@@ -306,7 +306,7 @@ function parseMap(parser: Parser): Expr {
   return parser.build.map(open.start, entries)
 }
 
-/** Items up to `close`; one trailing comma is allowed, even alone. */
+/** Parses items up to `close`; one trailing comma is allowed, even alone. */
 function parseItems(parser: Parser, close: string, parseItem: () => void): void {
   let empty = true
   while (peek(parser).kind !== close && peek(parser).kind !== ',') {
@@ -333,7 +333,7 @@ function parseName(parser: Parser): Expr {
   return macro ?? parser.build.flatCall(open.start, name.text, args)
 }
 
-/** The index of the '{' that makes a dotted name the start of a message, if there is one. */
+/** The index of the '{' that makes the dotted name before it a message; undefined where there is none. */
 function messageBrace(parser: Parser): number | undefined {
   let index = parser.index + 1
   while (parser.tokens[index]?.kind === '.' && parser.tokens[index + 1]?.kind === 'ident') index += 2

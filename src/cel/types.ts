@@ -2,9 +2,9 @@
 export interface Type {
   readonly kind: Kind
   readonly args: readonly Type[]
-  /** Whether a type variable occurs in it, bound or not. */
+  /** Whether the type contains a type variable, bound or not. */
   readonly open: boolean
-  /** Names in the type, written out: `map(string, dyn)` has three. */
+  /** The number of names in the type as text: `map(string, dyn)` has three. */
   readonly names: number
   /** The number of a declaration's type parameter. */
   readonly index: number
@@ -23,7 +23,7 @@ export type ScalarKind =
   | 'null_type'
   | 'google.protobuf.Timestamp'
   | 'google.protobuf.Duration'
-  /** The type of a part that already has an error; fits every type, so that one mistake is reported once. */
+  /** The type of a part that has an error already. It fits every type, so that one mistake is reported once. */
   | 'error'
 
 /** `parameter` stands in declarations, `variable` takes its place while a call is checked. */
@@ -77,12 +77,12 @@ export function map(key: Type, value: Type): Type {
   return container('map', [key, value])
 }
 
-/** The type of a type name; without an argument the type of `type` itself. */
+/** The type of the name of a type; without an argument, of `type` itself. */
 export function typeType(of?: Type): Type {
   return container('type', of === undefined ? none : [of])
 }
 
-/** The same list, map or type over other arguments; the type itself when they are the ones that it has. */
+/** The same list, map or type with other arguments; itself when these are its own. */
 export function withArgs(type: Type, args: readonly Type[]): Type {
   for (let index = 0; index < args.length; index++) {
     if (args[index] !== type.args[index]) return container(type.kind, args)
@@ -90,14 +90,14 @@ export function withArgs(type: Type, args: readonly Type[]): Type {
   return type
 }
 
-/** A type variable's meaning so far; any other type is returned as it is. */
+/** The type that a type variable is bound to, through all bindings; any other type unchanged. */
 export function resolve(type: Type): Type {
   let current = type
   while (current.bound !== undefined) current = current.bound
   return current
 }
 
-// A deeper type is cut: shared parts can make its text exponentially long.
+// Deeper parts of a type are left out of its text, which shared parts can make exponentially long.
 const deepestDisplay = 6
 
 /** A type as cel-go writes it, `map(string, dyn)`; a variable that nothing has bound is `dyn`. */

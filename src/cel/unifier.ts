@@ -2,21 +2,21 @@ import { dyn, resolve, variable, withArgs } from './types.ts'
 import type { Type } from './types.ts'
 
 /**
- * The versions of cel-go whose type checks differ; 0.31 checks as 0.32 does. In 0.33 the types of two type names must
- * go together where one of them is not known in full, and numbers of two types are never compared.
+ * The versions of cel-go whose type checks differ; 0.31 checks as 0.32 does. In 0.33 two types of type names must fit
+ * where one of them is not fully known, and numbers of two types are never compared.
  */
 export type CelGoVersion = '0.32' | '0.33'
 
 /**
- * Most names in the types of all parts of an expression together. cel-go writes types out to compare them, so that
- * [1].map(a, {a: a}).map(b, {b: b})… takes it time exponential in the length of the source: at this limit it needs
- * up to a second. What people write has less than a hundred names, the longest sources of common parts 6,000.
+ * Most names in the types of all parts of an expression together. cel-go compares types as text, so that for [1].map(a,
+ * {a: a}).map(b, {b: b})… its time is exponential in the length of the source: at this limit up to a second. Real
+ * matchers have fewer than a hundred names, the longest sources of common parts 6,000.
  */
 const maxNames = 10_000
 
 /**
- * Most types that one check may walk through; the walk goes through a shared part each time that it occurs. What
- * people write needs less than a hundred steps, the longest sources without large types up to 10,000.
+ * Most types that one check may visit; it visits a shared part each time that it occurs. Real matchers need fewer than
+ * a hundred steps, the longest sources without large types up to 10,000.
  */
 const maxSteps = 40_000
 
@@ -29,12 +29,12 @@ interface Binding {
 }
 
 /**
- * Decides which types go together, and binds type variables on the way (CEL language definition, "Gradual Type
- * Checking"). Which of two types is assigned to the other, and which of them a variable then stands for, decides
- * verdicts: both follow cel-go.
+ * Decides which types fit each other, and binds type variables (CEL language definition, "Gradual Type Checking").
+ * Which of two types is assigned to the other, and which one a variable then stands for, changes verdicts: both follow
+ * cel-go.
  */
 export class Unifier {
-  /** Whether types of type names were compared: the verdict may be another in another version. */
+  /** Whether types of type names were compared: another version of cel-go may decide otherwise. */
   comparedTypeNames = false
   readonly #version: CelGoVersion
   readonly #trail: Binding[] = []
@@ -46,19 +46,19 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the type of one part of the expression; the types bound to its variables are counted at the end. Throws TooComplex. */
+  /** Counts the names in the type of a part of the expression; bound types count in `countBound`. Throws TooComplex. */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)
   }
 
-  /** Counts the types bound to the variables of all counted types, when no more will be bound. Throws TooComplex. */
+  /** Counts the names in the types bound to variables, once no more will be bound. Throws TooComplex. */
   countBound(): void {
     const known = new Map<Type, number>()
     for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
   }
 
-  /** Whether each type is usable where the wanted one stands; if not, nothing is bound. Throws TooComplex. */
+  /** Whether each type can be used as the wanted one; if one cannot, nothing is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
     const mark = this.#trail.length
     if (this.#assignArgs(types, wanted)) return true
@@ -73,13 +73,13 @@ export class Unifier {
     return false
   }
 
-  /** The type of a list element or map key when `next` joins the ones before; dyn when they do not fit. */
+  /** The type of list elements or map keys after one more, `next`; dyn when they do not fit each other. */
   join(previous: Type | undefined, next: Type): Type {
     if (previous === undefined) return next
     return this.assign(previous, next) ? this.#general(previous, next) : dyn
   }
 
-  /** A declared type with variables in place of its parameters; `variables` holds those of one call. */
+  /** A declared type with type variables in place of its parameters; `variables` has those of one call. */
   instantiate(type: Type, variables: Type[]): Type {
     if (type.kind === 'parameter') return (variables[type.index] ??= variable())
     return type.args.length === 0 ? type : withArgs(type, this.instantiateAll(type.args, variables))
@@ -101,7 +101,7 @@ export class Unifier {
     return withArgs(resolved, args)
   }
 
-  /** Whether two types are written alike. A bound variable is equal to itself only. */
+  /** Whether two types have the same text. A bound variable equals only itself. */
   equal(one: Type, other: Type): boolean {
     if (one === other) return true
     if (one.kind !== other.kind || one.kind === 'variable' || one.args.length !== other.args.length)
@@ -129,7 +129,7 @@ export class Unifier {
     return this.#assignArgs(type.args, wanted.args)
   }
 
-  /** Any two type names may be compared; from 0.33 on only if what is unknown of them can be made equal. */
+  /** Whether two types of type names fit: always in 0.32, later only if their unknown parts can be made equal. */
   #assignTypeNames(type: Type, wanted: Type): boolean {
     this.comparedTypeNames = true
     if (this.#version === '0.32') return true
@@ -148,7 +148,7 @@ export class Unifier {
     return true
   }
 
-  /** A variable that has a type keeps the more general one of that and the new. */
+  /** Binds a variable; one that is bound already gets the more general of the two types. */
   #assignToVariable(type: Type, target: Type): boolean {
     const { bound } = target
     if (bound === undefined) {
@@ -178,7 +178,7 @@ export class Unifier {
     return this.#isLessSpecific(one, other) ? one : other
   }
 
-  /** Whether one type is equal to the other, or less specific; a variable counts as dyn, bound or not. */
+  /** Whether one type equals the other, or is less specific; any variable counts as dyn. */
   #isLessSpecific(one: Type, other: Type): boolean {
     if (one.kind === 'dyn' || one.kind === 'variable') return true
     if (other.kind === 'dyn' || other.kind === 'variable') return false
@@ -217,7 +217,7 @@ export class Unifier {
   }
 }
 
-/** Names in a type with its variables replaced. `known` keeps each answer: parts are shared. */
+/** The number of names in a type after its variables are replaced. `known` keeps results, because parts are shared. */
 function namesWrittenOut(type: Type, known: Map<Type, number>): number {
   const resolved = resolve(type)
   if (!resolved.open) return resolved.names

@@ -6,7 +6,7 @@ import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 /** The values of a Secret as text. */
 export type SecretData = Readonly<Record<string, string>>
 
-/** A state read from a Secret, as far as it can be used, and what was wrong with it; no problem repeats a value. */
+/** A state as far as it could be read from a Secret, and what was wrong with it; no problem repeats a value. */
 export interface ReadState {
   readonly state: AuthorityState | undefined
   readonly problems: readonly string[]
@@ -18,8 +18,8 @@ const FORMER = 'former.crt'
 const TIMES = 'rotation.json'
 
 /**
- * The state as the values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part is the empty
- * text, so that an older value never stays.
+ * The state as values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part becomes an
+ * empty text, so that no older value remains.
  */
 export function formatState(state: AuthorityState): SecretData {
   const { current, next, former } = state
@@ -44,8 +44,9 @@ export function formatState(state: AuthorityState): SecretData {
 }
 
 /**
- * The state in the values of a Secret. A part that cannot be used is left out and named; where only its times are lost, the
- * longest are assumed, and where the current CA is lost, the next one takes its place. A Secret without any of our values is not a problem: a chart may have made it for us to fill.
+ * Reads the state from the values of a Secret. A part that cannot be used is left out and reported. Where only its
+ * times are lost, the longest ones are assumed; where the current CA is lost, the next one replaces it. A Secret
+ * without any value of ours is no problem: a chart may have created it for this server to fill.
  */
 export function parseState(data: SecretData): ReadState {
   const problems: string[] = []
@@ -76,14 +77,14 @@ export function parseState(data: SecretData): ReadState {
   }
 }
 
-/** A new CA as part of a state. Throws when the certificate is not a CA. */
+/** A new CA, as part of a state. Throws when the certificate is not a CA. */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)
   if (typeof read === 'string') throw new Error(read)
   return { ...read, longestLeaf }
 }
 
-/** The times that the Secret holds, by fingerprint. */
+/** The times of the CAs in the Secret, by fingerprint. */
 interface Times {
   readonly longestLeaf: Record<string, unknown>
   readonly trustedUntil: Record<string, unknown>
@@ -97,7 +98,7 @@ function withLongestLeaf(read: Keyed, times: Times['longestLeaf']): SigningAutho
   return { ...read, longestLeaf: typeof noted === 'number' && noted > 0 ? Math.min(noted, longest) : longest }
 }
 
-/** The CA, or why it cannot be used. What OpenSSL says of a key is not repeated. */
+/** The CA, or why it cannot be used. The message does not repeat what OpenSSL says of a key. */
 function readAuthority({ certificate: pem, key }: KeyedCertificate): Keyed | string {
   let certificate: X509Certificate
   try {

@@ -35,57 +35,65 @@ export interface SelfManagedOptions {
   /** DNS names and addresses of the serving certificate. */
   readonly names: readonly string[]
   readonly settings: RotationSettings
-  /** Whether the CA is made, rotated and written here; otherwise it is only read, and signs. */
+  /** Whether this replica makes and rotates the CA and writes it; others only read it and sign with it. */
   readonly writes: boolean
-  /** For how long both live webhook configurations have carried which CA; see Propagation. */
+  /** For how many milliseconds both stored webhook configurations have had each CA, by fingerprint; see Propagation. */
   readonly propagatedFor: () => ReadonlyMap<string, number>
   /** Receives each new serving certificate. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives the CAs (PEM) that the webhook configurations should carry. */
+  /** Receives the CAs (PEM) that belong into the webhook configurations. */
   readonly onBundle: (bundle: string) => void
   /** Receives each change of the shared state that this replica made. */
   readonly onChange: (change: RotationChange) => void
-  /** Receives each problem once, until it is gone. */
+  /** Receives each problem once, until it is solved. */
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
   readonly now?: () => number
-  /** By how many milliseconds it is ahead of the API server's; undefined when that has sent no Date. */
+  /**
+   * By how many milliseconds the wall clock is ahead of the API server's; undefined before the first answer with a
+   * Date.
+   */
   readonly clockOffset: () => number | undefined
 }
 
-/** For metrics; times are Unix milliseconds. */
+/** The status for metrics; times are Unix milliseconds. */
 export interface SelfManagedStatus {
-  /** The CA that signs. */
+  /** The CA that signs at present. */
   readonly authority: Authority | undefined
-  /** The CA of the leaf in use. */
+  /** The CA of the leaf certificate in use. */
   readonly leafAuthority: Authority | undefined
-  /** The one that will sign. */
+  /** The CA that will sign next. */
   readonly next: Authority | undefined
   readonly bundle: readonly Authority[]
-  /** The times of expiry; the bundle expires with the first of its CAs. */
+  /** When certificates expire; the bundle expires with the first of its CAs. */
   readonly expiry: {
     readonly leaf: number | undefined
     readonly authority: number | undefined
     readonly bundle: number | undefined
   }
-  /** How often another CA began to sign, as far as this replica saw. */
+  /** How often this replica has seen that another CA began to sign. */
   readonly rotations: number
-  /** Leaves signed by this replica. */
+  /** Number of leaf certificates that this replica signed. */
   readonly leaves: number
-  /** Checks that found a problem. */
+  /** Number of checks that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
-  /** Why the clock of this replica makes no certificate now. */
+  /** Why the clock of this replica is too wrong to make certificates; undefined when it is not. */
   readonly clockProblem: string | undefined
 }
 
-/** Enough for five replicas that write at the same time; after that the next check tries again. */
+/** Enough attempts for five replicas that write at the same time; after that the next check tries again. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** An older state may be outdated by other replicas: nothing is signed with it while a leaf is still valid. */
+/**
+ * Milliseconds after which a remembered state may be outdated: nothing is signed from it while a leaf is still valid.
+ */
 const STALE = SLACK / 2
-/** A leaf that expires sooner counts as expired: the next check comes after RETRY and the deadline of an answer. */
+/**
+ * A leaf with less time left, in milliseconds, counts as expired: the next check comes only after RETRY and the
+ * deadline of an answer.
+ */
 const LAST = 30_000
 
 /** The names by which a Service is called, and localhost. */
@@ -94,13 +102,13 @@ export function serviceNames(service: string, namespace: string, more: readonly 
   return [...new Set([`${short}.svc`, `${short}.svc.cluster.local`, short, 'localhost', ...more])]
 }
 
-/** Keeps the CA in a Secret together with the other replicas, and a serving certificate in memory. */
+/** Shares the CA with the other replicas in a Secret, and keeps a serving certificate in memory. */
 export class SelfManaged {
   readonly #options: SelfManagedOptions
   readonly #now: () => number
   readonly #problems: Problems
   #state: AuthorityState | undefined
-  /** CAs that were trusted and are missing in the stored state: kept in the bundle until they are stored again. */
+  /** CAs that were trusted but are missing in the stored state: they stay in the bundle until they are stored again. */
   #orphaned: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
@@ -110,7 +118,7 @@ export class SelfManaged {
   #checking: Promise<number> | undefined
   #clockProblem: string | undefined
 
-  /** Throws an Error when the settings do not fit each other. */
+  /** Throws an Error for settings that contradict each other. */
   constructor(options: SelfManagedOptions) {
     const problem = problemWithSettings(options.settings)
     if (problem !== undefined) throw new Error(problem)
@@ -138,7 +146,7 @@ export class SelfManaged {
       leaves: this.#leaves,
       errors: this.#problems.count,
       problem: this.#problems.present,
-      // As it is at this moment, and not only at the last check.
+      // By the clock now, not at the last check.
       clockProblem: offset === undefined ? this.#clockProblem : problemWithClock(offset, settings),
     }
   }
@@ -151,7 +159,10 @@ export class SelfManaged {
     }
   }
 
-  /** Makes, rotates and signs what is due now. Resolves with the milliseconds until the next check; may be called at any time. */
+  /**
+   * Makes, rotates and signs what is due now. Resolves with the milliseconds until the next check; it may be called at
+   * any time.
+   */
   check(): Promise<number> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
     return this.#checking
@@ -171,8 +182,8 @@ export class SelfManaged {
   }
 
   /**
-   * Compares the clock with the API server's; answers with the time by which certificates are judged, which is the API
-   * server's when they disagree. Then this replica makes none, and still follows what the others store.
+   * Compares the clock with the API server's; returns the time by which certificates are judged. That is the API
+   * server's where they disagree: then this replica makes no certificates, and only follows what others store.
    */
   #readClock(problems: string[]): number {
     const { settings, clockOffset } = this.#options
@@ -183,7 +194,7 @@ export class SelfManaged {
     return this.#now() - (offset ?? 0)
   }
 
-  /** Reads, changes and reads again until nothing is to be changed, then signs what is due. */
+  /** Reads and changes the state until nothing is left to change, then signs what is due. */
   async #settle(problems: string[]): Promise<number> {
     const { store } = this.#options
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
@@ -202,7 +213,7 @@ export class SelfManaged {
       const isSettled = next.state === read.state && read.problems.length === 0
       if (!writes || isSettled || next.state === undefined) {
         await this.#sign(next, now)
-        // When the new leaf is due was not known when the step was taken.
+        // The next check cannot account for a leaf that is signed only now, so it comes soon.
         return next.sign === undefined ? next.nextCheck : SOON
       }
       try {
@@ -235,8 +246,8 @@ export class SelfManaged {
   }
 
   /**
-   * The leaf in use; undefined when this replica only reads and the stored state lacks the CA of the leaf, so that another one
-   * is signed at once.
+   * The leaf in use. Undefined when this replica only reads, and the stored state lacks the CA of the leaf: then
+   * another leaf is signed at once.
    */
   #leafBeside(stored: AuthorityState | undefined): Leaf | undefined {
     const leaf = this.#leaf
@@ -246,7 +257,7 @@ export class SelfManaged {
       : undefined
   }
 
-  /** Remembers the stored state and hands on its bundle; an unusable state (undefined) changes nothing. */
+  /** Remembers the stored state and passes on its bundle; ignores an unusable state (undefined). */
   #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state
@@ -264,7 +275,7 @@ export class SelfManaged {
     this.#options.onBundle(bundle)
   }
 
-  /** While the API server is out of reach, signs a leaf that is due from the remembered state, if that is recent. */
+  /** Signs a leaf that is due from the remembered state, if that is recent, while the API server cannot be reached. */
   async #signFromMemory(problems: string[]): Promise<void> {
     if (this.#state === undefined) return
     const now = this.#readClock(problems)
@@ -296,7 +307,7 @@ export class SelfManaged {
   }
 }
 
-/** The problems with the times of stored CAs. */
+/** Problems for stored CAs whose times are in the future. */
 const futureIn = (state: AuthorityState, now: number): string[] =>
   notYetValid(state, now).map(
     ({ fingerprint, issued }) =>

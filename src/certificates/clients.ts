@@ -5,31 +5,35 @@ import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls'
 import * as x509 from '@peculiar/x509'
 import { certificatesIn } from './x509.ts'
 
-/** The client certificates that are accepted. */
+/** Which client certificates are accepted. */
 export interface ClientPolicy {
-  /** PEM: the CAs that sign client certificates. */
+  /** The CAs (PEM) that sign client certificates. */
   readonly ca: string
-  /** Common names or subject alternative names of which a certificate must have one; empty: any name is accepted. */
+  /**
+   * Names, of which a certificate must have one as a common name or subject alternative name; any certificate is
+   * accepted when empty.
+   */
   readonly subjects: readonly string[]
 }
 
-/** The holder of a certificate, as the certificate names it. Times are Unix milliseconds. */
+/** A client, as its certificate names it. Times are Unix milliseconds. */
 export interface Client {
   readonly names: readonly string[]
   readonly begins: number
   readonly expires: number
 }
 
-/** A certificate as TLS verified it. */
+/** A client certificate, as TLS verified it. */
 export interface Peer {
   readonly client: Client | undefined
-  /** Why OpenSSL does not accept it, as a code. */
+  /** Why OpenSSL refuses the certificate, as a code; undefined when it does not. */
   readonly refusal: string | undefined
 }
 
 /**
- * TLS options of a server that asks for certificates. A handshake without one succeeds, so that the answer can say why it
- * is refused. Sessions are not resumed: one from before a change of the CAs would count as a certificate.
+ * TLS options of a server that asks for client certificates. A handshake without one succeeds, so that the answer can
+ * say why the client is refused. Sessions are not resumed, because one from before a change of the CAs would count as a
+ * certificate.
  */
 export function clientTlsOptions({
   ca,
@@ -50,8 +54,8 @@ export function problemWithClientAuthorities(ca: string): string | undefined {
 }
 
 /**
- * A function that says why a request on a connection must be refused, or undefined. It costs next to nothing after the
- * first request of a connection; that the certificate expires while the connection is kept is seen.
+ * Returns a function that says why a request on a connection must be refused; undefined where it is accepted. After the
+ * first request of a connection it is very fast, but still notices that the certificate expires.
  */
 export function clientGate(
   { subjects }: Pick<ClientPolicy, 'subjects'>,
@@ -68,7 +72,7 @@ export function clientGate(
   }
 }
 
-/** Why the peer is refused, or undefined. */
+/** Why the client is refused; undefined when it is accepted. */
 export function judgeClient(
   { client, refusal }: Peer,
   subjects: readonly string[],
@@ -108,7 +112,7 @@ function peerOf(socket: Socket): Peer {
   }
 }
 
-/** Types say Error, Node gives the code. */
+/** The type is Error, but Node passes the code of OpenSSL. */
 function codeOf(error: unknown): string {
   return typeof error === 'string' ? error : ((error as NodeJS.ErrnoException | null)?.code ?? 'unverified')
 }

@@ -8,29 +8,29 @@ import { readRegularFile } from './regular-file.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
 
 export interface WatchFilesOptions {
-  /** Receives each new pair that is valid. */
+  /** Receives each new, valid pair. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives each problem once, until it is gone. The previous pair stays in use. */
+  /** Receives each problem once, until it is solved. The previous pair stays in use. */
   readonly onProblem: (problem: string) => void
-  /** Receives what may be wrong with a pair that is used. */
+  /** Receives possible problems of a pair that is used all the same. */
   readonly onWarning?: (warning: string) => void
   readonly signal: AbortSignal
-  /** DNS names and addresses that the certificate should have. */
+  /** DNS names and addresses for which the certificate should be valid. */
   readonly names?: readonly string[]
   /** The wall clock. */
   readonly now?: () => number
   /** Milliseconds between two checks when the file system reports no change. */
   readonly poll?: number
-  /** Milliseconds that the writer of the files has for all of them, before a problem is reported. */
+  /** Milliseconds for the writer to finish all files before a problem is reported. */
   readonly settle?: number
 }
 
-/** For metrics; times are Unix milliseconds. */
+/** The status for metrics; times are Unix milliseconds. */
 export interface FilesStatus {
   readonly expiry: { readonly leaf: number | undefined }
-  /** Pairs taken into use. */
+  /** Number of pairs that were used. */
   readonly pairs: number
-  /** Checks that found a problem. */
+  /** Number of checks that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
 }
@@ -45,8 +45,8 @@ const POLL = 10_000
 const SETTLE = 1_000
 
 /**
- * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that something else writes. They are read when anything in the
- * folder changes, and every ten seconds, because file systems lose events; only their content counts.
+ * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that another program writes. They are read after each change in
+ * the folder and every ten seconds, because file systems lose events; only their content counts.
  */
 export function watchFiles(folder: string, options: WatchFilesOptions): WatchedFiles {
   const watcher = new FileWatcher(folder, options)
@@ -95,7 +95,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** During a check another one is queued, because the running one may have read before the change. */
+  /** Queues another check while one is running, because that may have read the files before the change. */
   check(): Promise<void> {
     this.#asked += 1
     this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
@@ -142,7 +142,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** Checks once more before it reports a problem: the files may be half written. */
+  /** Reads the files, and once more before it reports a problem: they may be half written. */
   async #checkOnce(): Promise<void> {
     let look = await this.#look()
     const isNew = (problem: string | undefined) => problem !== undefined && problem !== this.#problems.present
@@ -181,7 +181,10 @@ class FileWatcher implements WatchedFiles {
     return { content, pair: read, judgement: judgePair(read, names, now()) }
   }
 
-  /** Reads twice until both are equal, because the kubelet may swap the files in between, and parts of two versions may fit. */
+  /**
+   * Reads until two reads are equal, because the kubelet may replace the files in between, and parts of two versions
+   * may match.
+   */
   async #readAtRest(): Promise<ServingPair | string> {
     let before = await this.#read()
     for (;;) {

@@ -1,6 +1,7 @@
 /**
- * Measures for how long both stored webhook configurations have carried each CA without a break: the time that API servers
- * had to learn of it. Measured by a monotonic clock, up to the last observation: what happened since then is not known.
+ * Measures for how long both stored webhook configurations have had each CA without a break: the time that API servers
+ * had to learn of it. By a monotonic clock, and up to the last observation, because nothing is known of the time since
+ * then.
  */
 export class Propagation {
   readonly #clock: () => number
@@ -12,7 +13,9 @@ export class Propagation {
     this.#clock = clock
   }
 
-  /** Takes the fingerprints of the CAs in each caBundle of the configurations now; without any entry no CA is carried. */
+  /**
+   * Takes the current fingerprints of the CAs in each caBundle of the configurations; without any entry no CA counts.
+   */
   observe(entries: readonly Iterable<string>[]): void {
     this.#observed = this.#clock()
     const sets = entries.map((entry) => new Set(entry))
@@ -23,7 +26,7 @@ export class Propagation {
       if (!this.#since.has(fingerprint)) this.#since.set(fingerprint, this.#observed)
   }
 
-  /** Milliseconds by fingerprint. */
+  /** Milliseconds of propagation, by the fingerprint of the CA. */
   propagatedFor(): Map<string, number> {
     return new Map([...this.#since].map(([fingerprint, since]) => [fingerprint, this.#observed - since]))
   }

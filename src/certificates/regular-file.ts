@@ -2,9 +2,9 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 
 /**
- * The text of a regular file, or undefined when it does not exist. Throws an Error without the path: `is not a regular
- * file` or `cannot be read: CODE`. Opened without blocking: to open a FIFO otherwise waits for its writer in a thread
- * that keeps the process from ending.
+ * The text of a regular file; undefined when it does not exist. Throws an Error without the path: `is not a regular
+ * file` or `cannot be read: CODE`. Opened without blocking, because opening a FIFO would wait for its writer in a
+ * thread that keeps the process from ending.
  */
 export async function readRegularFile(path: string): Promise<string | undefined> {
   try {

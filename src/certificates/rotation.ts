@@ -1,28 +1,31 @@
 /**
- * Decides when a self-managed CA is made, signs and is retired: a pure step from the stored and observed state to the
- * state to be stored next. README.md draws the states.
+ * Decides when a self-managed CA is made, signs and retires: a pure function from the stored and observed state to the
+ * next state to store. README.md draws the states.
  */
 
 import { aheadOrBehind, inWords } from '../rule/index.ts'
 import { type Authority, BACKDATE, publicPart } from './x509.ts'
 
-/** A CA that may sign. */
+/** A CA that signs, or will sign. */
 export interface SigningAuthority extends Authority {
   readonly key: string
-  /** The longest life, in milliseconds, that a leaf of it may have. A replica that wants more writes that down first. */
+  /**
+   * The longest life, in milliseconds, of leaves that it signs. A replica that needs a longer one must write that down
+   * first.
+   */
   readonly longestLeaf: number
 }
 
-/** A CA that signs no more, and stays trusted until its last leaf is past. */
+/** A CA that signs no longer, but stays trusted until its last leaf has expired. */
 export interface FormerAuthority extends Authority {
   readonly until: number
 }
 
 /** The state in the Secret, which all replicas share. */
 export interface AuthorityState {
-  /** Signs. */
+  /** The CA that signs. */
   readonly current: SigningAuthority
-  /** Is in the bundle, and signs once API servers know it. */
+  /** The CA that signs next, once API servers know it; already in the bundle. */
   readonly next?: SigningAuthority | undefined
   readonly former: readonly FormerAuthority[]
 }
@@ -34,25 +37,25 @@ export interface Leaf {
   readonly expires: number
 }
 
-/** Milliseconds. */
+/** The settings of a rotation, in milliseconds. */
 export interface RotationSettings {
   readonly authorityLifetime: number
   readonly leafLifetime: number
-  /** How long both live webhook configurations must carry a CA before it signs. */
+  /** For how long both stored webhook configurations must have a CA before it signs. */
   readonly propagation: number
 }
 
-/** The facts that one replica knows beside the stored state. */
+/** What one replica knows beside the stored state. */
 export interface Observed {
-  /** For how long both live webhook configurations have carried which CA, by fingerprint, without a break. */
+  /** For how long both stored webhook configurations have had each CA without a break, by fingerprint. */
   readonly propagatedFor: ReadonlyMap<string, number>
-  /** The one in use. */
+  /** The leaf in use. */
   readonly leaf?: Leaf | undefined
-  /** The last state that this replica read, for when nothing usable is stored any more. */
+  /** The last state that this replica read; used when the stored one is lost. */
   readonly remembered?: AuthorityState | undefined
-  /** CAs that were in the bundle before another Secret took the place of the stored one; see `orphanedCAs`. */
+  /** CAs that were in the bundle before another Secret replaced the stored one; see `orphanedCAs`. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
-  /** A CA just made; given when the last step asked for one. */
+  /** A new CA, if the last step asked for one (`wantsFresh`). */
   readonly fresh?: SigningAuthority | undefined
 }
 
@@ -60,15 +63,15 @@ export type RotationChange =
   'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
 
 export interface RotationStep {
-  /** As it should be stored; the very same value when nothing changes. Undefined only while a CA must be made. */
+  /** The state to store; the identical value when nothing changes. Undefined only while a CA must be made first. */
   readonly state: AuthorityState | undefined
-  /** The differences from the stored state, in order. */
+  /** What differs from the stored state, in order. */
   readonly changes: readonly RotationChange[]
-  /** A CA must be made; step again with it as `fresh`. */
+  /** Whether a CA must be made; then the step is repeated with it as `fresh`. */
   readonly wantsFresh: boolean
-  /** The CAs that the webhook configurations should carry. */
+  /** The CAs that belong into the webhook configurations. */
   readonly bundle: readonly Authority[]
-  /** A leaf is due: of this CA, which is stored, and with this life. */
+  /** Set when a leaf is due: the CA to sign it, which is stored, and its life. */
   readonly sign?: { readonly authority: SigningAuthority; readonly lifetime: number } | undefined
   /** Milliseconds until the next step. */
   readonly nextCheck: number
@@ -80,9 +83,10 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /**
- * A year for the CA: replaced after eight months, so that each installation rehearses it, with four months to spare for
- * a cluster that was switched off. A week for leaves: a key that leaks is worth little, and a replica that cannot reach
- * the API server has two days and a third to do so. Ten minutes for API servers to learn of a new CA from their caches.
+ * A CA lives a year and is replaced after eight months, so that each installation exercises the rotation, with four
+ * months to spare for a cluster that was switched off. A leaf lives a week: a leaked key is worth little, and a replica
+ * that cannot reach the API server has two and a third days to do so. Ten minutes are for API servers to learn of a new
+ * CA from their caches.
  */
 export const ROTATION: RotationSettings = {
   authorityLifetime: 365 * DAY,
@@ -91,17 +95,17 @@ export const ROTATION: RotationSettings = {
 }
 
 /**
- * How far, in milliseconds, the clock of a replica may differ from that of the API server: beyond it the replica makes no
- * certificate. Half of what certificates are dated back, so that replicas that differ in opposite directions take each
- * other's for valid; less where leaves are so short-lived that a slow clock would renew them too late.
+ * By how many milliseconds the clock of a replica may differ from the API server's before it makes no more
+ * certificates. Half of `BACKDATE`, so that replicas with opposite errors accept each other's certificates; less where
+ * leaves live so shortly that a slow clock would renew them too late.
  */
 function clockTolerance({ leafLifetime }: Pick<RotationSettings, 'leafLifetime'>): number {
   return Math.min(BACKDATE / 2, leafLifetime / 6)
 }
 
 /**
- * Why no certificate may be made by the clock of this replica; undefined when it agrees with the API server's within the
- * tolerance. The offset is that of `ServerClock`, in milliseconds.
+ * Why this replica may make no certificates by its clock; undefined when that agrees with the API server's within the
+ * tolerance. The offset, in milliseconds, is that of `ServerClock`.
  */
 export function problemWithClock(offset: number | undefined, settings: RotationSettings): string | undefined {
   if (offset === undefined)
@@ -112,15 +116,15 @@ export function problemWithClock(offset: number | undefined, settings: RotationS
 }
 
 /**
- * Milliseconds for which a CA stays trusted after its last leaf expires: clocks of replicas differ, and one may have read
- * the state just before it changed.
+ * Milliseconds for which a CA stays trusted after its last leaf has expired: clocks of replicas differ, and one may
+ * have read the state just before a change.
  */
 export const SLACK = HOUR
-/** The wall clock may jump, and timers stand still while a machine sleeps. */
+/** The longest wait until the next check: the wall clock may jump, and timers stop while a machine sleeps. */
 const LONGEST_WAIT = MINUTE
 const SHORTEST_WAIT = SECOND
 
-/** Why the lifetimes do not fit each other; undefined when they do. */
+/** Why the lifetimes contradict each other; undefined when they do not. */
 export function problemWithSettings(settings: RotationSettings): string | undefined {
   const { authorityLifetime, leafLifetime, propagation } = settings
   if (leafLifetime < 30 * SECOND) return 'leaves must live for 30 seconds at least'
@@ -130,17 +134,17 @@ export function problemWithSettings(settings: RotationSettings): string | undefi
   return undefined
 }
 
-/** When a successor of the CA is prepared: after two thirds of its life. Unix milliseconds. */
+/** When a successor of the CA is made, in Unix milliseconds: after two thirds of its life. */
 function rotationDue({ issued, expires }: Authority): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
-/** When the leaf is replaced: after two thirds of its life. Unix milliseconds. */
+/** When the leaf is replaced, in Unix milliseconds: after two thirds of its life. */
 function renewalDue({ issued, expires }: Leaf): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
-/** The CAs of a state in an order that does not change when one of them takes another place. */
+/** The CAs of a state, in an order that does not depend on their roles. */
 export function bundleOf({ current, next, former }: AuthorityState): Authority[] {
   const all = [current, ...(next === undefined ? [] : [next]), ...former]
   return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
@@ -151,7 +155,10 @@ export function notYetValid(state: AuthorityState, now: number): Authority[] {
   return bundleOf(state).filter((each) => !hasBegun(each, now))
 }
 
-/** The state without the CAs that are not valid yet: a clock that was ahead made them. Undefined when the current one is not. */
+/**
+ * The state without CAs that are not valid yet, which a clock that was ahead has made. Undefined when the current one
+ * is among them.
+ */
 export function withoutNotYetValid(state: AuthorityState, now: number): AuthorityState | undefined {
   const { current, next, former } = state
   if (!hasBegun(current, now)) return undefined
@@ -163,9 +170,9 @@ export function withoutNotYetValid(state: AuthorityState, now: number): Authorit
 }
 
 /**
- * The CAs that were trusted before, and of which the stored state, that of another installation or an old backup, has
- * never heard: those of the state before, and those left from an earlier one. Leaves of all of them may serve, also
- * those of other replicas.
+ * CAs that were trusted before and are missing in the stored state, which may be of another installation or from an old
+ * backup: those of the state before, and earlier ones that are still missing. Leaves of any of them may be in use, also
+ * by other replicas.
  */
 export function orphanedCAs(
   stored: AuthorityState,
@@ -184,9 +191,9 @@ export function orphanedCAs(
 }
 
 /**
- * The next step. `stored` is the state in the Secret, or undefined when nothing in it can be used. A change is to be
- * written on condition that the Secret is still as it was read, and the step taken again with what is stored then; a
- * leaf is signed by what is stored only.
+ * The next step. `stored` is the state in the Secret, or undefined when it cannot be used. The result must be written
+ * on condition that the Secret is unchanged; otherwise the step is repeated with the newer state. Only a stored CA
+ * signs a leaf.
  */
 export function step(
   stored: AuthorityState | undefined,
@@ -207,7 +214,7 @@ export function step(
   }
 }
 
-/** The state while it is changed. */
+/** The state of the CAs while `step` changes it. */
 class Draft {
   state: AuthorityState | undefined
   wantsFresh = false
@@ -237,7 +244,7 @@ class Draft {
     this.#retire()
   }
 
-  /** The Secret was deleted or spoilt: what we remember still serves, and a new CA takes over without a gap. */
+  /** After the Secret was deleted or spoilt: the remembered state still serves, and a new CA follows without a gap. */
   #restore(): boolean {
     const { remembered: last } = this.#observed
     const remembered = last === undefined ? undefined : withoutNotYetValid(last, this.#now)
@@ -251,7 +258,7 @@ class Draft {
     if (fresh !== undefined) this.#become('created', { current: fresh, former: [] })
   }
 
-  /** A CA that has expired, or is not valid yet, can sign nothing that anyone accepts: its successor need not wait. */
+  /** Replaces at once a CA that has expired or is not valid yet: nobody accepts what it signs. */
   #replaceInvalid(): void {
     const { state } = this
     if (state === undefined) return
@@ -289,7 +296,7 @@ class Draft {
     if (next !== undefined) this.#become('prepared', { ...state, next })
   }
 
-  /** Writes into the Secret the CAs and times that this replica knows and the Secret does not hold. */
+  /** Adds to the state the CAs and times that this replica knows and the Secret lacks. */
   #amend(): void {
     const { leafLifetime } = this.#settings
     const { leaf, orphaned = [] } = this.#observed
@@ -301,7 +308,7 @@ class Draft {
     if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
   }
 
-  /** The CA of a leaf stays trusted, even if the Secret came back from a backup that does not know it. */
+  /** Keeps the CA of a leaf trusted, even if the Secret was restored from a backup that does not have it. */
   #vouchFor({ authority, expires }: Pick<Leaf, 'authority' | 'expires'>): void {
     const { state } = this
     if (state === undefined || !hasBegun(authority, this.#now)) return
@@ -334,8 +341,8 @@ class Draft {
 }
 
 /**
- * Whether a leaf is to be signed now, and by which CA. One that was issued in the future is from before the clock was
- * set right, and nobody takes it yet.
+ * The CA by which a leaf must be signed now; undefined when none must. A leaf that was issued in the future, before the
+ * clock was corrected, counts for nothing: nobody accepts it yet.
  */
 function signature(
   { current }: AuthorityState,
@@ -356,12 +363,15 @@ function signature(
   return gains && now >= renewalDue(leaf) ? sign : undefined
 }
 
-/** When a leaf of a CA that may not be known everywhere is better than one that is about to expire. */
+/**
+ * From when on a leaf of a CA that not all API servers may know is better than the present one, which is about to
+ * expire.
+ */
 function lastMoment({ issued, expires }: Leaf): number {
   return expires - (expires - issued) / 20
 }
 
-/** Whether its notBefore is past. */
+/** Whether a certificate is already valid: its notBefore is past. */
 function hasBegun({ issued }: Pick<Authority, 'issued'>, now: number): boolean {
   return now >= issued - BACKDATE
 }

@@ -1,13 +1,13 @@
 import { isObject } from '../rule/index.ts'
 import type { SecretData } from './authority-data.ts'
 
-/** Where the replicas keep the state that they share. */
+/** Stores the state that the replicas share. */
 export interface SecretStore {
-  /** As it is stored now, or undefined when there is none. */
+  /** The stored Secret; undefined when it does not exist. */
   read(): Promise<StoredSecret | undefined>
-  /** Throws SecretConflict when there is one already. */
+  /** Creates the Secret; throws SecretConflict when it exists. */
   create(data: SecretData): Promise<void>
-  /** Sets these values. Throws SecretConflict when it is not, or no longer, that version. */
+  /** Sets these values; throws SecretConflict when the Secret has another version. */
   update(data: SecretData, resourceVersion: string): Promise<void>
 }
 
@@ -16,10 +16,10 @@ export interface StoredSecret {
   readonly resourceVersion: string
 }
 
-/** Another replica wrote first: read again. */
+/** Thrown when another replica wrote first: the caller reads again. */
 export class SecretConflict extends Error {}
 
-/** The part of a ClusterConnection that is used. */
+/** The methods of a ClusterConnection that are used here. */
 export interface SecretConnection {
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined>
   createSecret(namespace: string, name: string, data: SecretData, signal: AbortSignal): Promise<void>
@@ -34,7 +34,7 @@ export interface SecretConnection {
 const CONFLICT = 409
 const NOT_FOUND = 404
 
-/** A Secret of a cluster. What else it holds is left as it is. */
+/** A store in a Secret of a cluster; it keeps all other values in it. */
 export function clusterSecret(
   connection: SecretConnection,
   namespace: string,

@@ -1,4 +1,4 @@
-/** PEM texts of a serving pair, and of the CA that signed it when the folder holds one. */
+/** Certificate and key of a server (PEM), and the CA that signed the certificate, where it is known. */
 export interface ServingPair {
   readonly certificate: string
   readonly key: string

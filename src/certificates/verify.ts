@@ -4,19 +4,19 @@ import { createSecureContext } from 'node:tls'
 import type { ServingPair } from './serving-pair.ts'
 import { certificatesIn } from './x509.ts'
 
-/** The result of judging a pair. No text repeats the key, nor OpenSSL's message about it. */
+/** The result of judging a pair. No text repeats the key, or what OpenSSL says about it. */
 export interface PairJudgement {
-  /** Why it must not be used. */
+  /** Why the pair must not be used; absent when it may be. */
   readonly problem?: string
-  /** A problem of the pair that does not prevent its use. */
+  /** Problems that do not prevent the use of the pair. */
   readonly warnings: readonly string[]
-  /** Unix milliseconds: the first certificate of the chain to expire. */
+  /** When the first certificate of the chain expires, in Unix milliseconds. */
   readonly expires?: number
 }
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 
-/** Judges a pair from files: key, chain and times, and whether it answers to the names. */
+/** Judges a pair from files: key, chain and times, and whether it is valid for the names. */
 export function judgePair(pair: ServingPair, names: readonly string[], now: number): PairJudgement {
   try {
     const chain = chainIn(pair.certificate)
@@ -51,7 +51,8 @@ function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number)
     throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
   checkChain(chain)
   chain.forEach((each, index) => checkTimes(each, index, now))
-  // Node calls the extended key usage so; undefined means any. Types say it is always there.
+  // The extended key usage, as Node calls it. It may be undefined, which allows any use, although the type says
+  // otherwise.
   const usages = leaf.keyUsage as readonly string[] | undefined
   if (usages !== undefined && !usages.includes(SERVER_AUTH))
     throw new PairProblem('the certificate in tls.crt is not for servers (extended key usage serverAuth)')
@@ -95,7 +96,7 @@ function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string
   return missing.length === 0 ? [] : [`the certificate in tls.crt does not name ${missing.join(', ')}`]
 }
 
-/** Warns when ca.crt did not sign the chain: with it as caBundle the API server would refuse the certificate. */
+/** Warns when ca.crt did not sign the chain: with ca.crt as caBundle, the API server would refuse the certificate. */
 function warnAboutAuthority(chain: Chain, ca: string | undefined): string[] {
   if (ca === undefined || ca.trim() === '') return []
   try {

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
 import { certificateBlocks } from '../rule/index.ts'
 
-/** How far back certificates begin, so that a clock that is slow takes them for valid. */
+/** By how many milliseconds certificates begin in the past, so that machines with a slow clock accept them. */
 export const BACKDATE = 60 * 60 * 1_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
@@ -14,17 +14,17 @@ type KeyPair = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>
 
 /** A CA as plain data; times are Unix milliseconds. */
 export interface Authority {
-  /** PEM. */
+  /** The certificate (PEM). */
   readonly certificate: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string
-  /** When it was made: its notBefore is one hour earlier. */
+  /** When the certificate was made, which is one hour after its notBefore. */
   readonly issued: number
-  /** Its notAfter. */
+  /** When the certificate expires (notAfter). */
   readonly expires: number
 }
 
-/** PEM of a certificate and its key. */
+/** A certificate and its key (PEM). */
 export interface KeyedCertificate {
   readonly certificate: string
   readonly key: string
@@ -32,13 +32,13 @@ export interface KeyedCertificate {
 
 export interface Lifetime {
   readonly now: number
-  /** Milliseconds from now. */
+  /** The life in milliseconds, from `now`. */
   readonly lifetime: number
 }
 
 /**
- * A self-signed CA that may sign leaves only. Each has a name of its own: two CAs of one name and different keys in
- * one bundle differ by key identifiers alone, and not every client looks at these.
+ * A self-signed CA that can sign leaves only. Each gets a name of its own: in one bundle, two CAs with one name and
+ * different keys would differ by key identifiers alone, which not every client compares.
  */
 export async function makeAuthority(name: string, { now, lifetime }: Lifetime): Promise<KeyedCertificate> {
   x509.cryptoProvider.set(webcrypto as typeof crypto)
@@ -60,7 +60,7 @@ export async function makeAuthority(name: string, { now, lifetime }: Lifetime): 
   return { certificate: pemOf(certificate), key: await keyPem(keys.privateKey) }
 }
 
-/** A serving certificate for the names and addresses, with a key of its own. It never outlives the CA. */
+/** A serving certificate for the names and addresses, with a new key. It expires with its CA at the latest. */
 export async function signLeaf(
   authority: KeyedCertificate,
   names: readonly string[],
@@ -89,12 +89,12 @@ export async function signLeaf(
   return { certificate: pemOf(leaf), key: await keyPem(keys.privateKey) }
 }
 
-/** The certificates in a PEM text; other text between them is skipped. Throws an Error when one cannot be read. */
+/** The certificates in a PEM text; skips other text between them. Throws an Error when one cannot be parsed. */
 export function certificatesIn(pem: string): X509Certificate[] {
   return certificateBlocks(pem).map((block) => new X509Certificate(block))
 }
 
-/** The CAs of a caBundle (PEM), in its order. Throws an Error when a certificate cannot be read. */
+/** The CAs of a caBundle (PEM), in its order. Throws an Error when a certificate cannot be parsed. */
 export function authoritiesIn(bundle: string): Authority[] {
   return certificatesIn(bundle).map(authorityOf)
 }
@@ -109,7 +109,7 @@ export function authorityOf(certificate: X509Certificate): Authority {
   }
 }
 
-/** A copy without the private key and whatever else a CA may carry. */
+/** The CA without its private key and any other fields. */
 export function publicPart({ certificate, fingerprint, issued, expires }: Authority): Authority {
   return { certificate, fingerprint, issued, expires }
 }
@@ -134,7 +134,7 @@ async function keyPem(key: KeyPair['privateKey']): Promise<string> {
   return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 
-/** 127 random bits: positive, and never the same twice. */
+/** 127 random bits: positive, and practically unique. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16))
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40

@@ -6,6 +6,7 @@ import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix } from './commands/fix.ts'
 import { lsp } from './commands/lsp.ts'
+import { mcp } from './commands/mcp.ts'
 import { plan } from './commands/plan.ts'
 import { playground } from './commands/playground.ts'
 import { probe } from './commands/probe.ts'
@@ -15,10 +16,10 @@ import { steps } from './commands/steps.ts'
 import { uninstall } from './commands/uninstall.ts'
 import type { Command } from './define-command.ts'
 
-/** As the help shows them: the five that are used most, and the others by task. */
+/** The commands as the help groups them: the five that are used most, then the others by task. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
-  ['Check', [probe, replay, lsp, playground]],
+  ['Check', [probe, replay, lsp, mcp, playground]],
   ['Understand', [access]],
   ['Change', [steps]],
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],
@@ -27,7 +28,7 @@ export const GROUPS: readonly (readonly [title: string, commands: readonly Comma
 /** Older names of commands, which the help does not list. */
 const ALIASES: readonly Command[] = [role]
 
-/** By name, in the order of the help. */
+/** The commands by name, in the order of the help. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
   [...GROUPS.flatMap(([, commands]) => commands), ...ALIASES].map((command) => [command.name, command]),
 )

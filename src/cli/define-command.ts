@@ -1,40 +1,53 @@
 import { type Environment, readFlags, type Values } from '../configuration/flags.ts'
 
-/** A command in data: `--help`, the completion, docs/flags.md and the manual page come from it. */
+/** The description of a command, from which `--help`, the completion, docs/flags.md and the manual page are made. */
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of its arguments, and what each does; the summary where that is left out. */
+  /** The forms of the arguments, and what the command does with each; where that is missing, the summary says it. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
-  /** The words that may stand as an argument, beside files: a shell completes them. */
+  /** Words that may be an argument in place of a file; a shell completes them. */
   readonly words?: readonly string[]
-  /** The arguments of each example. */
+  /** The arguments of each example; the command itself comes before them. */
   readonly examples: readonly [string, ...string[]]
   /** The meaning of each exit code; 2 is wrong usage for every command. */
   readonly exitCodes: Readonly<Record<number, string>>
 }
 
-/** A command as it was called. */
+/** A call of a command. */
 export interface Invocation<F> {
   readonly flags: Values<F>
-  /** The arguments that are no flags. */
+  /** The arguments that are not flags. */
   readonly names: readonly string[]
-  /** All arguments as they were written: some flags count only where they are not from the environment. */
+  /** All arguments as written: some flags count only here, not from the environment. */
   readonly args: readonly string[]
   readonly environment: Environment
 }
 
 export interface Command extends Description {
   readonly flags: object
-  /** Returns the exit code. Throws UsageError. */
+  /** Runs the command and returns the exit code. Throws UsageError. */
   readonly run: (args: readonly string[], environment: Environment) => Promise<number>
 }
 
-/** The command that a literal describes. One without flags takes every argument as a name. */
+/** What a command found, in each format that it has. */
+export interface CommandResult<Output> {
+  readonly code: number
+  /** Throws UsageError for a format that this result does not have. */
+  readonly text: (output: Output) => string | Promise<string>
+}
+
+/** Prints an outcome in one format, and returns the exit code. */
+export async function print<Output>({ code, text }: CommandResult<Output>, output: Output): Promise<number> {
+  process.stdout.write(await text(output))
+  return code
+}
+
+/** Makes a command of its description. One without flags takes every argument as a name. */
 export const defineCommand = <F extends object>(
   literal: Description & {
     readonly flags: F
-    /** Returns the exit code. Throws UsageError. */
+    /** Runs the command and returns the exit code. Throws UsageError. */
     run(invocation: Invocation<F>): number | Promise<number>
   },
 ): Command => ({
@@ -46,7 +59,7 @@ export const defineCommand = <F extends object>(
   },
 })
 
-/** Why the exit code is 3. */
+/** The reason for exit code 3. */
 export const UNREAD = 'something could not be read'
 /** The exit codes of a command that prints findings. */
 export const OF_FINDINGS = { 0: 'no error', 1: 'at least one error', 3: UNREAD }

@@ -1,17 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-// Files that come with the program: in the clone, in the bundle (whose folders are all of the same depth), or as assets of
-// a single-file executable, which `generate/executables.ts` makes.
+// Where files are that come with the program: in the clone, in the bundle (whose folders all have the same depth), or
+// as assets of a single-file executable, made by `generate/executables.ts`.
 const IN_CLONE = import.meta.url.endsWith('.ts')
-const WORKER = IN_CLONE
-  ? new URL('commands/role/worker.ts', import.meta.url)
-  : new URL('../cli/worker.js', import.meta.url)
+const WORKERS = {
+  'worker.js': IN_CLONE
+    ? new URL('commands/role/worker.ts', import.meta.url)
+    : new URL('../cli/worker.js', import.meta.url),
+  'call.js': IN_CLONE
+    ? new URL('mcp/worker.ts', import.meta.url)
+    : new URL('../cli/call.js', import.meta.url),
+}
 
-/** A page that `generate/pages.ts` makes; a clone makes it when it is asked for. */
+/** A page from `generate/pages.ts`; a clone makes it at each call. */
 export function readPage(name: 'playground' | 'audit'): string {
   if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
   if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
@@ -19,8 +24,28 @@ export function readPage(name: 'playground' | 'audit'): string {
   return execFileSync(process.execPath, [build, name], { encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
-/** Starts the thread of `role`, without flags of Node.js: they may name files in the folder where the program was started. */
-export const startWorker = (options: WorkerOptions): Worker =>
+/**
+ * Starts the worker thread of `role`, or of a call of `mcp`, without flags of Node.js, which may name files in the folder
+ * where the program was started.
+ */
+export const startWorker = (name: keyof typeof WORKERS, options: WorkerOptions): Worker =>
   isSea()
-    ? new Worker(getAsset('worker.js', 'utf8'), { ...options, execArgv: [], eval: true })
-    : new Worker(WORKER, { ...options, execArgv: [] })
+    ? new Worker(getAsset(name, 'utf8'), { ...options, execArgv: [], eval: true })
+    : new Worker(WORKERS[name], { ...options, execArgv: [] })
+
+/** The pages in docs/: of the clone, of the package, or of the executable; none in an image. */
+export function readDocs(): ReadonlyMap<string, () => string> {
+  if (isSea()) {
+    const names = JSON.parse(getAsset('docs', 'utf8')) as string[]
+    return new Map(names.map((name) => [name, () => getAsset(`docs/${name}.md`, 'utf8')]))
+  }
+  const folder = ['../docs/', '../../docs/']
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url))
+  const files = folder === undefined ? [] : readdirSync(folder).filter((file) => file.endsWith('.md'))
+  return new Map(
+    files
+      .toSorted()
+      .map((file) => [file.slice(0, -'.md'.length), () => readFileSync(new URL(file, folder), 'utf8')]),
+  )
+}

@@ -18,8 +18,8 @@ export function run(args: readonly string[], environment: Environment): Promise<
 }
 
 /**
- * Runs a program and returns its exit code. Never throws: wrong usage is one line on standard error, and one that says what
- * prints the help; a fault of the tool is printed with its stack.
+ * Runs a program and returns its exit code. Never throws: wrong usage gives a line on standard error, and one about how
+ * to print the help; an error of the program itself is printed with its stack.
  */
 export async function reporting(program: () => Promise<number>, help: string): Promise<number> {
   try {
@@ -50,7 +50,9 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
   return EXIT.clean
 }
 
-/** Without a command: names them all, and the one for the manifests that are here. */
+/**
+ * The answer to a call without a command: the names of all commands, and which one fits the manifests in this folder.
+ */
 async function suggest(): Promise<never> {
   const { holdsManifests } = await import('./input/manifests.ts')
   const here = (await holdsManifests('.')) ? `; \`${PROGRAM} check .\` judges the manifests here` : ''
@@ -65,7 +67,7 @@ function commandNamed(name: string): Command {
   throw new UsageError(`'${name}' is not a command; ${advice}`)
 }
 
-/** The names of the commands, as a sentence lists them: `a, b or c`. */
+/** The names of the commands as a list in a sentence: `a, b or c`. */
 function listed(word: 'and' | 'or'): string {
   const names = GROUPS.flatMap(([, commands]) => commands.map(({ name }) => name))
   return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1) ?? ''}`

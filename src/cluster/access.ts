@@ -5,22 +5,25 @@ import { delimiter, dirname, resolve } from 'node:path'
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import { check, checkNames, completed, merged, parseKubeconfig } from './kubeconfig.ts'
 
-/** The API server, and the credentials for it. */
+/** How to reach an API server: its URL, and the credentials of one user. */
 export interface Access {
   readonly server: URL
   /** The namespace of the context or of the pod, where one is set. */
   readonly namespace: string | undefined
-  /** TLS settings and headers of the next request, with credentials as they are now; an agent only for a proxy. */
+  /**
+   * The TLS settings and headers for the next request, with the current credentials; an agent only where a proxy is
+   * used.
+   */
   credentials(): Promise<RequestOptions>
-  /** To be called on a 401: the credentials are loaded anew, at most every ten seconds. */
+  /** To be called on a 401: loads the credentials again, at most every ten seconds. */
   renew(): void
 }
 
 const RENEWED_AT_MOST_EVERY = 10_000
 
 /**
- * Access by a kubeconfig file, or by several that are merged as kubectl merges those of $KUBECONFIG. Throws an Error of
- * one line that names the file, or all of them, and what is wrong.
+ * Access by a kubeconfig file, or by several that are merged as kubectl merges those in $KUBECONFIG. Rejects with an
+ * Error of one line that names the file, or all of them, and what is wrong.
  */
 export function fromKubeconfig(...files: readonly string[]): Promise<Access> {
   return access(async () => {
@@ -44,8 +47,8 @@ async function naming<T>(files: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Access by the service account of the pod. Rejects with an Error of one line when the process does not run in a pod. The
- * token is read again every minute. `root` is put before the path of its files; for tests.
+ * Access by the service account of the pod. Rejects with an Error of one line when the process does not run in a pod.
+ * Reads the token again every minute. `root` is put before the paths of the files; for tests.
  */
 export function fromServiceAccount(root = ''): Promise<Access> {
   return access(async () => {
@@ -57,7 +60,7 @@ export function fromServiceAccount(root = ''): Promise<Access> {
   })
 }
 
-/** Imports the client library only when a cluster is used: unbundled it takes 90 MB. */
+/** Imported only when a cluster is used: unbundled, the client library takes 90 MB. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   return new KubeConfig()
@@ -147,7 +150,10 @@ function clusterOf(config: KubeConfig): Cluster {
   return cluster
 }
 
-/** Repeats only errors of the system: the output of a plugin or token service may hold a secret. */
+/**
+ * Why there are no credentials, in one line. It repeats only errors of the system, because the output of a plugin or
+ * token service may contain a secret.
+ */
 function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException): string {
   const { command } = (user?.exec ??
     (user?.authProvider as AuthProvider | undefined)?.config?.exec ??
@@ -159,7 +165,7 @@ function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException)
   return `no credentials from ${what}${error.path === undefined ? why : `: ${problemOf(error)}`}`
 }
 
-/** One line. */
+/** The message of the error in one line. */
 function problemOf(error: unknown): string {
   const { code, message, path } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return path === undefined ? 'no such file' : `${path}: no such file`

@@ -6,7 +6,9 @@ import { Deadline } from './deadline.ts'
 import { ServerClock } from './server-clock.ts'
 import type { Times } from './times.ts'
 
-/** An answer other than 200 or 201; the message is the status and that of the API server, if it sent one. */
+/**
+ * Thrown for an answer other than 200 or 201. The message is the status, and the text of the API server if it sent one.
+ */
 export class StatusError extends Error {
   readonly status: number
   /** The pause that the API server asks for, in milliseconds. */
@@ -21,24 +23,26 @@ export class StatusError extends Error {
 
 const LONGEST_REFUSAL = 65_536
 const LONGEST_TEXT = 300
-/** Other admission webhooks may repeat what was sent, the values of a Secret too; the API server's own messages do not. */
+/**
+ * Text that is cut from error messages: other admission webhooks may repeat what was sent, such as values of a Secret.
+ */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
 /**
- * Whether the object of a write was deleted (404) or changed (409) before it. Not for a creation with 404, whose namespace
- * or kind is missing, nor for a deletion with 409, which has no condition on the version.
+ * Whether a write came too late, because the object was deleted (404) or changed (409) before. Not a creation with 404,
+ * whose namespace or kind is missing, nor a deletion with 409, because it has no condition on the version.
  */
 const isLate = (status: number, { method }: SentRequest) =>
   (status === 404 && method !== 'POST') || (status === 409 && method !== 'DELETE')
 
-/** Of an installation: its API group and namespace. Requests end when the signal aborts. */
+/** The API group and the namespace of an installation of this project. Requests end when the signal aborts. */
 export interface InstallationPlace {
   readonly group: string
   readonly namespace: string
   readonly signal: AbortSignal
 }
 
-/** An object as JSON, of which a caller checks the parts that it reads. */
+/** An object as JSON; a caller checks the parts that it reads. */
 export type Stored = Readonly<Record<string, unknown>>
 
 /** A deletion without conditions, for `attempt` and `write`. */
@@ -46,26 +50,26 @@ export const DELETE = { method: 'DELETE', contentType: 'application/json', body:
 
 type Work<T> = (response: IncomingMessage, deadline: Deadline) => Promise<T>
 
-/** A request that changes something. */
+/** A request that may change something. */
 export interface SentRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly contentType: string
   readonly body: string
 }
 
-/** An answer of whatever status. */
+/** An answer with any status. */
 export interface Answer {
   readonly status: number
-  /** Its JSON; undefined where it is not JSON. */
+  /** The body as JSON; undefined where it is not JSON. */
   readonly body: unknown
   /** The texts of its `Warning` headers. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Requests to an API server, over HTTP/1.1: a watch has its connection to itself. Connections are kept and used
- * again, but after a request that got no answer none is used again that was idle then. Why not the typed API of
- * client-node: src/generate/bundle.ts has the figures.
+ * Requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are kept and reused;
+ * after a request without an answer, those that were idle at that time are not. src/generate/bundle.ts has the figures
+ * why this is not the typed API of client-node.
  */
 export class Api {
   readonly clock = new ServerClock()
@@ -154,7 +158,10 @@ export class Api {
     return this.stream(path, signals, read, sent)
   }
 
-  /** The answer to a dry run, also one that refuses. Throws StatusError at 401, 429 and 5xx, else as `json` does. */
+  /**
+   * The answer to a dry run, whether it accepts or refuses. Throws StatusError at 401, 429 and 5xx, else as `json`
+   * does.
+   */
   async tried(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<Answer> {
     return this.#exchange(path, signals, sent, async (response, deadline) => {
       const status = response.statusCode ?? 0
@@ -165,7 +172,7 @@ export class Api {
     })
   }
 
-  /** Hands an answer of 200 (201 to a change) to the work, with the deadline of its body, which is that of the next part. */
+  /** Calls `work` with an answer of 200 (201 to a change), and with the deadline for the next part of its body. */
   async stream<T>(
     path: string,
     signals: readonly AbortSignal[],
@@ -216,19 +223,19 @@ export class Api {
         ...credentials.headers,
         accept: 'application/json',
         'user-agent': 'vmcp-admission',
-        // Node sends the body of a DELETE without saying how long it is: it would be taken for the next request.
+        // Node sends the body of a DELETE without its length: the server would take it for the next request.
         ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }
     const begun = performance.now()
     const response = await this.#send(href.replace(/\/$/, '') + path, options, sent?.body)
-    // A 5xx may come from a proxy with a clock of its own.
+    // A 5xx may come from a proxy, which has another clock.
     if ((response.statusCode ?? 0) < 500) this.clock.note(response.headers.date, begun)
     this.#awaitPart(deadline)
     return response
   }
 
-  /** Sends once more when the server closed a kept connection just as we used it again. */
+  /** Sends once more when the server closed a kept connection at the moment of its reuse. */
   #send(url: string, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       let answered = false
@@ -253,7 +260,7 @@ export class Api {
     return (await this.#bytes(response, deadline, longest)).toString()
   }
 
-  /** Bytes beyond the longest answer are not read. */
+  /** The bytes of a body; it stops reading where there are more than `longest`. */
   async #bytes(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -302,7 +309,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The message of a Kubernetes Status; other bodies, of proxies and their like, are not repeated. */
+/** The message of a Kubernetes Status; undefined for other bodies, such as those of proxies. */
 function messageIn(body: string): string | undefined {
   try {
     const status: unknown = JSON.parse(body)
@@ -314,7 +321,7 @@ function messageIn(body: string): string | undefined {
   return undefined
 }
 
-/** Parses without repeating the text in the message. */
+/** Parses JSON; the error message does not repeat the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -323,7 +330,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Gives a message to errors of Node that have none or an unclear one. */
+/** The error, with a clear message where Node gives none or an unclear one. */
 function named(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (message === 'aborted') return new Error('the connection was closed in the middle of an answer')

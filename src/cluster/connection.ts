@@ -14,16 +14,16 @@ import { TIMES, type Times } from './times.ts'
 
 export interface ConnectionOptions {
   readonly group?: string
-  /** Replace single ones of TIMES; for tests. */
+  /** Replaces some of `TIMES`; for tests. */
   readonly times?: Partial<Times>
 }
 
 const NAMESPACES = '/api/v1/namespaces'
 const POSSIBLE_NAME = /^[a-z0-9][-a-z0-9.]*$/
 
-/** An API server, as one user. It sends nothing before the first request. */
+/** A connection to an API server as one user; it sends nothing before the first request. */
 export class ClusterConnection {
-  /** Its URL. */
+  /** URL of the API server. */
   readonly server: string
   readonly #group: string
   readonly #times: Times
@@ -37,7 +37,9 @@ export class ClusterConnection {
     this.#api = new Api(access, this.#times)
   }
 
-  /** Starts an informer for each kind that rules read and each namespace; they keep the sink up to date until `stop`. */
+  /**
+   * Starts an informer for each kind that rules read and each namespace; they keep the sink up to date until `stop`.
+   */
   startInformers(sink: Sink, { namespaces, logger }: InformersOptions): Informers {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, this.#closed.signal])
@@ -61,8 +63,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Every resource of a kind as it is stored now, in one namespace or (undefined) in all; undefined when the kind is
-   * not there, and any other answer throws. A list that expires on the way is read once more.
+   * Reads every resource of a kind as it is stored now, in one namespace or (undefined) in all. Undefined when the kind
+   * does not exist; throws at any other answer. Reads once more when the list expires between two pages.
    */
   async list(
     kind: Pick<Kind, 'plural'>,
@@ -85,24 +87,24 @@ export class ClusterConnection {
   }
 
   /**
-   * The resource as it is stored now (a quorum read), or undefined when it or its kind is not there; any other answer
-   * throws.
+   * The resource as it is stored now (a quorum read); undefined when it or its kind does not exist. Throws at any other
+   * answer.
    */
   read(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(this.#path(kind, namespace), name, signal)
   }
 
-  /** The Secret, values and all: keep it no longer than needed. */
+  /** The Secret with its values: keep it no longer than needed. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(secretsOf(namespace), name, signal)
   }
 
-  /** The ConfigMap, values and all: keep it no longer than needed. */
+  /** The ConfigMap with its values: keep it no longer than needed. */
   readConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/configmaps`, name, signal)
   }
 
-  /** Creates a Secret of these texts; StatusError 409 when there is one. */
+  /** Creates a Secret with these texts; throws StatusError 409 when it exists. */
   createSecret(
     namespace: string,
     name: string,
@@ -115,8 +117,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Sets these texts of a Secret and leaves the rest of it alone; StatusError 409 when it is not, or no longer, that
-   * version. A merge patch: a PUT would have to repeat what others wrote.
+   * Sets these texts of a Secret and keeps all else; throws StatusError 409 when its version differs. It sends a merge
+   * patch, because a PUT would have to repeat what others wrote.
    */
   updateSecret(
     namespace: string,
@@ -132,8 +134,8 @@ export class ClusterConnection {
   }
 
   /**
-   * The answer of the API server to a dry run: of a creation, or where the stored version
-   * is given of an update. Unknown fields are refused.
+   * The answer of the API server to a dry run: of an update where the stored version is given, else of a creation. It
+   * refuses unknown fields.
    */
   tryWrite(
     kind: Kind,
@@ -184,7 +186,7 @@ export class ClusterConnection {
     return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
   }
 
-  /** Names come from resources: `..` and an empty one would lead to something else. */
+  /** Undefined for names that would change the path, such as `..` or an empty one: names come from resources. */
   async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     if (!POSSIBLE_NAME.test(name)) return undefined
     return this.#api.object(`${collection}/${name}`, [signal, this.#closed.signal])

@@ -15,7 +15,7 @@ const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
   [404, 'absent'],
 ])
 
-/** The kind and namespace that an informer lists and watches, and the sink of the objects. */
+/** What an informer is for: the kind and namespace that it lists and watches, and the sink. */
 interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined
@@ -28,9 +28,9 @@ interface Subject {
 }
 
 /**
- * Keeps the sink up to date for one kind, in one namespace or in all: one list, then watches, each from the
- * resourceVersion where the one before ended. It lists again only when the API server refuses that version (410 Gone),
- * when a watch fails twice in a row, and while the sink leaves objects out.
+ * Keeps the sink up to date for one kind, in one namespace or in all. After one list it watches, each time from the
+ * resourceVersion where the watch before ended. It lists again only when the API server refuses that version (410
+ * Gone), when a watch fails twice in a row, and while the sink lacks objects because it is full.
  */
 export class Informer {
   readonly #subject: Subject
@@ -39,16 +39,16 @@ export class Informer {
   #reason: string | undefined
   #logged: InformerState = 'listing'
   #synced = false
-  /** When the API server last confirmed what the sink holds, in monotonic milliseconds. */
+  /** When the API server last confirmed the content of the sink, in milliseconds of the monotonic clock. */
   #confirmed = performance.now()
   #listed = -Infinity
   #lists = 0
   #failures = 0
   #failuresInARow = 0
   #refusedSince: number | undefined
-  /** Whether the kind may not be read: from a refusal until the next list. */
+  /** Whether the user may not read the kind: from a refusal until the next list. */
   #hidden = false
-  /** Where the next watch begins; undefined when a list must come first. */
+  /** The resourceVersion for the next watch; undefined when a list must come first. */
   #resourceVersion: string | undefined
 
   constructor(subject: Subject) {
@@ -63,7 +63,7 @@ export class Informer {
     return this.#synced
   }
 
-  /** Whether this informer is for the kind and namespace and may not read it. */
+  /** Whether this informer is for the kind and namespace, and may not read it. */
   hides(kind: string, namespace: string): boolean {
     if (!this.#hidden) return false
     const subject = this.#subject
@@ -98,7 +98,7 @@ export class Informer {
     }
   }
 
-  /** Replaces the objects in the sink; returns the resourceVersion to watch from. */
+  /** Replaces the objects in the sink; returns the resourceVersion for the next watch. */
   async #list(signal: AbortSignal): Promise<string> {
     const { api, path, sink, kind, namespace } = this.#subject
     if (this.#state === 'watching') this.#enter('listing')
@@ -137,7 +137,8 @@ export class Informer {
       })
       this.#confirmed = performance.now()
     } catch (error) {
-      // Not a failure: an idle API server may send no bookmark for minutes. The next watch shows which it was.
+      // A silent watch is no failure: an idle API server may send no bookmark for minutes. The next watch shows whether
+      // it works.
       if (!(error instanceof SilentWatch)) throw error
     } finally {
       if (hasLasted()) this.#failuresInARow = 0
@@ -150,13 +151,13 @@ export class Informer {
     if (event.type !== 'bookmark') sink[event.type](kind, event.resource)
   }
 
-  /** Lists again when the sink has left objects out: only a list brings them back. */
+  /** Whether to list again because the sink dropped objects when it was full: only a list brings them back. */
   #isListDue(): boolean {
     const { sink, kind, namespace, times } = this.#subject
     return performance.now() - this.#listed >= times.relist && sink.lacks(kind, namespace)
   }
 
-  /** Notes an error; answers with the milliseconds until the next attempt. */
+  /** Notes an error; returns the milliseconds until the next attempt. */
   #fail(error: unknown): number {
     const { pause, longestPause, longestRefusedPause } = this.#subject.times
     const { status, retryAfter } = error instanceof StatusError ? error : { status: 0, retryAfter: 0 }
@@ -175,7 +176,7 @@ export class Informer {
     return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** At the start a refusal counts at once, later when it has lasted. */
+  /** Whether a refusal counts: at the start at once, later only after some time. */
   #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity
@@ -203,7 +204,7 @@ export class Informer {
     this.#firstSync.resolve(undefined)
   }
 
-  /** Logs a state that differs from the last one logged, but for `listing`. */
+  /** Logs a change of the state, except to `listing`. */
   #enter(state: InformerState, reason?: string): void {
     this.#state = state
     this.#reason = reason

@@ -1,4 +1,4 @@
-/** Takes log lines; pino fits. They never hold a resource or a credential. */
+/** Takes log lines, as pino does. They never contain a resource or a credential. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -6,8 +6,8 @@ export interface Logger {
 
 /**
  * The state of an informer. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
- * Both count as synced and empty, and are asked for again. `failing`: no usable answer; what was known stays in the
- * cache and ages.
+ * Both count as synced and empty, and are tried again. `failing`: no usable answer; the cache keeps what it has, and
+ * ages.
  */
 export type InformerState = 'listing' | 'watching' | 'absent' | 'forbidden' | 'failing'
 
@@ -16,7 +16,7 @@ export interface InformerStatus {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined
   readonly state: InformerState
-  /** Why it is absent, forbidden or failing. */
+  /** Why the state is absent, forbidden or failing. */
   readonly reason: string | undefined
   /** Whether a first complete list has come, or the answer that the kind is absent or forbidden. */
   readonly synced: boolean
@@ -26,9 +26,9 @@ export interface InformerStatus {
    * the connection works, however idle the kind is.
    */
   readonly age: number
-  /** Lists that were completed. */
+  /** Number of complete lists. */
   readonly lists: number
-  /** Lists and watches that failed: an error, a broken connection or an expired resourceVersion. */
+  /** Number of failed lists and watches: an error, a broken connection or an expired resourceVersion. */
   readonly failures: number
 }
 
@@ -37,7 +37,7 @@ export interface Informers {
   /** Resolves when every kind is synced; never rejects. While the API server is out of reach nothing is synced. */
   readonly synced: Promise<void>
   isSynced(): boolean
-  /** Whether the sink was given every object of the kind in the namespace: synced, and not forbidden. */
+  /** Whether the sink has every object of the kind in the namespace: synced, and not forbidden. */
   knows(kind: string, namespace: string): boolean
   statuses(): readonly InformerStatus[]
   /** Ends every request and timer at once; the sink is not called again. */
@@ -45,7 +45,7 @@ export interface Informers {
 }
 
 export interface InformersOptions {
-  /** List and watch these namespaces only, for which Roles suffice; undefined: all. */
+  /** Lists and watches only these namespaces, for which Roles suffice; undefined: all. */
   readonly namespaces?: readonly string[] | undefined
   readonly logger: Logger
 }

@@ -3,21 +3,21 @@ import { WEBHOOK_NAME } from '../registration/index.ts'
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type Api, DELETE, type InstallationPlace, type Stored } from './api.ts'
 
-/** The right that a SubjectAccessReview checks. */
+/** A right for a SubjectAccessReview to check. */
 export interface Right {
   readonly verb: string
   readonly group: string
   readonly resource: string
-  /** Empty: in all namespaces, or of the cluster. */
+  /** Empty for all namespaces, or for a resource of the cluster. */
   readonly namespace: string
-  /** Empty: any name. */
+  /** Empty for any name. */
   readonly name: string
 }
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
-/** Milliseconds. */
+/** Milliseconds for the metrics of a pod. */
 const METRICS = 5_000
 const JSON_TYPE = 'application/json'
 
@@ -31,7 +31,7 @@ export class Installation {
     this.#place = place
   }
 
-  /** As a part of a path. */
+  /** The namespace, escaped for a path. */
   get #namespace(): string {
     return encodeURIComponent(this.#place.namespace)
   }
@@ -62,7 +62,7 @@ export class Installation {
     return this.#list(`${pods}?labelSelector=${encodeURIComponent(selector.join(','))}`)
   }
 
-  /** The metrics of a pod, through the API server. Throws when it does not pass them on within five seconds. */
+  /** The metrics of a pod, through the API server. Throws when they do not come within five seconds. */
   readPodMetrics(pod: string, port: string): Promise<string> {
     const path = `/api/v1/namespaces/${this.#namespace}/pods/${encodeURIComponent(`${pod}:${port}`)}/proxy/metrics`
     return this.#api.text(path, [this.#place.signal, AbortSignal.timeout(METRICS)])
@@ -72,7 +72,7 @@ export class Installation {
     return this.#read(`${DEFINITIONS}/${plural}.${this.#place.group}`)
   }
 
-  /** Creates a CustomResourceDefinition; false when there is one of this name. */
+  /** Creates a CustomResourceDefinition; false when one of this name exists. */
   createDefinition(definition: Stored): Promise<boolean> {
     const body = JSON.stringify(definition)
     return this.#api.attempt(
@@ -83,8 +83,8 @@ export class Installation {
   }
 
   /**
-   * Deletes the CustomResourceDefinition with this uid, and with it every resource of its kind; false when it is gone.
-   * Throws StatusError 409 when another one has taken its name.
+   * Deletes the CustomResourceDefinition with this uid, and so every resource of its kind; false when it does not
+   * exist. Throws StatusError 409 when the one of this name has another uid.
    */
   deleteDefinition(plural: string, uid: string): Promise<boolean> {
     const body = JSON.stringify({ preconditions: { uid } })
@@ -93,7 +93,9 @@ export class Installation {
     ])
   }
 
-  /** How many resources of this plural are stored in all namespaces; undefined when it is not served. */
+  /**
+   * How many resources of this plural are stored in all namespaces; undefined when the API server does not serve it.
+   */
   async countResources(plural: string): Promise<number | undefined> {
     const list = await this.#read(`/apis/${this.#place.group}/${API_VERSION}/${plural}?limit=1`)
     if (list === undefined) return undefined
@@ -102,12 +104,12 @@ export class Installation {
     return items + (typeof more === 'number' ? more : 0)
   }
 
-  /** The objects of a plural of admissionregistration.k8s.io/v1; empty when the API server does not serve it. */
+  /** The objects with this plural of admissionregistration.k8s.io/v1; empty when the API server does not serve it. */
   listAdmission(plural: string): Promise<Stored[]> {
     return this.#list(`${ADMISSION}/${plural}`)
   }
 
-  /** The certificates in a Secret by their keys in it; values of keys that do not end in `.crt` are dropped. */
+  /** The certificates in a Secret, by key; it drops the values of all keys that do not end in `.crt`. */
   async readCertificates(secret: string): Promise<Readonly<Record<string, string>> | undefined> {
     const found = await this.#read(this.#secret(secret))
     if (found === undefined) return undefined
@@ -119,7 +121,7 @@ export class Installation {
     return Object.fromEntries(entries)
   }
 
-  /** Whether a service account of the namespace may do it. */
+  /** Whether a service account of the namespace has the right. */
   async mayDo(account: string, { verb, group, resource, namespace, name }: Right): Promise<boolean> {
     const place = this.#place.namespace
     const spec = {
@@ -133,7 +135,7 @@ export class Installation {
     return isObject(answer) && isObject(answer.status) && answer.status.allowed === true
   }
 
-  /** False when it did not exist. */
+  /** Deletes the Lease; false when it did not exist. */
   deleteLease(name: string): Promise<boolean> {
     return this.#delete(`/apis/coordination.k8s.io/v1/namespaces/${this.#namespace}/leases/${name}`)
   }

@@ -7,8 +7,8 @@ import { LineCounter, parseDocument } from 'yaml'
 import { isObject } from '../rule/index.ts'
 
 /**
- * The content of a kubeconfig; an empty one has none. The messages of YAML libraries show the text, which may be a
- * token: they are not used.
+ * Parses a kubeconfig; an empty text has no content. It does not use messages of YAML libraries, which show the text:
+ * that may be a token.
  */
 export function parseKubeconfig(text: string): Record<string, unknown> {
   const lineCounter = new LineCounter()
@@ -23,7 +23,10 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
   return content
 }
 
-/** The user entry with what the client library leaves out: `tokenFile`, and a command relative to the file. */
+/**
+ * The user entry, completed where the client library does not: `tokenFile`, and a command relative to the folder of the
+ * file.
+ */
 export function completed(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || !isObject(entry.user)) return entry
   const { tokenFile, exec } = entry.user
@@ -38,8 +41,8 @@ export function completed(entry: unknown, folder: string): unknown {
 type Content = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
 /**
- * The configurations as one, as client-go makes it: of entries with the same name the first counts as a whole, and the
- * current context is the first that is set. The client library would refuse such entries, and take the last context.
+ * Merges the configurations as client-go does: of entries with the same name the first one counts, and so does the
+ * first current context. The client library would refuse such entries, and take the last context.
  */
 export function merged(configs: readonly Content[]): Content {
   const all = <T extends { readonly name: string }>(entriesOf: (config: Content) => T[]): T[] => {
@@ -54,7 +57,7 @@ export function merged(configs: readonly Content[]): Content {
   }
 }
 
-/** Throws an Error where a file gives two entries one name, as kubectl does. */
+/** Throws an Error where a file has two entries with one name, as kubectl does. */
 export function checkNames({ clusters, users, contexts }: Content): void {
   for (const [noun, entries] of Object.entries({ clusters, users, contexts })) {
     const names = entries.map(({ name }) => name)
@@ -63,7 +66,7 @@ export function checkNames({ clusters, users, contexts }: Content): void {
   }
 }
 
-/** Throws an Error that says what is missing or does not fit. */
+/** Throws an Error that says what is missing or contradictory. */
 export function check(config: KubeConfig): void {
   const { currentContext, contexts, clusters, users } = config
   if (!currentContext) throw new Error('current-context is not set')

@@ -2,8 +2,8 @@ const NEWLINE = 0x0a
 const LONGEST = 16 * 1_024 * 1_024
 
 /**
- * The lines of a stream of bytes as UTF-8, wherever its parts are cut. Only `\n` ends a line, and a last line without one
- * is dropped. Throws an Error when a line has more than `longest` bytes.
+ * The lines of a UTF-8 stream, wherever its parts are cut. Only `\n` ends a line, and a last line without one is
+ * dropped. Throws an Error when a line has more than `longest` bytes.
  */
 export async function* lines(parts: AsyncIterable<Buffer>, longest = LONGEST): AsyncGenerator<string> {
   let begun: Buffer[] = []

@@ -15,17 +15,19 @@ export type WatchEvent =
 
 const PAGE = 500
 /**
- * Bytes of a page, unless one object has more: what is parsed takes up to twenty times as much memory, and the event loop
- * waits for it, ten milliseconds as a rule. A single object has 1.5 MiB at most in etcd, but for the settings of its operator.
+ * The most bytes of a page, unless a single object has more. Parsing takes up to twenty times as much memory and blocks
+ * the event loop, usually for ten milliseconds. An object has at most 1.5 MiB in etcd, unless its administrator allows
+ * more.
  */
 const LONGEST_PAGE = 1024 * 1024
 const LONGEST_OBJECT = 16 * 1024 * 1024
-/** Milliseconds of delivery after which other work of the event loop has its turn. */
+/** Milliseconds of delivery after which the event loop can do other work. */
 const STRETCH = 10
 
 /**
- * Lists page by page and delivers each page in slices; answers with the resourceVersion to watch from. Throws StatusError
- * at an answer other than 200 (410 when the list expires between two pages), and an Error on a malformed one.
+ * Lists page by page, and delivers each page in slices; returns the resourceVersion for the next watch. Throws
+ * StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error at a malformed
+ * one.
  */
 export async function list(
   api: Api,
@@ -58,7 +60,7 @@ export async function list(
 
 const turns = new WeakMap<Api, Promise<unknown>>()
 
-/** Of all lists from an API server, the parsed objects of only one page are in memory at a time. */
+/** Runs one list of an API server at a time, so that only one page of parsed objects is in memory. */
 function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   const done = (turns.get(api) ?? Promise.resolve()).then(work)
   turns.set(
@@ -68,7 +70,7 @@ function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   return done
 }
 
-/** Delivers one resource after the other, at least one where there is none, and yields to the event loop in between. */
+/** Delivers the resources of a page, at least one empty slice, and yields to the event loop in between. */
 async function deliverSlowly(
   resources: readonly unknown[],
   signal: AbortSignal,
@@ -98,7 +100,7 @@ function pageOf(answer: unknown) {
   }
 }
 
-/** A watch sent nothing for so long that its connection may be dead. */
+/** Thrown when a watch sent nothing for so long that its connection may be dead. */
 export class SilentWatch extends Error {
   constructor() {
     super('the watch went silent')
@@ -118,7 +120,7 @@ export async function watch(
     readonly resourceVersion: string
     readonly milliseconds: number
     readonly silence: Times['silence']
-    /** The one object to watch; all of the path without it. */
+    /** The name of the only object to watch; `path` is that of the collection. */
     readonly name?: string
   },
   signal: AbortSignal,

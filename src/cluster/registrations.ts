@@ -13,7 +13,7 @@ import {
 import { watch } from './list-watch.ts'
 import { TIMES } from './times.ts'
 
-/** A Lease, as far as it is used; the fields are those of coordination.k8s.io/v1. */
+/** The fields of a Lease (coordination.k8s.io/v1) that are used. */
 interface LeaseFields {
   readonly holder: string
   readonly renewed: string
@@ -23,7 +23,7 @@ interface LeaseFields {
 
 interface StoredLease extends LeaseFields {
   readonly resourceVersion: string
-  /** When it was last changed by the clock of the API server; empty when that does not say it. */
+  /** When the Lease was last changed, by the clock of the API server; empty when that is not known. */
   readonly written: string
 }
 
@@ -36,7 +36,9 @@ const JSON_TYPE = 'application/json'
 const MERGE = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch+yaml'
 
-/** Reads and writes the webhook configurations and the Lease of an installation. Methods throw as those of `Api`. */
+/**
+ * Reads and writes the webhook configurations and the Lease of an installation. The methods throw as those of `Api` do.
+ */
 export class Registrations {
   readonly #api: Api
   readonly #place: InstallationPlace
@@ -46,7 +48,7 @@ export class Registrations {
     this.#place = place
   }
 
-  /** As a part of a path. */
+  /** The namespace, escaped for a path. */
   get #namespace(): string {
     return encodeURIComponent(this.#place.namespace)
   }
@@ -56,7 +58,9 @@ export class Registrations {
     return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
   }
 
-  /** Calls back if the configuration exists, and whenever it is changed or deleted. Resolves and rejects as `watch`. */
+  /**
+   * Calls back if the configuration exists, and after each change or deletion. Resolves and rejects as `watch` does.
+   */
   async watchConfiguration(kind: string, name: string, changed: () => void): Promise<void> {
     const from = { resourceVersion: '', milliseconds: TIMES.watch, silence: TIMES.silence, name }
     await watch(this.#api, `${ADMISSION}/${PLURALS[kind] ?? ''}`, from, this.#place.signal, (event) => {
@@ -65,8 +69,9 @@ export class Registrations {
   }
 
   /**
-   * Server-side apply, forced. It leaves fields of other field managers, such as an entry of theirs or a Service beside
-   * our URL; `displacing` is a merge patch that replaces these first, unless the configuration has changed since.
+   * A forced server-side apply. It keeps fields of other field managers, such as an entry of theirs, or a Service
+   * beside our URL; `displacing` is a merge patch that first replaces those, unless the configuration has changed
+   * since.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
@@ -77,7 +82,7 @@ export class Registrations {
     await this.#api.write(`${path}&force=true`, sent, [this.#place.signal])
   }
 
-  /** False when it did not exist. */
+  /** Deletes the configuration; false when it did not exist. */
   deleteConfiguration(kind: string, name: string): Promise<boolean> {
     return this.#attempt(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`, DELETE)
   }
@@ -91,7 +96,9 @@ export class Registrations {
     return typeof metadata.uid === 'string' ? metadata.uid : undefined
   }
 
-  /** Creates, as a dry run, an object with the nonce in the annotation; answers with the text of the refusal, if any. */
+  /**
+   * Sends a dry run of a creation with the nonce in an annotation; returns the text of the refusal, if there is one.
+   */
   async tryProbe(
     annotation: string,
     nonce: string,
@@ -180,7 +187,7 @@ function leaseOf(stored: Stored): StoredLease {
   }
 }
 
-/** The latest time of managed fields; they have one form, so that texts compare as times do. */
+/** The latest time in managed fields. All have the same format, so that they compare as texts. */
 function lastOf(managed: unknown): string {
   const entries: readonly unknown[] = Array.isArray(managed) ? managed : []
   return entries.reduce<string>((last, each) => {

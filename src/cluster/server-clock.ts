@@ -1,4 +1,4 @@
-/** Milliseconds of the monotonic clock, and the time that the API server stamped between them. */
+/** The time that the API server stamped on an answer, and when that was sent and received by the monotonic clock. */
 interface Stamp {
   readonly sent: number
   readonly received: number
@@ -8,21 +8,20 @@ interface Stamp {
 
 const SECOND = 1_000
 
-/** The clock of the API server, by the Date header of its last answer. */
+/** Estimates the clock of the API server from the Date headers of its answers. */
 export class ServerClock {
   #stamp: Stamp | undefined
 
-  /** Notes the Date header of an answer to a request; one that cannot be read changes nothing. Times are monotonic milliseconds. */
+  /** Notes the Date header of an answer; ignores one that cannot be read. Times are monotonic milliseconds. */
   note(header: string | undefined, sent: number, received = performance.now()): void {
     const date = Date.parse(header ?? '')
     if (!Number.isNaN(date)) this.#stamp = { sent, received, date }
   }
 
   /**
-   * By how many milliseconds a wall clock is ahead of the API server's (negative: behind), at the least: 0 when they may
-   * agree, as far as the time on the way and whole seconds let one know. Undefined before the first answer with a Date.
-   * Between answers the API server's time is reckoned by the monotonic clock, so that a wall clock that jumps is noticed
-   * without one.
+   * By how many milliseconds a wall clock is at least ahead of the API server's (negative: behind); 0 when they may
+   * agree, given whole seconds and the time for the request. Undefined before the first answer with a Date. Between
+   * answers the monotonic clock continues the API server's time, so that a jump of the wall clock is noticed.
    */
   offset(wall = Date.now(), monotonic = performance.now()): number | undefined {
     if (this.#stamp === undefined) return undefined

@@ -1,29 +1,34 @@
-/** How long things may take, in milliseconds; watches and pauses take between three quarters and all of it. */
+/** Durations in milliseconds; watches and pauses last between three quarters and all of theirs. */
 export interface Times {
-  /** How long the API server is asked to keep a watch open (`timeoutSeconds`); client-go asks for 5 to 10 minutes. */
+  /**
+   * For how long the API server is asked to keep a watch open (`timeoutSeconds`); client-go asks for 5 to 10 minutes.
+   */
   readonly watch: number
   /**
-   * How long a watch may send neither an event nor a bookmark until it is opened again where it ended. API servers send a
-   * bookmark about once a minute, unless nothing has changed at all. TCP keep-alive finds a dead connection sooner, but
-   * not one behind a proxy, which answers by itself.
+   * How long a watch may be without an event or a bookmark before it is opened again where it ended. API servers send a
+   * bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead connection sooner,
+   * but not behind a proxy, which answers itself.
    */
   readonly silence: number
-  /** A watch that ends sooner has failed: without a pause we would open watches in a tight loop. */
+  /**
+   * A watch that ends sooner counts as failed and is followed by a pause, so that watches are not opened in a tight
+   * loop.
+   */
   readonly brief: number
-  /** How long after a list the next one may come while the sink leaves objects out. */
+  /** The shortest time between two lists while the sink lacks objects because it is full. */
   readonly relist: number
-  /** From the start of a request to the head of its answer: credentials, connection and TLS included. */
+  /** From the start of a request to the head of its answer, with credentials, connection and TLS. */
   readonly answer: number
   /** Between two parts of a body. */
   readonly idle: number
-  /** The first pause after a failure; it doubles up to `longestPause`. */
+  /** The first pause after a failure; each further one is twice as long, up to `longestPause`. */
   readonly pause: number
   readonly longestPause: number
   /** The longest pause while a kind is absent or forbidden. */
   readonly longestRefusedPause: number
   /**
-   * How long a kind that was there must be refused until it counts as absent or forbidden: an API server that has just
-   * started may refuse by mistake.
+   * For how long a kind that could be read must be refused before it counts as absent or forbidden: an API server that
+   * has just started may refuse by mistake.
    */
   readonly refusal: number
 }
@@ -46,7 +51,10 @@ export function jittered(milliseconds: number): number {
   return milliseconds * (0.75 + 0.25 * Math.random())
 }
 
-/** The pause, in milliseconds, after so many failures in a row: `first` doubled each time up to `longest`, jittered. */
+/**
+ * The pause, in milliseconds, after so many failures in a row: `first`, doubled for each further one up to `longest`,
+ * then jittered.
+ */
 export function pauseAfter(failures: number, first: number, longest: number): number {
   return jittered(Math.min(longest, first * 2 ** (failures - 1)))
 }

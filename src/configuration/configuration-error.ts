@@ -7,7 +7,7 @@ export interface ConfigurationProblem {
   readonly message: string
 }
 
-/** The message has a line for each problem: `FILE:LINE:COLUMN: what to write`. */
+/** Thrown for mistakes in a configuration file. The message has a line for each: `FILE:LINE:COLUMN: what to write`. */
 export class ConfigurationError extends UsageError {
   readonly file: string
   readonly problems: readonly ConfigurationProblem[]

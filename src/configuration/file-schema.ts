@@ -5,7 +5,7 @@ const closed = { additionalProperties: false } as const
 const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]) =>
   Type.Unsafe<T>({ type: 'string', enum: values, description })
 
-/** No name is longer than 253 characters. */
+/** The bound of patterns: no name is longer than 253 characters. */
 const PATTERN = { maxLength: 500 }
 
 const ExemptionSchema = Type.Object(
@@ -37,7 +37,7 @@ const ExemptionSchema = Type.Object(
 const list = <T extends Type.TSchema>(item: T, description: string) =>
   Type.Optional(Type.Array(item, { description }))
 
-/** The configuration file as it is written. */
+/** The schema of a configuration file. */
 export const ConfigurationSchema = Type.Object(
   {
     profile: Type.Optional(

@@ -4,11 +4,11 @@ import type { WrittenConfiguration } from './file-schema.ts'
 /** The name of the file, beside the manifests or above them. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
-/** Whether a file of that name is a manifest, such as one that installs the webhook, and not a configuration. */
+/** Whether a file of that name is a manifest, such as one that installs the webhook, not a configuration. */
 export const isManifest = (text: string): boolean => /^apiVersion\s*:/m.test(text) && /^kind\s*:/m.test(text)
 
 export interface FileExemption extends Exemption {
-  /** The last day on which it holds, as `2026-12-31`. */
+  /** The last day on which the exemption holds, such as `2026-12-31`. */
   readonly expires?: string
   readonly line: number
   readonly column: number
@@ -16,7 +16,7 @@ export interface FileExemption extends Exemption {
 
 /** The content of a configuration file. */
 export interface Configuration {
-  /** The file; undefined where there is none. */
+  /** The path of the file; undefined where there is none. */
   readonly file?: string
   readonly profile?: WrittenConfiguration['profile']
   readonly severities: readonly SeveritySetting[]
@@ -25,7 +25,7 @@ export interface Configuration {
   readonly defaultNamespace: string
   readonly leftOut: readonly string[]
   readonly placeholders: readonly string[]
-  /** The release of the operator, such as `0.63`, or `none`. */
+  /** The release of the operator, such as `0.63`; `none`: judge by the specification. */
   readonly release?: string
 }
 

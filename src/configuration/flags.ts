@@ -6,12 +6,12 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** One setting: a flag and an environment variable with the same meaning. */
 export interface Flag<T> {
-  /** The line of `--help`; `argument` names the value, and a flag without one is a switch. */
+  /** The line in `--help`; `argument` names the value. A flag without `argument` is a switch. */
   readonly help: string
   readonly argument?: string
-  /** The value of the flag when it stands alone; another one is written behind a `=`. */
+  /** The value of a flag that is given without one; another value follows a `=`. */
   readonly alone?: string
-  /** May be given several times; in the environment the values are separated by `;`. */
+  /** Whether the flag may be given several times; in the environment, `;` separates the values. */
   readonly repeated?: boolean
   readonly fallback: T
   /** Reads one value as written; throws an Error that says what to write instead. */
@@ -20,7 +20,7 @@ export interface Flag<T> {
 
 export type Values<F> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
 
-/** A wrong flag or variable: the message is one line for the person who wrote it; the process ends with exit code 2. */
+/** Thrown for a wrong flag or variable. The message is one line for the user; the process ends with exit code 2. */
 export class UsageError extends Error {}
 
 /** Reads flags, then the environment (`--probe-port` is `VMCP_PROBE_PORT`), then the fallbacks. Throws UsageError. */
@@ -83,7 +83,7 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
   }
 }
 
-/** The error of Node's parser, in the words of the table. */
+/** The message for an error of Node's parser of flags. */
 function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<string, Flag<unknown>>): string {
   const [given = '', name = ''] = /--?([\w-]+)/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
@@ -95,14 +95,14 @@ function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<str
   return argument === undefined ? `${given} takes no value` : `${given} needs a value: ${given} ${argument}`
 }
 
-/** The parts of a flag that `--help` prints. */
+/** A flag as `--help` prints it. */
 export interface FlagText {
-  /** As it is written, with its argument. */
+  /** The flag with its argument, such as `--mode MODE`. */
   readonly usage: string
   readonly help: string
-  /** Empty where nothing is the default. */
+  /** The default in words; empty where there is none. */
   readonly fallback: string
-  /** The environment variable, and how several values are separated in it. */
+  /** The environment variable, and how it separates several values. */
   readonly variable: string
 }
 
@@ -119,7 +119,7 @@ export function flagTexts(table: object): FlagText[] {
   })
 }
 
-/** A longer flag does not push the texts of all others to the right. */
+/** The widest flag that decides on the column of the texts; a wider one does not move the texts of all others. */
 const WIDEST = 36
 
 /** The lines of `--help` for a table. */

@@ -4,19 +4,19 @@ import type { Release, ReleaseSchema } from '../release/index.ts'
 import { shortQuote } from '../rule/index.ts'
 import { UsageError } from './flags.ts'
 
-/** As `cli/program-files.ts` finds the files that come with the program. */
+/** The folder of the known releases; found as `cli/program-files.ts` finds files that come with the program. */
 const RELEASES = new URL(
   import.meta.url.endsWith('.ts') ? '../../releases/' : '../releases/',
   import.meta.url,
 )
 
-/** In the place of a release: the specification alone counts. */
+/** Stands for no release: the specification alone counts. */
 export const NO_RELEASE = 'none'
 
-/** How a release is written: as a minor version, with or without its patch. */
+/** A release as users write it: a minor version, with or without the patch. */
 const RELEASE = /^v?(\d+\.\d+)(?:\.\d+)?$/
 
-/** A file of `releases/`. */
+/** The content of a file in `releases/`. */
 interface KnownRelease {
   readonly version: string
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
@@ -36,7 +36,7 @@ export const knownReleases = (): readonly string[] =>
 
 const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
 
-/** A release that comes with this program, by its minor version; a patch version is as its minor. Throws UsageError. */
+/** A release that comes with this program. Of a patch version, the minor version counts. Throws UsageError. */
 export function knownRelease(written: string): Release {
   const minor = minorOf(written)
   const known = knownReleases()
@@ -47,7 +47,7 @@ export function knownRelease(written: string): Release {
 const notKnown = (written: string, known: readonly string[]): string =>
   `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`
 
-/** Why a configuration file cannot name the release; undefined where it can. */
+/** Why a configuration file cannot name the release; undefined when it can. */
 export function problemWithRelease(written: string): string | undefined {
   if (written === NO_RELEASE) return undefined
   if (!RELEASE.test(written)) return `${shortQuote(written)} is not a release of the operator such as '0.63'`
@@ -67,7 +67,7 @@ export const releaseOfFile = ({
   readonly release?: string
 }): Release | undefined => (release === NO_RELEASE ? undefined : knownRelease(release))
 
-/** Versions in order, with the gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
+/** The versions as ranges, with gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
 export function inRanges(versions: readonly string[]): string {
   const minor = (version: string | undefined) => Number(version?.split('.')[1])
   const starts = versions.filter((version, i) => minor(versions[i - 1]) !== minor(version) - 1)

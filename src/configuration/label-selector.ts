@@ -1,4 +1,4 @@
-/** A LabelSelector of Kubernetes, as far as conditions go; `{}` selects everything. */
+/** A LabelSelector of Kubernetes without `matchLabels`; `{}` selects everything. */
 export interface LabelSelector {
   readonly matchExpressions?: readonly LabelCondition[]
 }
@@ -23,7 +23,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   return text.trim() === '' ? {} : { matchExpressions: partsOf(text).map((part) => conditionOf(part.trim())) }
 }
 
-/** The text cut at its commas; one in parentheses separates values. */
+/** The text, split at its commas; not at those in parentheses, which separate values. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let end = text.length
@@ -55,7 +55,7 @@ function conditionOf(part: string): LabelCondition {
   return { key, operator: word === 'in' ? 'In' : 'NotIn', values }
 }
 
-/** Labels with which an object is selected, unless two conditions name the same label. */
+/** Labels that satisfy the selector, unless two conditions name the same label. */
 export function labelsSelectedBy({ matchExpressions = [] }: LabelSelector): Record<string, string> {
   const needed = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists')
   return Object.fromEntries(needed.map(({ key, values = [] }) => [key, values[0] ?? '']))

@@ -1,5 +1,3 @@
-import { Settings } from 'typebox/system'
-import { Errors } from 'typebox/value'
 import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
 import { kindNamed } from '../kinds/index.ts'
 import { ALL_IDS, parseSeveritySetting, problemWithIgnoredId, problemWithPath } from '../engine/index.ts'
@@ -9,11 +7,7 @@ import { ConfigurationError } from './configuration-error.ts'
 import type { Configuration, FileExemption } from './file.ts'
 import { isNamespaceName } from './flags.ts'
 import { problemWithRelease } from './known-releases.ts'
-
-type Step = string | number
-
-/** Eight by default. */
-Settings.Set({ maxErrors: 100 })
+import { schemaProblems, type Step } from './schema-problems.ts'
 
 /** Reads the text of a configuration file. Throws ConfigurationError. */
 export function readConfiguration(file: string, content: string): Configuration {
@@ -34,14 +28,15 @@ export function readConfiguration(file: string, content: string): Configuration 
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        // Each problem is a line; some messages quote the file as it is.
+        // Each problem must be one line, and some messages quote the file.
         return { line, column: col, message: message.replaceAll('\n', '\\n') }
       })
     throw new ConfigurationError(file, placed)
   }
   end(syntax)
   const value: unknown = document.toJS() ?? {}
-  for (const { at, message, target } of schemaProblems(value)) fail(at, message, target)
+  for (const { at, message, target } of schemaProblems(ConfigurationSchema, value, 'the file'))
+    fail(at, message, target)
   end(problems)
   const written = value as WrittenConfiguration
   const severities = (written.severities ?? []).flatMap((setting, i) => {
@@ -94,91 +89,13 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** `parseSeveritySetting` says that an id is unknown; the near one helps. */
+/** A hint at a known id, for a problem of `parseSeveritySetting` with an unknown one. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
 }
 
-interface SchemaProblem {
-  readonly at: readonly Step[]
-  readonly message: string
-  readonly target?: 'key'
-}
-
-/** The errors of TypeBox, in words for the author of the file; an unknown key is one problem. */
-function schemaProblems(value: unknown): SchemaProblem[] {
-  return Errors(ConfigurationSchema, value).flatMap((error): SchemaProblem[] => {
-    const at = stepsOf(error.instancePath)
-    const field = at.length === 0 ? 'the file' : `'${String(at.at(-1))}'`
-    switch (error.keyword) {
-      // An unknown key: the list of all of them comes last, and not at all where there are too many errors.
-      case 'boolean': {
-        const known = Object.keys(keysAt(at.slice(0, -1)))
-        const key = String(at.at(-1))
-        const near = nearest(key, known)
-        const advice = near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`
-        return [{ at, message: `there is no key ${shortQuote(key)}${advice}`, target: 'key' }]
-      }
-      case 'additionalProperties':
-        return []
-      case 'required':
-        return error.params.requiredProperties.map((key) => ({ at, message: `'${key}' is missing` }))
-      case 'enum': {
-        const values = error.params.allowedValues.map(String)
-        const near = nearest(String(valueAt(value, at)), values)
-        const advice = near === undefined ? '' : `; did you mean '${near}'`
-        return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
-      }
-      case 'type':
-        // YAML reads 0.50 as the number 0.5.
-        if (at.join('.') === 'release' && typeof valueAt(value, at) === 'number')
-          return [{ at, message: `'release' must be in quotes, such as '0.63'` }]
-        return [
-          { at, message: `${field} must be ${IN_WORDS[String(error.params.type)] ?? 'of another type'}` },
-        ]
-      case 'pattern':
-        return [{ at, message: `${field} must be a day such as 2026-12-31` }]
-      case 'minLength':
-        return [{ at, message: `${field} must not be empty` }]
-      case 'maxLength': {
-        const name = String(at.findLast((step) => typeof step === 'string'))
-        return [{ at, message: `'${name}' has at most ${error.params.limit} characters` }]
-      }
-      default:
-        return [{ at, message: `${field} ${error.message}` }]
-    }
-  })
-}
-
-const IN_WORDS: Readonly<Record<string, string>> = {
-  array: 'a list',
-  object: 'a map',
-  string: 'a text',
-}
-
-const stepsOf = (pointer: string): Step[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')))
-
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-}
-
-/** The properties of the schema at a place. */
-function keysAt(at: readonly Step[]): Readonly<Record<string, unknown>> {
-  let schema: Schema = ConfigurationSchema as Schema
-  for (const step of at) schema = (typeof step === 'number' ? schema.items : schema.properties?.[step]) ?? {}
-  return schema.properties ?? {}
-}
-
-const valueAt = (value: unknown, at: readonly Step[]): unknown =>
-  at.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], value)
-
-/** The offset of the key or value of a step; of the nearest one above where it is missing. */
+/** The offset of the key or the value at a place; of the nearest place above where it is missing. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

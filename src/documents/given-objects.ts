@@ -16,16 +16,16 @@ import { holdsPlaceholder, placeholdersIn } from './placeholder.ts'
 import { ClusterState } from '../state/index.ts'
 import { isObject, metadataOf, type Resource } from '../rule/index.ts'
 
-/** The settings for reading documents as resources. */
+/** How documents are read as resources. */
 export interface DocumentReading {
   readonly group: string
   /** Namespace of documents that name none. */
   readonly namespace: string
   /** Whether placeholders are judged as they stand (`--strict`). */
   readonly strict: boolean
-  /** Placeholders beside those that are known. */
+  /** Finds the placeholders of the configuration file, beside those that are always known. */
   readonly placeholders?: FindPlaceholder | undefined
-  /** Reads YAML in a ConfigMap; throws where it is none. Without it only JSON is read there. */
+  /** Parses YAML in a value of a ConfigMap; throws where it is not YAML. Without it only JSON is read there. */
   readonly readYaml?: ((text: string) => unknown) | undefined
 }
 
@@ -37,8 +37,8 @@ export function kindOf(value: unknown, { group }: DocumentReading): Kind | undef
 }
 
 /**
- * The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them; and ConfigMaps
- * in a namespace of which the files hold none.
+ * A state with these documents only. It treats all Secrets as unknown, since files seldom hold them, and ConfigMaps in
+ * a namespace of which the files hold none.
  */
 export function stateOf(
   values: readonly unknown[],
@@ -88,7 +88,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** The kinds of whose objects only facts are kept. */
+/** By kind: the function that extracts what is stored in place of the object. */
 const FACTS = {
   Secret: secretFacts,
   ConfigMap: configMapFacts,
@@ -103,15 +103,15 @@ function factsKindOf(value: unknown, { group }: DocumentReading): keyof typeof F
   return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
 }
 
-/** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
+/** Whether a tool will fill in the text of a Secret: it has a placeholder, or is a path in angle brackets. */
 const isFilled =
   ({ placeholders }: DocumentReading) =>
   (text: string): boolean =>
     holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
 
 /**
- * The kinds, by namespace, of which not every object is known before deployment: a placeholder in a name or a namespace
- * can become anything, and a placeholder in the group of a backend any group (decision 28).
+ * Tells, by kind and namespace, whether objects may exist that are unknown before deployment: a placeholder in a name
+ * or a namespace can become anything, and one in the group of a backend any group (decision 28).
  */
 export function kindsNotKnown(
   values: readonly unknown[],
@@ -141,15 +141,15 @@ function hasUnknownGroup(spec: unknown, reading: DocumentReading): boolean {
   return typeof name !== 'string' || isFilledIn(name, reading)
 }
 
-/** The namespace that a document names, or that of documents which name none. */
+/** The namespace of a document, or the fallback where it names none. */
 export function namespaceOf(value: unknown, { namespace: fallback }: DocumentReading): string {
   const { namespace } = metadataOf(value)
   return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
 }
 
 /**
- * The document as an apply would store it over the old object: with the provider that /mutate wrote, because no file has
- * the field (decision 25).
+ * The document as an apply would store it over the old object: with the subject provider that /mutate wrote, which no
+ * file has (decision 25).
  */
 export function asApplied(value: unknown, old: unknown, reading: DocumentReading): unknown {
   if (!isObject(value) || !isObject(old)) return value
@@ -182,7 +182,7 @@ export interface GivenSubject {
   readonly name: string
 }
 
-/** The subject of a document; an object without a name is called by its `generateName`. */
+/** Identifies a document; an object without a name is called by its `generateName`. */
 export function subjectOf(
   kind: string,
   { metadata }: Resource,

@@ -13,11 +13,14 @@ export interface NotJudged {
   readonly resource: Resource
 }
 
-/** Other products have a kind of this name. */
+/** The one of the seven kinds whose name other products use too. */
 const OF_OTHERS_TOO = 'MCPServer'
 const OF_THE_PRODUCT = /toolhive|stackloc?k/i
 
-/** Why a document that looks like one of our resources is not: another kind or group, or a list. */
+/**
+ * Why a document that looks like one of our resources is not judged: another kind or group, or a list. Undefined for
+ * others.
+ */
 export function notJudged(value: unknown, reading: DocumentReading): NotJudged | undefined {
   if (Array.isArray(value)) return ofList(value, reading)
   if (!isObject(value)) return undefined
@@ -85,7 +88,7 @@ function ofGroup(value: Resource, kind: string, reading: DocumentReading): NotJu
     given !== undefined &&
     (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
   const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
-  // Without an apiVersion it is of no product: kubectl refuses it.
+  // Without an apiVersion the document cannot be of another product: kubectl refuses it.
   const hasNoGroup = given === undefined && isObject(value.metadata) && isObject(value.spec)
   const isOpen = !strict && holdsPlaceholder(given ?? '', placeholders)
   if (isOpen || (!isNear && !hasNoGroup && kind === OF_OTHERS_TOO))

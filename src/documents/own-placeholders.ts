@@ -1,9 +1,9 @@
-/** The first placeholder of the settings in a text. */
+/** Returns the first placeholder of the configuration file in a text. */
 export type FindPlaceholder = (text: string) => string | undefined
 
 /**
- * Returns a function that finds the placeholders of the settings, in which `*` stands for a name; undefined without any.
- * It takes time linear in the length of the text, whatever the placeholders are.
+ * A function that finds the placeholders of the configuration file, in which `*` stands for a name; undefined where
+ * there are none. Its time is linear in the length of the text, for any placeholders.
  */
 export function placeholderFinder(placeholders: readonly string[]): FindPlaceholder | undefined {
   const patterns = placeholders.map((placeholder) => placeholder.split('*'))
@@ -23,10 +23,11 @@ interface Found {
   readonly end: number
 }
 
-/** Where the literals first stand one after another with a name between each two; of several ends the last. */
+/** The first place where the literals follow each other with a name between each two; of several ends the last. */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // The matches from a literal on, in the order of their starts; from the last literal to the first.
+  // The matches of the literals from the current one on, in the order of their starts; the loop runs from the last
+  // literal.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {
     const starts: number[] = []
@@ -50,7 +51,7 @@ function firstIn(text: string, literals: readonly string[]): Found | undefined {
   return { start, end }
 }
 
-/** For each place of a text, where the name that goes through it ends; the place itself where none does. */
+/** For each index of a text, the end of the name that includes it; the index itself where there is none. */
 function endsOfNames(text: string): Uint32Array {
   const ends = new Uint32Array(text.length + 1)
   ends[text.length] = text.length

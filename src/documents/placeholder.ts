@@ -14,9 +14,12 @@ export interface Placeholder {
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-/** For matchers, in which `$` and `{` may be CEL; a template that is the whole text never is. */
+/** Placeholders in a matcher: `$` and `{` may be CEL there, except for a template that is the whole text. */
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
-/** For fields that the specification does not name, in which `$NAME` may be shell and `{{ … }}` a template for run time. */
+/**
+ * Placeholders in fields that the specification does not name: `$NAME` may be shell there, and `{{ … }}` a template for
+ * run time.
+ */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
 /** The first characters of every placeholder, plain or escaped in JSON. */
@@ -25,13 +28,16 @@ const SIGNS = ['$', '<', '{{', '\\u00']
 /** Whether a string in the JSON text may hold a placeholder. Nearly always false, and then nothing searches for one. */
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
-/** Whether a text holds a placeholder, in a field that the specification names; `own` are those of the settings. */
+/**
+ * Whether a text of a field that the specification names holds a placeholder; `own` finds those of the configuration
+ * file.
+ */
 export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =>
   PLACEHOLDER.test(text) || own?.(text) !== undefined
 
 /**
- * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. When a
- * key of a map holds one the map comes first, because its members are unknown, and then the placeholders within.
+ * The strings of the spec that hold a placeholder: the first one in each string, in at most a thousand strings. A map
+ * with one in a key comes before the placeholders in it, because its members are unknown.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceholder): Placeholder[] {
   const found: Placeholder[] = []

@@ -12,17 +12,22 @@ import { ADMITTED, around, type ObjectJudgement, judgement, readable } from './j
 import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
 import type { Prepared } from './world.ts'
 
-/** Characters of a body from which on its objects are gone through in steps. */
+/** From so many characters of the request body on, the judgement of an object yields after each rule. */
 const LARGE = 64 * 1024
 
-/** The verdict on a write by the objects that are known, and what a read of the API server can add to it. */
+/**
+ * The verdict on a write by the cached objects, and how to judge it again after a read of others from the API server.
+ */
 export interface Admission extends ObjectJudgement {
   /**
-   * The other objects that may have changed, or are not known whole, and on which the verdict depends; usually none. Those of
-   * errors come first.
+   * The other objects on which the verdict depends and that may have changed or are not cached whole; usually none.
+   * Objects of errors come first.
    */
   readonly unconfirmed: readonly ObjectName[]
-  /** The verdict once these were read. Says so in a warning where one was not, or where not all of the namespace is known. */
+  /**
+   * The verdict after these objects were read. A warning says so where one was not read, or where the cache lacks
+   * objects of the namespace.
+   */
   with(read: Confirmed): Steps<Admission>
 }
 
@@ -61,21 +66,21 @@ function* judgedWith(
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
 
-/** Notes the objects of which a rule asks and only facts are kept, but for the submitted one. */
+/** Collects the objects that a rule asks for and that are cached only as a reduced copy, without the submitted one. */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
   (other: ObjectName): void => {
     if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
   }
 
-/** Of a write that needs no review. */
+/** The admission of a write that needs no review. */
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],
   with: () => certainly(CERTAIN),
 }
 
-/** An admission that takes no step. */
+/** The admission as work that never yields. */
 function* certainly(admission: Admission): Steps<Admission> {
   return admission
 }
@@ -136,7 +141,7 @@ const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
 
-/** Where objects of the namespace are left out: those that the submitted one refers to and that are not in the cache. */
+/** The objects that the submitted one refers to and that a full cache left out. */
 function leftOut(
   { state }: Prepared,
   { namespace, name, object, operation }: Submission,
@@ -153,7 +158,10 @@ function leftOut(
     )
 }
 
-/** The objects that a verdict depends on, those of errors first, and those that are lacking: each once, without what was read. */
+/**
+ * The objects that the verdict depends on, those of errors first, then the lacking ones; each once, without those just
+ * read.
+ */
 function unconfirmedOf(
   { errors, warnings }: Verdict,
   lacking: ReadonlyMap<string, ObjectName>,

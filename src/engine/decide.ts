@@ -19,11 +19,11 @@ export interface Verdict {
   readonly warnings: readonly Finding[]
   /** Findings that a severity setting made less than an error; they are logged and counted. */
   readonly exempted: readonly string[]
-  /** Rules that failed on this resource; they are logged and counted. */
+  /** Findings that say that a rule threw; they are logged and counted. */
   readonly failures: readonly Finding[]
   /** Findings that an exemption or an ignore takes out of the verdict; they are counted. */
   readonly ignored: readonly Ignored[]
-  /** Ignores of the manifest that name a finding, and that the settings do not allow. */
+  /** Ignores in the manifest that name a finding, but that the settings do not allow. */
   readonly refusedIgnores: readonly Ignore[]
 }
 
@@ -36,13 +36,15 @@ export const NO_FINDINGS: Verdict = {
   refusedIgnores: [],
 }
 
-/** The findings in an object, and the object as submitted or stored, completed with the defaults that it lacks. */
+/**
+ * The findings in an object; `value` is the object as submitted or stored, completed with the defaults that it lacks.
+ */
 export interface JudgedObject {
   readonly findings: readonly Finding[]
   readonly value: () => unknown
 }
 
-/** The objects that were just read from the API server, for an error that depends on them. */
+/** The objects that were read from the API server for this review, to confirm errors that depend on them. */
 export interface Confirmed {
   has(name: ObjectName): boolean
   /** The cluster with the Secrets that were read for this review only. */
@@ -58,7 +60,8 @@ interface Judging {
 
 /**
  * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
- * depend on other objects (decision 9), the mode, sorting. Judges the stored object, by `old`, only when there is an error.
+ * depend on other objects (decision 9), the mode, sorting. `old` judges the stored object; it is called only when there
+ * is an error.
  */
 export function* judgeBeside(
   { findings, value }: JudgedObject,
@@ -101,10 +104,10 @@ export function* judgeBeside(
   }
 }
 
-/** As `judgeBeside`, for an object of which nothing is stored. */
+/** As `judgeBeside`, for an object that replaces no stored one. */
 export const judge = (judged: JudgedObject, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
 
-/** The error of a finding that denies: it names the other objects that it depends on. */
+/** The error of a finding that denies: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
@@ -145,7 +148,10 @@ function excuseStored(findings: readonly Finding[], value: unknown, old: JudgedO
   )
 }
 
-/** Counts the things that errors of the stored object are about. Words are not joined: a thousand errors may share a long one. */
+/**
+ * Counts the things that errors of the stored object are about, in a tree of their words: joined, a long word would be
+ * copied for each of a thousand errors that share it.
+ */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
 
@@ -153,7 +159,10 @@ class Tally {
     for (const thing of things) this.#at(thing).count += 1
   }
 
-  /** Takes each of the things away once and returns true; takes none when one is missing or the list is empty. */
+  /**
+   * True when each of the things is counted; then each is taken away once, so that it excuses one error only. False for
+   * an empty list.
+   */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false
     const taken: Counted[] = []
@@ -208,7 +217,7 @@ function wordsOf(value: unknown): readonly string[] {
   return [typeof value, String(value)]
 }
 
-/** Without exact repeats; the list is in order. */
+/** The findings without exact repeats, which are neighbours in the ordered list. */
 function distinct(ordered: readonly Finding[]): Finding[] {
   return ordered.filter((finding, i) => {
     const before = ordered[i - 1]

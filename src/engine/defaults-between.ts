@@ -11,7 +11,7 @@ import {
 import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 
-/** The situation of an object whose defaults depend on other objects. */
+/** What is known about an object whose defaults depend on other objects. */
 export interface Known {
   readonly cluster: Cluster
   readonly group: string

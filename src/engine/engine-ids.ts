@@ -18,7 +18,7 @@ export interface EngineExample {
   readonly resource: Readonly<Record<string, unknown>>
   /** The exact text of each finding. */
   readonly findings: NonEmpty<string>
-  /** The resource as it is accepted. */
+  /** The same resource without the mistake. */
   readonly corrected: Readonly<Record<string, unknown>>
 }
 

@@ -29,13 +29,13 @@ import { beside, type Prepared, type World } from './world.ts'
 /** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
 export interface FileObject extends JudgedSubject {
   readonly object: unknown
-  /** The object that an apply replaces, and the other objects before the apply. */
+  /** The object that an apply would replace, and the other objects as they were before the apply. */
   readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
   /** The ignores in comments. */
   readonly ignores: readonly Ignore[]
-  /** Whether placeholders count as they stand, and unknown fields are errors. */
+  /** Whether placeholders are judged as plain text, and unknown fields are errors. */
   readonly strict: boolean
-  /** Placeholders beside those that are known. */
+  /** Finds the placeholders of the configuration file, beside those that are always known. */
   readonly placeholders: FindPlaceholder | undefined
 }
 
@@ -99,7 +99,7 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
-/** All that a commit brings is among the files. */
+/** An outage that depends on other objects is an error too: all that a commit brings is among the files. */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),
   outages: prepared.installed && 'all',
@@ -119,7 +119,7 @@ const yieldingIn = (
     file: { unknown, isTemplate: isTemplateIn(file) },
   })
 
-/** The findings of the stored object beside the objects of before, judged as a file. */
+/** The findings of the stored object among the objects before the apply; both are judged as those of a file. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,
@@ -142,8 +142,8 @@ function* foundBefore(
 }
 
 /**
- * The unknown fields of an object in a file. Without a release an error is one only of v1beta1: releases before the known
- * ones had v1alpha1 alone, with other fields.
+ * The unknown fields of an object in a file. Where no release is known, they are errors only with v1beta1: releases
+ * before the known ones had v1alpha1 alone, with other fields.
  */
 function unknownIn({ installed }: Prepared, file: FileObject, object: unknown): UnknownInFile {
   const { kind, strict } = file

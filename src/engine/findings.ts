@@ -1,4 +1,4 @@
-/** The steps that produce the findings of one object: shape, check, placeholders. */
+/** Makes the findings of one object: of its schema, of the rules for its kind, and of placeholders. */
 
 import type { Kind } from '../kinds/kind.ts'
 import {
@@ -22,7 +22,7 @@ import {
 import { ANYTHING, type Contents, outside, shape } from '../shape/index.ts'
 import { overlay } from '../state/index.ts'
 
-/** The findings of one object beside the others; severities are those of the rules. */
+/** The findings of one object among the other objects, at the severities of the rules. */
 export function* findingsIn(
   kind: Kind,
   value: unknown,
@@ -40,8 +40,8 @@ export function* findingsIn(
 }
 
 /**
- * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that depends on it is
- * reported; the placeholders are returned instead (decision 28).
+ * As `findingsIn`, before deployment: a value with a placeholder is not judged, and no finding depends on it. The
+ * placeholders are returned instead (decision 28).
  */
 export function* findingsBeforeDeployment(
   kind: Kind,
@@ -88,7 +88,7 @@ export function* findingsOnDelete(
     : yield* check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
 }
 
-/** The other objects with the judged one among them. */
+/** The other objects together with the judged one. */
 function including(resource: Resource, { cluster, self, isStored }: Surroundings): Cluster {
   if (cluster === undefined) return emptyCluster()
   return isStored ? cluster : overlay(cluster, self, resource)

@@ -19,7 +19,7 @@ const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids that are never ignored: parts that cannot be judged, refusals of the API server, and findings about ignores. */
+/** Ids that cannot be ignored: of parts that cannot be judged, refusals of the API server, and problems of ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',
@@ -102,7 +102,7 @@ export function withoutIgnored<V extends Verdict>(
 const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): boolean =>
   allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
 
-/** Whether the settings leave the objects of a namespace out. */
+/** Whether the settings exclude the objects of a namespace from judging. */
 export const isLeftOut = ({ leftOut }: Pick<Settings, 'leftOut'>, namespace: string): boolean =>
   leftOut.some((pattern) => matches(pattern, namespace))
 
@@ -167,20 +167,20 @@ export function withAnnotationProblems<V extends Verdict>(
   return { ...verdict, warnings: [...verdict.warnings, ...findings].toSorted(compareFindings) }
 }
 
-/** The ids that the annotation of a stored object ignores, and that are not found in it. */
+/** The ids that the annotation of a stored object ignores although the object has no such finding. */
 export function idleIgnores(object: unknown, group: string, { ignored, refusedIgnores }: Verdict): string[] {
   const used = new Set([...ignored.map(({ by }) => by.id), ...refusedIgnores.map(({ id }) => id)])
   const ids = ignoresIn(object, group).ignores.map(({ id }) => id)
   return ids.filter((id) => !used.has(id) && isAlwaysFound(id, 'cluster'))
 }
 
-/** Ids of findings in stored objects; others are found in files alone. */
+/** Ids that findings in stored objects can have; all others occur only in files. */
 const IN_STORED: ReadonlySet<string> = new Set([
   ...allRules().map(({ id }) => id),
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids of findings that a run makes only where it is asked to: at a deletion, beside Secrets and ConfigMaps, of the other side. */
+/** Ids of findings that a run makes only on request: at deletions, with Secrets and ConfigMaps, and by `probe`. */
 const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ...PROBE_IDS.map(({ id }) => id),
   ...allRules().flatMap(({ id, when, reads }) =>
@@ -188,7 +188,10 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ),
 ])
 
-/** Whether every run over objects in this place reports the id if it applies: then no finding means no mistake. */
+/**
+ * Whether every run over objects in a cluster or in files reports the id where it applies: then no finding means no
+ * mistake.
+ */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)
   return !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))

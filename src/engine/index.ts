@@ -1,4 +1,7 @@
-/** The door of the engine: a judge, made once of a world, for every front end. Pure, synchronous, never throws on any JSON. */
+/**
+ * The entry point of the engine: all front ends use a judge, which is made once for a World. Pure, synchronous, never
+ * throws on any JSON.
+ */
 
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
@@ -16,34 +19,39 @@ import { beside, prepare, type Prepared, type World } from './world.ts'
 /** Judges objects in one world. Findings carry field paths; their severities are those of the settings (decisions 7 to 9). */
 export interface Judge {
   readonly world: World
-  /** A write that the API server asks about. */
+  /** Judges a write that the API server asks about. */
   admit(submission: Submission): Admission
-  /** The defaults that /mutate writes into it. */
+  /** The defaults that /mutate writes into the submitted object. */
   complete(submission: Submission): readonly FieldChange[]
-  /** An object of a file. */
+  /** Judges an object of a file. */
   file(file: FileObject): FileVerdict
-  /** An object as it stands in the cluster. */
+  /** Judges an object as it stands in the cluster. */
   stored(object: StoredObject): ObjectJudgement
-  /** Findings that others made of an object, at the severities of the settings, without those that it ignores. */
+  /**
+   * The verdict on findings from outside the engine, such as refusals of an API server, by the settings and the given
+   * ignores.
+   */
   weigh(findings: readonly Finding[], of: FoundIn): Verdict
-  /** Whether the settings leave the objects of a namespace out: each is admitted without a finding. */
+  /** Whether the settings exclude the objects of a namespace: each is admitted without a finding. */
   leavesOut(namespace: string): boolean
-  /** The same judge beside other objects. */
+  /** A judge that differs only in the other objects. */
   beside(state: World['state']): Judge
-  /** The same in steps, between which a server answers others. */
+  /** `admit` and `file` in steps, between which a server answers other requests. */
   readonly inSteps: {
     admit(submission: Submission): Steps<Admission>
     file(file: FileObject): Steps<FileVerdict>
   }
 }
 
-/** An object that others have looked at. */
+/** The object of findings from outside the engine. */
 interface FoundIn {
   readonly kind: string
   readonly namespace: string
   readonly name: string
   readonly object: unknown
-  /** The ignores that count; none where an API server has refused the object, whatever its file ignores. */
+  /**
+   * The ignores in the file of the object; `none count` where an API server has refused it, which no ignore can change.
+   */
   readonly ignores: readonly Ignore[] | 'none count'
 }
 

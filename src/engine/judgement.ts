@@ -23,27 +23,33 @@ export interface JudgedSubject {
   readonly name: string
 }
 
-/** The input of a verdict: the findings of an object, those of the stored object it replaces, and the ignores. */
+/** What `judgement` needs to know of an object. */
 interface Case extends JudgedSubject {
-  /** As given, with the annotation of ignores. */
+  /** The object as given, with its annotation of ignores. */
   readonly object: unknown
-  /** Ignores beside those of the annotation. */
+  /** Ignores from elsewhere than the annotation. */
   readonly ignores: readonly Ignore[]
   readonly dryRun: boolean
   readonly confirmed: Confirmed | undefined
-  /** Finds what is wrong with the object, within this budget. */
+  /** Makes the findings of the object within the budget. */
   readonly find: Find
-  /** The stored object that it replaces, and what is wrong with it; asked for only where the object has an error. */
+  /**
+   * The stored object that the judged one replaces, and how to make its findings; called only where the judged one has
+   * an error.
+   */
   readonly replaced?: { readonly object: unknown; readonly find: Find } | undefined
 }
 
 /**
- * Finds within the budget. No generator function is made for a review: V8 keeps with each a map in its old generation, and so
- * all that it sees, until the next full collection.
+ * Makes findings within the budget. An arrow function, never a generator function made for a review: V8 keeps a map for
+ * each of those in its old generation, and with it all that the function closes over, until the next full collection.
  */
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 
-/** Judges an object: finds, decides, ignores. What may be spent is one budget for it and one for the object it replaces. */
+/**
+ * Judges an object: makes findings, decides, applies ignores. It has a budget, and the object that it replaces another
+ * one.
+ */
 export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
   const { settings, group } = world
   const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
@@ -69,7 +75,7 @@ function* judgedBefore(
   return { findings: yield* find(budget), value: () => completed(kind, object, namespace) }
 }
 
-/** An object among the other objects, which are those of its namespace unless others are given. */
+/** What rules may know beside the object; the other objects are those of its namespace unless they are given. */
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,
@@ -82,7 +88,7 @@ export const around = (
   rulesOf: prepared.rulesOf,
 })
 
-/** The stored object as rules read it; shaped once, when the first rule asks for it, which few do. */
+/** The stored object as rules read it; computed when the first rule asks for it, which few do. */
 export function readable(kind: Kind, old: unknown, contents?: Contents): () => Resource | undefined {
   let shaped: ReturnType<typeof shape> | undefined
   return () => (old === undefined ? undefined : (shaped ??= shape(kind, old, contents)).resource)

@@ -4,7 +4,7 @@ import { type FindPlaceholder, holdsPlaceholder } from '../documents/index.ts'
 
 /**
  * The errors of the API server in the metadata of any resource, in its words (apimachinery, `ValidateObjectMeta`). For
- * files: what reaches a webhook has passed. Texts with a placeholder are not judged, unless that is strict.
+ * files only: a webhook gets no object that has them. Texts with a placeholder are judged only if `strict`.
  */
 export function metadataFindings(
   object: unknown,
@@ -22,14 +22,14 @@ export function metadataFindings(
 
 type MetadataError = readonly [type: ErrorType, at: readonly Segment[], value: unknown, detail: string]
 
-/** A rule of the API server for a text: its pattern, its bound, and the words for both. */
+/** A format that the API server demands: pattern and most characters, and its words for the pattern. */
 interface Format {
   readonly pattern: RegExp
   readonly detail: string
   readonly most: number
 }
 
-/** The pattern is that of the API server between `^(?:` and `)$`. */
+/** `pattern` is the one that the API server prints, between `^(?:` and `)$`. */
 const format = (pattern: RegExp, most: number, what: string, ...samples: string[]): Format => ({
   pattern,
   most,
@@ -72,7 +72,7 @@ const LONGEST = 1_000
 /** Most bytes of all annotations together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
-/** The fields of ObjectMeta and their JSON types; those that the schemas of the kinds hold are judged there. */
+/** The fields of ObjectMeta and their JSON types. `schema`: the schema of each kind judges the field. */
 const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
   name: 'string',
   generateName: 'string',
@@ -112,7 +112,7 @@ function* mistypedIn(metadata: Readonly<Record<string, unknown>>): Generator<Met
   }
 }
 
-/** Finalizers are qualified names; an owner is named in full, and one controls. */
+/** Finalizers must be qualified names, and owner references complete, with at most one controller. */
 function* ofListsIn({
   finalizers,
   ownerReferences,
@@ -170,7 +170,7 @@ function* errorsIn(
 
 const isEmpty = (text: unknown) => text === undefined || text === null || text === ''
 
-/** A key of labels or annotations: a name, after a domain and a slash perhaps. */
+/** Judges a key of labels or annotations: a name, or a domain, a slash and a name. */
 function* ofKey(field: string, key: string, judged: string): Generator<MetadataError> {
   const parts = judged.split('/')
   const [own = '', ...prefix] = parts.toReversed()

@@ -1,4 +1,7 @@
-/** The ids of the findings of `probe`, which alone asks the other side. Each name says what is true without the finding. */
+/**
+ * The ids of the findings of `probe`, which alone sends requests to the configured addresses. Each id says what is true
+ * where there is no such finding.
+ */
 export const PROBE_IDS = [
   {
     id: 'probe-host-reachable',

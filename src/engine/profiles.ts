@@ -7,8 +7,9 @@ export interface StrictGroup {
 }
 
 /**
- * A rule joins when its finding is wrong for certain. Stays a warning what may be meant (storage in memory, an anonymous
- * server), what a later apply can mend (a missing reference), and what a change must be able to do.
+ * A rule belongs here when its finding is certainly a mistake. A finding stays a warning where the user may mean it
+ * (storage in memory, an anonymous server), where a later apply can mend it (a missing reference), or where a change
+ * has to pass through that state.
  */
 export const STRICT: readonly StrictGroup[] = [
   {
@@ -101,6 +102,6 @@ const STRICT_IDS: ReadonlySet<string> = new Set(STRICT.flatMap(({ ids }) => ids)
 /** Whether the profile `strict` makes findings of this id errors. */
 export const isStrictError = (id: string): boolean => STRICT_IDS.has(id)
 
-/** The severities that a profile sets. Those of an operator come after them, and the last one counts. */
+/** The severities that a profile sets. Those that the user sets are put after them, and the last one counts. */
 export const severitiesOf = (profile: Profile): readonly SeveritySetting[] =>
   profile === 'strict' ? Array.from(STRICT_IDS, (id) => ({ id, severity: 'error' })) : []

@@ -30,31 +30,31 @@ export interface RulesAt {
   readonly rules: readonly Rule[]
 }
 
-/** The situation of a resource that is checked. */
+/** What rules may know beside the resource that they check. */
 export interface Surroundings {
   /** The other objects; undefined when none are known. */
   readonly cluster: Cluster | undefined
-  /** Whether `cluster` holds the resource already, as stored. */
+  /** Whether `cluster` already holds the resource that is checked, as the stored one. */
   readonly isStored?: boolean
   readonly self: ObjectName
   /** The stored resource, on an update; every part has the right JSON type. */
   readonly old?: () => Resource | undefined
-  /** The outages that are errors; absent where no release is known. */
+  /** Which findings with `isOutage` are errors; absent where no release is known. */
   readonly outages?: 'all' | 'of the object alone' | undefined
   /** The severity of a finding at its place; that of its rule when absent. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
-  /** Whether going through the resource takes long enough to let others be served between two rules. */
+  /** Whether the resource is so large that the judgement yields after each rule, to let others be served. */
   readonly isLarge?: boolean
   /** The budget of the rules; a full one when absent. */
   readonly budget?: Budget
-  /** The rules of a kind that are on; all when absent. */
+  /** The rules to run for a kind; all of them when absent. */
   readonly rulesOf?: typeof rulesOf
 }
 
 /** Units of the budget of one judgement. An ordinary object spends a few hundred. */
 export const JUDGEMENT = 20_000
 
-/** The situation of a resource of which nothing else is known. */
+/** What is known beside a resource that is judged alone: nothing. */
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
 
 /** Which rules run: those of a write, or those of a deletion. */
@@ -93,10 +93,13 @@ export function* check(
   return [...before, ...(yield* runRules(rules, resource, cluster, around))]
 }
 
-/** Units of a budget after which a judgement lets others be served. */
+/** After so many units of a budget a judgement yields, to let others be served. */
 const STEP = 1_000
 
-/** The findings of the rules in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
+/**
+ * The findings of the rules in a resource. A rule that throws becomes a warning with the exception in `failure`
+ * (decision 20).
+ */
 export function* runRules(
   places: readonly RulesAt[],
   resource: Resource,
@@ -107,7 +110,7 @@ export function* runRules(
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
-  // First, so that the budget goes as far with the matchers of a small object as with those of a large one.
+  // Compiles matchers first, so that as many fit into the budget of a large object as into that of a small one.
   if (self.kind === mcpExternalAuthConfig.kind) yield* compileMatchers(resource, { memo, budget })
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
@@ -163,7 +166,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // Later findings may be errors by a severity setting for their path.
+      // With a severity setting for some path, later findings may be errors: then the loop goes on.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

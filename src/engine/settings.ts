@@ -12,13 +12,13 @@ import { KINDS } from '../kinds/index.ts'
 import { presentId } from './engine-ids.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
 
-/** The settings of an operator about rules: the only ones that there are (decision 7). */
+/** All settings about rules that the person who runs this product has (decision 7). */
 export interface Settings {
   readonly mode: 'enforce' | 'warn'
   /** When several apply to a finding, the last one counts. */
   readonly severities: readonly SeveritySetting[]
   readonly exemptions: readonly Exemption[]
-  /** Which findings ignores in manifests may be for; by default all in files, and warnings in a cluster. */
+  /** The findings that manifests may ignore; by default all in files, and warnings in a cluster. */
   readonly allowIgnores: AllowedIgnores | 'by default'
   /** Namespaces whose objects are not judged, with `*` for any characters. */
   readonly leftOut: readonly string[]
@@ -36,7 +36,7 @@ export interface SeveritySetting {
 /** An exemption of the configuration file: findings that are not reported, and the reason. */
 export interface Exemption {
   readonly id: string
-  /** The objects that it is for, with `*` for any characters; every object when absent. */
+  /** The objects that the exemption is for, with `*` for any characters; every object when absent. */
   readonly object?: ObjectPattern
   /** A path without list indexes; every path when absent. */
   readonly path?: string
@@ -54,7 +54,7 @@ export interface Ignore {
   readonly id: string
   readonly reason: string
   readonly written: 'comment' | 'annotation'
-  /** The places that it is for; every place of the object when absent. */
+  /** Whether the ignore is about the place; absent where it is about the whole object. */
   readonly covers?: (at: readonly Segment[]) => boolean
 }
 
@@ -78,7 +78,7 @@ export const DEFAULT_SETTINGS: Settings = {
   leftOut: [],
 }
 
-/** Ids whose severity is fixed: behind these errors a part of the object is not judged at all. */
+/** Ids whose severity no setting can change: where such an error is, part of the object is not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
 /** The severity of a finding at a place, given the severity of its rule. */
@@ -113,18 +113,21 @@ export function severityByPlace(
     severityAt(settings, { id, ...(constraint && { constraint }), at: error.at, namespace }, severity)
 }
 
-/** Whether a path without list indexes is that of a place: from the top, or from the part around it that kinds share. */
+/**
+ * Whether a path of a setting means a place: counted from the top of the object, or from a part that several kinds
+ * share.
+ */
 export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   const places = [pathTextWithoutIndexes(at), pathOfField(at)]
   return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
 }
 
-/** Where the parts of kinds lie that docs/fields.md lists once, with paths from there. */
+/** Where kinds have the embedded server, which docs/fields.md lists once: paths of settings may begin there. */
 const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
   parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
 )
 
-/** As docs/fields.md writes it: every key of a map is `.<name>`. */
+/** The path of a place as docs/fields.md writes it: each key of a map is `.<name>`. */
 const pathOfField = (at: readonly Segment[]): string =>
   pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 
@@ -150,7 +153,7 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   }
 }
 
-/** Why a path is not the place of a setting. */
+/** Why a path cannot stand in a setting; undefined where it can. */
 export function problemWithPath(path: string): string | undefined {
   if (/\[\d+\]/.test(path)) return `'${path}': leave list indexes out, as in spec.list.field`
   const place = path.replaceAll('[]', '')
@@ -159,7 +162,10 @@ export function problemWithPath(path: string): string | undefined {
     : `'${path}' is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map`
 }
 
-/** Whether the kind that knows most of the path has a field there, or leaves open which fields it has. */
+/**
+ * Whether a kind has the field. Where none does, the kinds that know most of the path count: they may allow any field
+ * there.
+ */
 function isPathOfAKind(path: string): boolean {
   const steps = stepsIn(path)
   const reached = KINDS.map(({ schema }) => follow(schema as SchemaNode, steps))

@@ -11,7 +11,7 @@ export interface StoredObject extends JudgedSubject {
   readonly object: unknown
 }
 
-/** Judges an object as it stands in the cluster: nothing excuses its errors. */
+/** Judges an object as it stands in the cluster: the ratchet excuses none of its errors. */
 export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<ObjectJudgement> {
   const { kind, namespace, name } = stored
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED

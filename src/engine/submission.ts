@@ -12,7 +12,7 @@ export interface Submission {
   /** Empty when the API server will make it from `generateName`. */
   readonly name: string
   readonly subResource: string
-  /** The API server will store nothing. */
+  /** Whether the API server will not store the object. */
   readonly dryRun: boolean
   /** The name of the user who sends the request; empty outside of admission. */
   readonly user: string
@@ -20,7 +20,7 @@ export interface Submission {
   readonly object: unknown
   /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
-  /** Facts that the reader of the object has found, so that nothing searches it again. */
+  /** Facts about the JSON text of the object, which spare searches in the object. */
   readonly contents?: Contents
 }
 
@@ -29,7 +29,7 @@ interface Applied {
   readonly namespace: string
   readonly group: string
   readonly object: unknown
-  /** The stored object; absent on a creation. */
+  /** The stored object; absent when the apply creates the object. */
   readonly oldObject?: unknown
 }
 
@@ -50,7 +50,7 @@ export const submissionOf = (
   oldObject,
 })
 
-/** The kind of a submission; undefined for one that is not ours. */
+/** The kind of a submission; undefined for one of another API group or kind. */
 export const kindOfSubmission = ({ group, kind }: Submission, ours: string): Kind | undefined =>
   group === ours ? kindNamed.get(kind) : undefined
 

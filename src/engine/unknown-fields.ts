@@ -27,21 +27,20 @@ export interface NewerField {
   readonly since: string
 }
 
-/** How the fields of an object are read. */
+/** By what the fields of an object are judged. */
 interface Reading {
-  /** The installed one. */
+  /** The installed release; absent where none is known. */
   readonly release?: Release | undefined
-  /** Whether a tool replaces the name of a field. */
+  /** Whether the name of a field is a template, which a tool will replace. */
   readonly isTemplate?: (name: string) => boolean
   /** Whether the object may be written for a release before the known ones, which had other fields. */
   readonly isOlder?: boolean
 }
 
 /**
- * Fields that nobody reads (decision 2): those that the installed release does not have, or where none is known those that
- * neither the specification nor any known release has. Apart from them those that came with a release. A warning is about
- * a place of which no release says anything. For the CLI: at the webhook the API server has dropped what its CRD does not
- * know.
+ * `findings`: fields that no component reads (decision 2), because the installed release lacks them or, where none is
+ * known, the specification and all known releases do; a warning where no release describes the place. `newer`: fields
+ * that came with a release. For files only: the API server drops unknown fields before a webhook sees them.
  */
 export function unknownFields(
   kind: Kind,
@@ -65,24 +64,24 @@ export function unknownFields(
 }
 
 interface Search {
-  /** The name of the installed release; undefined where any known one counts. */
+  /** The name of the installed release; undefined where the fields of all known releases count. */
   readonly installed: string | undefined
   readonly isTemplate: (name: string) => boolean
   readonly isOlder: boolean
-  /** The place that is searched. */
+  /** The place that the search has reached. */
   readonly at: Segment[]
   readonly findings: Finding[]
   readonly newer: NewerField[]
   readonly meant: (readonly Segment[])[]
 }
 
-/** What may lie at a place. */
+/** What the specification and releases say of a place. */
 interface Known {
-  /** By the specification; undefined where it says nothing of the place. */
+  /** The schema of the specification; undefined where it does not describe the place. */
   readonly ours: SchemaNode | undefined
-  /** By the installed release, or any known one; undefined where they do not have the place. */
+  /** The schema of the installed release, or of all known ones together; undefined where they do not have the place. */
   readonly theirs: KnownField | undefined
-  /** The release that brought a field around it which the specification does not name. */
+  /** The release that brought a field around the place, where the specification lacks that field. */
   readonly since: string | undefined
 }
 
@@ -100,7 +99,7 @@ function search(known: Known, value: unknown, searched: Search): void {
   }
 }
 
-/** Whether nothing is known of fields below: a scalar, or where anything may lie. */
+/** Whether a schema describes no fields below it: of a scalar, or where anything may lie. */
 const isLeaf = (theirs: KnownField): boolean =>
   theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
 
@@ -153,7 +152,7 @@ const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`
 const NOT_WITH_V1BETA1 = `no operator release with v1beta1 (to ${NEWEST_RELEASE}) has this field, an older one may`
 const NOT_SPECIFIED = 'is not in the specification'
 
-/** Adds the finding of a field that is not known; nothing for a template, which a tool replaces. */
+/** Adds the finding of an unknown field; none for a template, which a tool replaces. */
 function tell(
   { ours, theirs }: Known,
   name: string,
@@ -188,10 +187,10 @@ const RENAMED = 'write the name that it has in v1beta1, or remove it'
 const DROPPED = 'kubectl refuses it, and the API server drops it'
 const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it'
 
-/** Shorter names are near to others that may well be meant: `gpu` to `cpu`. */
+/** For shorter names a near name is no proof of a slip: `gpu` is near to `cpu`. */
 const SHORTEST = 4
 
-/** A near name is meant for certain, one that only begins alike is not. */
+/** A rename to the near name, where that is certainly meant; none where the names only begin alike. */
 function fixOf(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
@@ -203,7 +202,7 @@ function fixOf(
   return isCertain ? renameFix(at, holder, near, fields[near]) : undefined
 }
 
-/** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
+/** A near name, or else the only known name that begins with this one: `valueSecretRef` for `value`. */
 function meant(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near !== undefined || name.length < 4) return near
@@ -212,6 +211,6 @@ function meant(name: string, known: readonly string[]): string | undefined {
   return second === undefined ? first : undefined
 }
 
-/** The settings of an unknown type are not reported: the type has a finding. */
+/** Whether a type is not supported: then the type has a finding, and its settings get none. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false

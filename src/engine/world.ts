@@ -13,7 +13,7 @@ export interface World {
   readonly settings: Settings
   /** The schemas of the operator's CRDs; where they are not known, the specification alone decides. */
   readonly release: Release | 'specification'
-  /** The other objects. */
+  /** The objects that rules look up beside the judged one. */
   readonly state: ClusterState | 'no cluster'
   readonly defaults: Completion
 }
@@ -28,18 +28,23 @@ export interface Completion {
 /** Every default that does not depend on how the cluster is set up. */
 export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience: '' }
 
-/** A world, and what follows from it alone. */
+/** A world, and what is computed from it once. */
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
-  /** The release of the operator as rules read it. */
+  /** The release of the operator as rules read it: see `readVersion`. */
   readonly version: string | undefined
   readonly state: ClusterState | undefined
-  /** The other objects of a namespace, the same until it changes: judgements share what rules compute once for all of them. */
+  /**
+   * The objects of a namespace, the same `Cluster` until one changes: judgements share what rules compute once for all
+   * of them.
+   */
   shared(namespace: string): Cluster | undefined
-  /** The rules of a kind that are about the release, by place. */
+  /** The rules of a kind that apply to the release, by place. */
   rulesOf(kind: Kind, selection: Selection): readonly RulesAt[]
-  /** The severity of each finding in a namespace; undefined when that of its rule counts. */
+  /**
+   * The severity of each finding in a namespace; undefined when all findings of a rule have the severity of the rule.
+   */
   severityIn(namespace: string): ((finding: Finding) => Severity) | undefined
 }
 
@@ -65,7 +70,7 @@ export function prepare(world: World): Prepared {
   }
 }
 
-/** The same world with other objects. */
+/** The same world, except for the other objects. */
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },

@@ -29,9 +29,9 @@ interface Situated {
 }
 
 /**
- * The findings in an object, where the installed release goes first (decision 3): an error of a constraint that it does not
- * share is a warning of what the release does instead, and nothing where that is what the author wants. Where none is known,
- * also the fields that are missing for all of them.
+ * The findings in an object where the installed release has the last word (decision 3): the error of a constraint that
+ * the release lacks becomes a warning of what it does instead, or goes where the author wants just that. Where no release
+ * is known, fields that no release goes without are findings too.
  */
 export function yielding(
   findings: readonly Finding[],
@@ -56,7 +56,7 @@ export function yielding(
     if (!allows(schema, broken)) return [finding]
     const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
     if (instead === undefined) return []
-    // The list of supported values is that of the specification.
+    // Not the detail of an `enum`: its list of supported values is that of the specification.
     const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
     return [
       { ...finding, severity: 'warning', error: { ...error, detail: `${before}${release.name} ${instead}` } },
@@ -66,14 +66,14 @@ export function yielding(
 
 const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
 
-/** What the releases that take an object do, which breaks a rule in the place of a constraint. */
+/** By rule with `constraint`: what releases that accept the object do instead. */
 const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
 
-/** The same of a constraint of the schema; undefined where the release does what is written. */
+/** What a release does that lacks the constraint of the schema; undefined where it does what the author wants. */
 function insteadOf(keyword: string, value: unknown): string | undefined {
-  // The CRDs require all that the specification does, but for the spec.
+  // The CRDs require all that the specification requires, except the spec.
   if (keyword === 'required') return 'stores the object, which configures nothing'
   if (keyword === 'minLength') return 'stores the empty text, which names nothing at run time'
   return keyword === 'enum' && value === 'obo'
@@ -81,16 +81,19 @@ function insteadOf(keyword: string, value: unknown): string | undefined {
     : undefined
 }
 
-/** Bounds of fields of newer releases are warnings (decision 3): the schema of the installed release says more. */
+/**
+ * False for warnings about bounds in fields of newer releases (decision 3): the schema of the installed release judges
+ * these.
+ */
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')
 
-/** Where releases read the field for which an error of ours stands, if they read it elsewhere. */
+/** By rule: the place from which releases read the value whose field the error is at, where that is another place. */
 const READ_AT: Readonly<Record<string, readonly string[]>> = {
   'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
 }
 
-/** The refusals of the API server beyond the specification, by the CRD of the release; without those that are found anyway. */
+/** What the CRD of the release refuses, except at places that have an error already. */
 export function refusedBy(
   object: unknown,
   {
@@ -102,7 +105,7 @@ export function refusedBy(
   }: {
     readonly kind: string
     readonly release: Release | undefined
-    /** The stored object that the object replaces. */
+    /** The stored object that the apply replaces. */
     readonly stored: unknown
     /** Places of values that are not known. */
     readonly unknown: readonly (readonly Segment[])[]
@@ -125,8 +128,8 @@ export function refusedBy(
 }
 
 /**
- * One cause, one finding. Where a field is missing that the release requires, its refusal has the advice of the warning at
- * the field; warnings of other rules that say what the API server says are left out.
+ * Folds a refusal and the warnings about the same mistake: the refusal of a missing field gets the advice of the
+ * warning at the field, and warnings that say what the API server says are left out.
  */
 export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
@@ -143,7 +146,10 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
   return [...findings.filter((finding) => !told.has(finding)), ...refusals]
 }
 
-/** Rules beside those that the API server is known to say, by the place and text with which releases refuse the same. */
+/**
+ * Rules whose mistake a CRD refuses too, each with a pattern for that refusal; those with `toldBy: 'API server'` need
+ * none.
+ */
 const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,
   'auth-server-incoming-auth-oidc': /^spec\.incomingAuth: Required/,
@@ -182,28 +188,30 @@ const TOLD_BY_CRD = new Set(
 const placesAround = (at: readonly Segment[]): string[] =>
   Array.from({ length: at.length }, (_, i) => pathText(at.slice(0, i + 1)))
 
-/** The id of what the CRD of the release refuses, and the specification does not. */
+/** The id of findings about what the CRD of the release refuses and the specification accepts. */
 const RELEASE_ACCEPTS = 'release-accepts'
 
 const RANGES = new Map(
   allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
 )
 
-/** Whether a rule is about a release, or counts where none is known. */
+/** Whether a rule applies to the release; undefined: to an operator whose release is not known. */
 export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true
   const { from, to, orUnknown = false } = range
   if (release === undefined) return orUnknown || from === undefined
   const version = readVersion(release)
-  // CRDs do not tell a release that brought no field from the one before: it may be either.
+  // CRDs cannot tell a release without new fields from the one before, so it may be either.
   const first = from && release.version === undefined ? lastWithField(from) : from
   return (first === undefined || !isBefore(version, first)) && (to === undefined || !isBefore(to, version))
 }
 
 const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
-/** The release as rules read it: the one that is named, or else the newest of which the CRDs have a field. `0` where they have none. */
+/**
+ * The release as rules read it: the named one, or the newest of which the CRDs have a field. `0` where they have none.
+ */
 export function readVersion(release: Release): string
 export function readVersion(release: Release | undefined): string | undefined
 export function readVersion(release: Release | undefined): string | undefined {
@@ -217,7 +225,7 @@ function newestField(release: Release): string {
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
-    // What keeps unknown fields declares none of them.
+    // A place without a type preserves unknown fields, and so does not prove the field.
     return newerFields(kind).filter(
       ({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined,
     )
@@ -235,7 +243,7 @@ const newerFields = (kind: Kind) =>
 const newest = (fields: readonly { readonly since: string }[]): string =>
   fields.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
 
-/** The last release that brought a field, up to one. */
+/** The last release, not after the given one, that brought a field. */
 const lastWithField = (release: string): string =>
   newest(KINDS.flatMap(newerFields).filter(({ since }) => !isBefore(release, since)))
 

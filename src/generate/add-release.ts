@@ -8,8 +8,9 @@ import { releaseOf } from '../release/index.ts'
 const RELEASES = fileURLToPath(new URL('../../releases/', import.meta.url))
 
 /**
- * Adds a release of the operator to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER holds its
- * CustomResourceDefinitions as YAML, SOURCE says where they can be had. Of each CRD only what is compared is kept.
+ * Adds a release of the operator to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER has its
+ * CustomResourceDefinitions as YAML, SOURCE says where to get them. Of each CRD only the parts that are compared are
+ * stored.
  */
 function addRelease([version = '', folder = '', source = '']: readonly string[]): void {
   const minor = /^(\d+\.\d+)\.\d+$/.exec(version)?.[1]

@@ -6,7 +6,10 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The oldest Node that runs the bundles. */
 export const OLDEST_NODE = '20.19'
 
-/** The Kubernetes client makes dispatchers of undici for its fetch, which we never call: 1 MB to compile at each start. */
+/**
+ * Leaves out undici: the Kubernetes client uses it for fetch, which is never called here, and it is 1 MB to compile at
+ * each start.
+ */
 const withoutFetch: Plugin = {
   name: 'without-fetch',
   setup({ onResolve, onLoad }) {
@@ -15,7 +18,7 @@ const withoutFetch: Plugin = {
   },
 }
 
-/** Bundles modules of `src`, and returns which files went into the bundle. */
+/** Bundles modules of `src`; returns the metafile, which lists the files in the bundle. */
 export const bundled = async (options: BuildOptions): Promise<Metafile> => (await built(options)).metafile
 
 export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: true }>> =>
@@ -24,12 +27,12 @@ export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: tr
     bundle: true,
     platform: 'node',
     target: `node${OLDEST_NODE}`,
-    // 4 MB less memory; names stay for stack traces.
+    // Saves 4 MB of memory; names are kept for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
     lineLimit: 200,
-    // Of the Kubernetes client only kubeconfigs are used. Its typed API (CoreV1Api and its like) was measured: 17.5 MB, 213 ms
-    // of CPU to load and 121 MB of memory instead of 2.5 MB, 106 ms and 82 MB; minified still 94 MB.
+    // Of the Kubernetes client only kubeconfigs are used. By measurement, its typed API (CoreV1Api and the like) has
+    // 17.5 MB, 213 ms of CPU to load and 121 MB of memory, in place of 2.5 MB, 106 ms and 82 MB; minified still 94 MB.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
     inject: ['src/generate/for-node-20.ts'],
     legalComments: 'external',
@@ -46,8 +49,8 @@ export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: tr
   })
 
 /**
- * ES modules that share chunks, so that what is imported late stays late. Every folder is one deep: the thread of the CLI
- * and `releases/` are found from wherever their caller ends up.
+ * Bundles ES modules that share chunks, so that what is imported late is loaded late. All folders have the same depth:
+ * so the thread of the CLI and `releases/` are found from any chunk.
  */
 export const bundledModules = (outdir: string, entryPoints: Record<string, string>): Promise<Metafile> =>
   bundled({
@@ -56,15 +59,16 @@ export const bundledModules = (outdir: string, entryPoints: Record<string, strin
     chunkNames: 'chunks/[name]-[hash]',
     splitting: true,
     format: 'esm',
-    // CommonJS modules in the bundle require modules of Node.
+    // CommonJS modules in the bundle need `require` for modules of Node.
     banner: {
       js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
     },
   })
 
-/** The server, the CLI and the thread of the CLI. */
+/** The entry points: the server, the CLI and the threads of the CLI. */
 export const PROGRAMS = {
   'server/main': 'src/server/main.ts',
   'cli/main': 'src/cli/main.ts',
   'cli/worker': 'src/cli/commands/role/worker.ts',
+  'cli/call': 'src/cli/mcp/worker.ts',
 }

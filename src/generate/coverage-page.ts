@@ -8,7 +8,7 @@ import type { GeneratedFile } from './generated-file.ts'
 import { code, GENERATED, idLink, linkedSources, page, sourceLinks, table } from './markdown.ts'
 import { type Section, SECTIONS } from './specification.ts'
 
-/** From contributing/ to the pages of users. */
+/** The path from contributing/ to the user documentation. */
 const DOCS = '../docs/'
 
 const INTRODUCTION = `The statements of the specification, and what holds each: a [rule](../docs/rules/README.md), keywords of the schema at a path, a default that
@@ -80,7 +80,7 @@ const WARNINGS = new Set(
   [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity !== 'error').map(({ id }) => id),
 )
 
-/** A keyword of JSON Schema as the page names it: a link to its id. */
+/** A keyword of JSON Schema as a link to its id. */
 function keywordText(keyword: string): string {
   if (keyword === 'default') return 'default'
   return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`, DOCS)
@@ -96,7 +96,7 @@ function fieldRows(section: string): string[][] {
   )
 }
 
-/** The Secret reference whose fields stand for those of all others. */
+/** The Secret reference whose fields are listed for all others. */
 const SECRET = 'spec.bearerToken.tokenSecretRef'
 
 function holdersOf(field: Field): string {

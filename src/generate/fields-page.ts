@@ -71,7 +71,7 @@ const sectionOf = (node: SchemaTree) => (isSecretRef(node) ? undefined : (node.s
 const sectionLink = (section: string | undefined) =>
   section === undefined ? '' : `[${section}](model.md#section-${section})`
 
-/** A type that this page describes in a section of its own. */
+/** The type of a field, as a link where this page has a section about it. */
 const linked = (type: string) =>
   type.replace(
     /Secret reference|EmbeddedAuthServer/,

@@ -7,7 +7,7 @@ import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { knownFieldsModule } from './known-fields.ts'
 import { jsonSchemas } from './json-schemas.ts'
-import { reportSchema } from './report-schema.ts'
+import { outputSchemas } from './output-schemas.ts'
 import { manualPage } from './manual-page.ts'
 import { mutatingPolicies } from './mutating-policies.ts'
 import { policies } from './policies.ts'
@@ -17,12 +17,12 @@ import { rulesPages } from './rules-pages.ts'
 import { staticWebhooks } from './static-webhooks.ts'
 import { validatorsModule } from './validators.ts'
 
-/** Everything that is derived from the code, as it should stand in the repository. */
+/** All generated files of the repository, with their current content. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/shape/generated/validators.js', text: validatorsModule() }
   yield knownFieldsModule()
   yield* jsonSchemas()
-  yield* reportSchema()
+  yield* outputSchemas()
   yield* crds()
   yield* rbac()
   yield* chart()

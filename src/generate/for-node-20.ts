@@ -1,4 +1,4 @@
-/** Built-ins of Node 22 that `bundling.ts` puts in the place of calls: no global of a program is changed. */
+/** Built-in functions of Node 22, to which `bundling.ts` redirects calls, so that no global is changed. */
 
 export function mapGroupBy<Key, Item>(
   items: Iterable<Item>,

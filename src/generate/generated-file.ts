@@ -1,5 +1,5 @@
 export interface GeneratedFile {
-  /** From the top of the repository. */
+  /** The path from the top of the repository. */
   readonly path: string
   readonly text: string
 }

@@ -29,9 +29,9 @@ export function* jsonSchemas(): Iterable<GeneratedFile> {
 }
 
 /**
- * Picks the schema of a document by its kind, and says nothing of documents of other kinds and groups: one schema for
- * files of several documents. With the texts that editors show in the place of a pattern; `patternErrorMessage` is not a
- * keyword of JSON Schema, and a strict validator would refuse it in the schema of a kind.
+ * A schema for files with several documents: it applies the schema of each document's kind, and accepts documents of
+ * other kinds and groups. It has `patternErrorMessage`, the text that editors show in place of a pattern; this is no
+ * keyword of JSON Schema, and strict validators would refuse it in the schema of a kind.
  */
 function editorSchema(): SchemaTree {
   const ours = { type: 'string', pattern: `^${DEFAULT_API_GROUP.replaceAll('.', '\\.')}/` }
@@ -88,7 +88,7 @@ function jsonSchema({ kind, schema }: Kind): SchemaTree {
   )
 }
 
-/** Standard JSON Schema: without our annotations and formats that only we know. */
+/** Standard JSON Schema: without our annotations, and without formats that only our validators know. */
 function plain(node: SchemaTree): SchemaTree {
   const kept = Object.entries(node).filter(([key]) => !(ANNOTATIONS as readonly string[]).includes(key))
   const conditions = [...alternatives(node), ...pairs(node)]
@@ -108,7 +108,7 @@ function range({ format, minimum, maximum }: SchemaTree): SchemaTree {
   return { format: undefined, minimum: minimum ?? bounds[0], maximum: maximum ?? bounds[1] }
 }
 
-/** Decision 3: one of the fields must be there. */
+/** Requires one of the fields that can replace each other (decision 3). */
 function alternatives(node: SchemaTree): SchemaTree[] {
   return Object.keys(node.properties ?? {}).flatMap((field) => {
     const others = alternativesOf(node, field)
@@ -117,8 +117,8 @@ function alternatives(node: SchemaTree): SchemaTree[] {
 }
 
 /**
- * The object that belongs to a value of `type` is required with it. Where types choose between several objects
- * (decision 12, upstream providers), none may be there with another type.
+ * Requires the object that belongs to a value of `type`. Where types choose between several objects (decision 12,
+ * upstream providers), it forbids the others.
  */
 function pairs({ properties = {} }: SchemaTree): SchemaTree[] {
   const values = (properties.type?.enum ?? []) as readonly string[]

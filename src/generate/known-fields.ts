@@ -13,10 +13,10 @@ interface Version {
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
 }
 
-/** A schema of the field in each release that has it, the oldest first. */
+/** The schemas of a field in the releases that have it, the oldest first. */
 type Versions = readonly (readonly [minor: string, schema: ReleaseSchema])[]
 
-/** The text of src/release/generated/known-fields.ts: the fields of each kind that any release in `releases/` has. */
+/** The text of src/release/generated/known-fields.ts: the fields of each kind in any release of `releases/`. */
 export function knownFieldsModule(): GeneratedFile {
   const releases = readdirSync(RELEASES)
     .map((name): Version => {
@@ -93,7 +93,9 @@ function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded 
   return Object.values(demanded).some((part) => part !== undefined) ? demanded : undefined
 }
 
-/** What any of the releases takes; `since` where the field came after the one around it. */
+/**
+ * A schema that accepts what any of the releases accepts; `since` where the field came later than the one around it.
+ */
 function merged(versions: Versions, around: string): KnownField {
   const [[since, { type }] = ['', {} as ReleaseSchema]] = versions
   const properties = namesIn(versions).map((name) => {

@@ -4,7 +4,10 @@ import { exitCodesOf, formsOf } from '../cli/output/help.ts'
 import { flagTexts } from '../configuration/flags.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
-/** docs/vmcp-admission.1: what `--help` says of all commands, for `man`. https://man7.org/linux/man-pages/man7/man.7.html */
+/**
+ * docs/vmcp-admission.1: the texts of `--help` of all commands, for `man`.
+ * https://man7.org/linux/man-pages/man7/man.7.html
+ */
 export function manualPage(): GeneratedFile {
   const { name, description } = manifest
   const text = [
@@ -42,9 +45,11 @@ export function manualPage(): GeneratedFile {
   return { path: `docs/${name}.1`, text: text.join('\n') }
 }
 
-/** A paragraph behind a tag. */
+/** A paragraph with a tag. */
 const entry = (tag: string, text: string): string[] => ['.TP', `.B ${escaped(tag)}`, escaped(text)]
 
-/** Text as it stands in a manual page: a backslash, a hyphen that can be copied, no request at the start of a line. */
+/**
+ * Text for a manual page: escapes backslashes, hyphens so that they can be copied, and requests at the start of a line.
+ */
 const escaped = (text: string): string =>
   text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')

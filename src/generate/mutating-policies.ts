@@ -4,7 +4,7 @@ import { type SchemaDefaults, initial, schemaDefaults } from '../engine/index.ts
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files: the same choice as `--defaults` of the webhook has (decision 23). */
+/** The files; the choice among them is that of `--defaults` of the webhook (decision 23). */
 const FILES = [
   {
     path: 'deploy/policies/defaults.yaml',
@@ -40,19 +40,19 @@ export function* mutatingPolicies(): Iterable<GeneratedFile> {
   }
 }
 
-/** The namespace of the request, as a default. */
+/** Stands for the default that is the namespace of the request. */
 const NAMESPACE = Symbol('namespace')
 
-/** An object whose absent fields get defaults. */
+/** An object in which absent fields get defaults. */
 export interface DefaultsHolder {
-  /** The list that it lies in; undefined outside of lists. */
+  /** The path of the list that contains it; undefined outside of lists. */
   readonly list?: readonly string[]
-  /** The path from the item of the list, or from the resource. */
+  /** The path of the object, from the item of the list or else from the resource. */
   readonly at: readonly string[]
   readonly defaults: readonly (readonly [field: string, value: unknown])[]
 }
 
-/** Every object of a kind that gets defaults where it is present. */
+/** Every object of a kind that gets defaults where it exists. */
 export function writtenDefaults(kind: Kind): DefaultsHolder[] {
   const defaults = schemaDefaults(kind)
   return defaults === undefined ? [] : [...holders(defaults, [])]
@@ -107,11 +107,11 @@ const pointer = (steps: readonly string[]) => steps.map((step) => `/${step}`).jo
 const optional = (steps: readonly string[]) => steps.map((step) => `.?${step}`).join('')
 const braced = (lines: readonly string[]) => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`
 
-/** In CEL: from the place of each object to the defaults of its fields. */
+/** A CEL map from the path of each object to the defaults of its fields. */
 const table = (holders: readonly DefaultsHolder[]) =>
   braced(holders.map(({ at, defaults }) => `'${pointer(at)}': ${literal(Object.fromEntries(defaults))}`))
 
-/** In CEL: an operation for each field that is absent or null in an object that is there. */
+/** CEL for a patch: an operation for each absent or null field of an object that exists. */
 function added(
   variable: string,
   holders: readonly DefaultsHolder[],
@@ -129,7 +129,7 @@ function addedInItems(variable: string, holders: readonly DefaultsHolder[], list
   return `dyn(object)${optional(list)}.orValue([]).transformList(i, item, ${inItem}).flatten()`
 }
 
-/** A value in CEL; `dyn` lets several types stand in one map. */
+/** A value in CEL; `dyn` allows different types in one map. */
 function literal(value: unknown): string {
   if (value === NAMESPACE) return 'request.namespace'
   if (typeof value === 'string') return `'${value}'`

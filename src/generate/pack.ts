@@ -7,12 +7,12 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 import { writePages } from './pages.ts'
 
-/** The files of the package beside its programs and the library, at the paths that the docs name. */
+/** The files of the package beside programs and library, at paths that the documentation names. */
 const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
 
 const LIBRARY = 'src/library/index.ts'
 
-/** Fields that the package has from the repository's own package.json. */
+/** The fields that the package takes from the package.json of the repository. */
 const SHARED = ['name', 'version', 'description', 'keywords', 'license', 'homepage', 'repository', 'bugs']
 
 const MANIFEST = {
@@ -32,14 +32,14 @@ const MANIFEST = {
   },
 }
 
-/** Writes the package as a folder and as a tarball, and returns the path of the tarball. */
+/** Writes the package as a folder and a tarball; returns the path of the tarball. */
 async function pack(artifacts: string): Promise<string> {
   const folder = join(artifacts, 'package')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const programs = await bundledModules(folder, PROGRAMS)
   const pages = await writePages(`${folder}/pages`)
-  // For browsers too: esbuild refuses modules of Node.
+  // The library is for browsers too: this target makes esbuild refuse modules of Node.
   await bundled({ entryPoints: [LIBRARY], outdir: `${folder}/library`, format: 'esm', platform: 'browser' })
   for (const path of FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
   writeFileSync(join(folder, 'library/index.d.ts'), declarationsOf(LIBRARY))
@@ -53,14 +53,14 @@ async function pack(artifacts: string): Promise<string> {
   return filename
 }
 
-/** The page of the package, with links from the top of it. */
+/** The README of the package, with links relative to its top. */
 const readme = (): string =>
   readFileSync(join(ROOT, 'docs/package.md'), 'utf8').replaceAll(
     /\]\((\.\/|[a-z]+:|#)?/g,
     (link, start = './') => (start === './' ? '](docs/' : link),
   )
 
-/** The types of a module: it names no type of another module, so that they stand alone. */
+/** The type declarations of a module; it uses no types of others, so that the file is complete. */
 function declarationsOf(path: string): string {
   const source = readFileSync(join(ROOT, path), 'utf8')
   const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {

@@ -8,12 +8,12 @@ import { built, ROOT } from './bundling.ts'
 
 export const PAGES = ['playground', 'audit'] as const
 
-/** Data blocks by id, filled in when the page is made; those of the others are filled in by their commands. */
+/** Data blocks of pages that are filled in when the page is generated, by id; commands fill in the others. */
 const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
   'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),
 }
 
-/** Writes every page as one file, and returns which files went into each. */
+/** Writes every page as one file; returns the metafiles, which list the files in each. */
 export async function writePages(folder: string): Promise<Metafile[]> {
   mkdirSync(folder, { recursive: true })
   const pages: Metafile[] = []
@@ -25,7 +25,9 @@ export async function writePages(folder: string): Promise<Metafile[]> {
   return pages
 }
 
-/** The page in a folder as one file, whose policy allows its own script and style and no connection. */
+/**
+ * The page in a folder as one file. Its Content-Security-Policy allows its own script and style, and no connections.
+ */
 export async function pageOf(
   folder: string,
 ): Promise<{ readonly html: string; readonly metafile: Metafile }> {
@@ -47,7 +49,7 @@ export async function pageOf(
     "default-src 'none'",
     `script-src '${digest(script)}'`,
     `style-src '${digest(style)}'`,
-    // Signs in the style sheet, and the icon.
+    // For images in the style sheet, and the icon.
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -67,7 +69,7 @@ export async function pageOf(
     ].join('\n'),
   }
   const template = readFileSync(`${ROOT}${folder}/page.html`, 'utf8')
-  // Without the white space around code: it would count for the digest.
+  // Removes white space around code, which would change the digest in the policy.
   const html = template
     // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
     .replace(/\s*(%(?:STYLE|SCRIPT)%)\s*/g, '$1')
@@ -75,7 +77,7 @@ export async function pageOf(
   return { html, metafile }
 }
 
-/** A gate with one way through. */
+/** The icon: a gate with one way through. */
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"><path d="M4 21V9a8 8 0 0 1 16 0v12"/><path d="M9 21v-6.5l2.2 2.2L16 11.5"/></svg>'
 
@@ -84,7 +86,7 @@ const digest = (text: string): string => `sha256-${createHash('sha256').update(t
 const dataBlock = (id: string, value: unknown): string =>
   `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll('<', '\\u003c')}</script>`
 
-/** The notices of what is in the script have to come with it. */
+/** The licences of the code in the script, which must be distributed with it. */
 const licences = (metafile: Metafile): string =>
   `<script type="text/plain" id="licences">${licencesIn(metafile).replaceAll(/<(?=\/?script|!--)/gi, '‹')}</script>`
 

@@ -4,7 +4,7 @@ import type { GeneratedFile } from './generated-file.ts'
 import { block, code, GENERATED, idLink, page, table } from './markdown.ts'
 import { heldPlaces } from './policies.ts'
 
-/** docs/policies.md: what policies hold, what needs the webhook and why, and how to install them. */
+/** docs/policies.md: which rules policies enforce, which need the webhook and why, and how to install policies. */
 export function policiesPage(): GeneratedFile {
   const errors = allRules().filter(({ severity }) => severity === 'error')
   const held = new Set(heldPlaces().map(({ rule }) => rule))

@@ -5,7 +5,7 @@ import { pathText, type Segment } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files: what is done with an object that breaks a rule. */
+/** The files; they differ in what happens to an object that violates a rule. */
 const FILES = [
   {
     path: 'deploy/policies/deny.yaml',
@@ -28,7 +28,7 @@ const FILES = [
   },
 ] as const
 
-/** deploy/policies: what the API server itself can hold of the rules (docs/policies.md). */
+/** deploy/policies: the rules that the API server itself can enforce (docs/policies.md). */
 export function* policies(): Iterable<GeneratedFile> {
   const kinds = KINDS.filter((kind) => heldBy(kind).length > 0)
   for (const { path, actions, comment, suffix } of FILES) {
@@ -44,7 +44,7 @@ interface HeldPlace extends RulePlace {
   readonly expression: string
 }
 
-/** Where policies hold a rule. */
+/** The rules and places that policies enforce. */
 export function heldPlaces(): HeldPlace[] {
   return rulePlaces().flatMap((place) => {
     const { policy } = place.rule
@@ -79,20 +79,23 @@ function policyOf(kind: Kind, name: string) {
 }
 
 /**
- * The submitted object, then the stored one; an empty map where there is none. `dyn` takes their types away: schemas differ
- * from one release to the next, and nothing is known of a field that is only kept.
+ * The submitted object, then the stored one, or an empty map. `dyn` removes the types: schemas differ between releases,
+ * and those of fields that are only preserved are not known.
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'
 
-/** The CEL variable for a part of the submitted and the stored object: named like the field, `resource` for the whole. */
+/**
+ * The CEL variable for a part of the submitted and the stored object; it has the name of the field, or `resource` for
+ * the whole.
+ */
 const variable = (at: readonly Segment[]) => (at.length === 0 ? 'resource' : pathText(at.slice(-1)))
 
-/** False when the rule holds in what is stored and no longer in what is submitted (decision 8). */
+/** CEL that is false when the stored object satisfies the rule and the submitted one does not (decision 8). */
 function unlessStored(name: string, expression: string): string {
   return `variables.${name}.map(self,\n${indented(expression)}\n) != [false, true]`
 }
 
-/** The lines of an expression, two columns in; in a rule they stand as deep as the code around them. */
+/** The lines of an expression, indented by two columns; in the source they have the indent of the code around them. */
 function indented(expression: string): string {
   const lines = expression.split('\n').filter((line) => line.trim() !== '')
   const depth = Math.min(...lines.map((line) => line.search(/\S/)))

@@ -1,4 +1,4 @@
-/** The sections of the specification, and the statements that neither a rule nor a schema holds. */
+/** The sections of the specification, and the statements that no rule or schema enforces. */
 
 /** A statement that nothing in a resource can break, and why. */
 export interface Unowned {
@@ -6,7 +6,7 @@ export interface Unowned {
   readonly because: string
 }
 
-/** A statement that the CRD of MCPExternalAuthConfig holds: `field` is a path below its `spec`. */
+/** A statement that the CRD of MCPExternalAuthConfig enforces: `field` is a path below its `spec`. */
 export interface CrdStatement {
   readonly must: string
   readonly field: string
@@ -26,7 +26,9 @@ const RUN_TIME = 'run time: what the service does, no resource can break it'
 const DESCRIPTION = 'description: asks for nothing'
 const NOT_SHOWN = 'the specification does not show it'
 
-/** Owned statements stand in `sources` of rules and engine ids, and in `statements` of schemas. */
+/**
+ * Statements that are enforced are not here, but in `sources` of rules and engine ids, and in `statements` of schemas.
+ */
 export const SECTIONS: readonly Section[] = [
   {
     section: '1',

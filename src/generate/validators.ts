@@ -17,7 +17,9 @@ import { FORMATS } from '../formats.ts'
 const PARTS = KINDS.flatMap(({ parts }) => parts.map(({ schema }) => schema as SchemaTree))
 const isPart = ({ title }: SchemaTree) => PARTS.some((part) => part.title === title)
 
-/** Ajv as it judges resources: every error at once, never coercing, filling or removing anything. */
+/**
+ * Ajv with the options for judging resources: it reports all errors, and never converts, fills in or removes anything.
+ */
 function engine(): Ajv {
   const named = (source: string) => Object.assign(compilePattern(source), { toString: () => source })
   const ajv = new Ajv({
@@ -38,7 +40,9 @@ function engine(): Ajv {
   return ajv
 }
 
-/** The text of src/shape/generated/validators.js: one validator a kind, with no compilation at run time. */
+/**
+ * The text of src/shape/generated/validators.js: a validator for each kind, so that nothing is compiled at run time.
+ */
 export function validatorsModule(): string {
   const ajv = engine()
   for (const part of [...new Set(PARTS)]) ajv.addSchema({ ...constraints(part), $id: String(part.title) })
@@ -47,7 +51,7 @@ export function validatorsModule(): string {
   const body = code
     .replace('"use strict";', '')
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
-    // A text has a code point when it has a code unit: nothing to count for minLength 1.
+    // For minLength 1 nothing need be counted: a text with a code unit has a code point.
     .replace(/func\d+\((data\d*)\) < 1\b/g, '$1.length < 1')
     .replace(/\b(\w+)\.replace\(\/~\/g, "~0"\)\.replace\(\/\\\/\/g, "~1"\)/g, 'pointerToken($1)')
     // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
@@ -59,7 +63,10 @@ export function validatorsModule(): string {
   return HEADER + body
 }
 
-/** A body has room for a million errors: the validator ends with one more than are shown, which says that there are more. */
+/**
+ * Ends a validator after one more error than are shown, because a request may contain a million; the last one says that
+ * there are more.
+ */
 function endingEarly(validator: string, name: string): string {
   return validator.replace(
     /else \{\s*vErrors\.push\((err\d+)\);\s*\}/g,
@@ -70,8 +77,8 @@ function endingEarly(validator: string, name: string): string {
 const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'default'])
 
 /**
- * The schema without what judges nothing, so that the module stays small; within it a part that several kinds hold is a
- * reference to its one validator.
+ * The schema reduced to what judges; a part that several kinds have becomes a reference to one validator, so that the
+ * module stays small.
  */
 function constraints(schema: TSchema): TSchema {
   return mapSchema(schema, (node) =>

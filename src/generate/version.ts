@@ -2,7 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Files that name the version of the program; npm itself writes package.json and package-lock.json. */
+/** Files that contain the version of the program; npm itself changes package.json and package-lock.json. */
 const FILES = [
   'package-lock.json',
   'Dockerfile',
@@ -12,7 +12,10 @@ const FILES = [
   'docs/*.md',
 ]
 
-/** The places in those files: the package itself in the lock file, the chart, labels, images, files of a release, tags of Git. */
+/**
+ * Where these files contain the version: the package in the lock file, chart, labels, images, files of a release, Git
+ * tags.
+ */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads texts of ours only.
   /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|vmcp-admission[-:]|vmcp-admission[@#]v|releases\/download\/v|\brev: v|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-(?!linux)[a-z\d]+(?:\.\d+)*)?/gm
@@ -21,12 +24,12 @@ const UNRELEASED = '## Unreleased\n'
 
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** The version that package.json has. */
+/** The version in package.json. */
 const ownVersion = (root: string): string =>
   (JSON.parse(read(root, 'package.json')) as { version: string }).version
 
 /**
- * Writes the version of package.json wherever it is named, and gives it what is unreleased in the changelog, as
+ * Writes the version of package.json to all these places, and makes the unreleased entries of the changelog its own, as
  * released on `day`. `npm version 0.2.0` calls it (the script `version` of package.json).
  */
 function setVersion(root: string, day: string): void {
@@ -39,7 +42,7 @@ function setVersion(root: string, day: string): void {
   writeFileSync(join(root, 'CHANGELOG.md'), changelog.replace(UNRELEASED, heading))
 }
 
-/** The reasons against a release of `tag`: places with another version, a changelog without an entry for it. */
+/** Why `tag` cannot be released: places with another version, or a changelog without an entry for it. */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)
   const elsewhere = globSync(FILES, { cwd: root })
@@ -61,7 +64,7 @@ export function releaseNotes(changelog: string, version: string): string | undef
   return section?.slice(section.indexOf('\n')).trim()
 }
 
-/** `set`, `check TAG` or `notes`. */
+/** The commands `set`, `check TAG` and `notes`. */
 function main([command, tag]: readonly string[]): void {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   if (command === 'set') setVersion(root, new Date().toISOString().slice(0, 10))

@@ -3,13 +3,13 @@ import type { Statement } from '../rule/index.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**
- * Words for schemas. Beside JSON Schema a field may carry:
+ * Functions that make schemas. Beside JSON Schema a field may carry:
  * - `source`: the section of the specification (or decision) with its table of fields;
  * - `statements`: what the specification says of the field elsewhere, for contributing/coverage.md;
  * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
  * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
  * - `open`: an object whose field list the specification leaves open (decision 2);
- * - `newer`: a field of other releases, which the specification does not list (decision 3);
+ * - `newer`: a field of releases, which the specification does not list (decision 3);
  * - `since`: the release that brought such a field, where older ones are still in use;
  * - `create`: an absent object that /mutate creates when it has defaults inside (decision 23);
  * - `defaultFrom`: a default that is copied from another field of the resource.
@@ -46,7 +46,7 @@ const describe = (description: string, annotations: Annotations = {}): Annotatio
 export const text = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, annotations))
 
-/** A required string: decision 17 says that it may not be empty, the specification does not. */
+/** A required string. It may not be empty: decision 17 adds that to the specification. */
 export const name = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, decided: ['minLength'], ...annotations }))
 
@@ -65,7 +65,7 @@ export const matching = (
     ...annotations,
   })
 
-/** A string that matches such a pattern in a field of newer releases. */
+/** A string that matches a pattern of section 2.5, in a field of newer releases. */
 export const like = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
   Type.String(
     describe(description, {
@@ -75,7 +75,7 @@ export const like = (pattern: keyof typeof PATTERNS, description: string, annota
     }),
   )
 
-/** A string with a list of values. */
+/** A string that must be one of these values. */
 export const oneOf = <T extends string>(
   values: readonly T[],
   description: string,
@@ -112,9 +112,8 @@ export const object = <P extends TProperties>(
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
 /**
- * An optional field of other releases, of the type that they give it: our CRDs do not declare it. `since` names the
- * release that brought it, such as `0.43` (the first one that is known): `unknown-field` says so where the installed
- * release is not known.
+ * An optional field of releases, with the type that they give it; our CRDs do not declare it. `since` names the first
+ * known release that has it, such as `0.43`: `unknown-field` reports it where the installed release is not known.
  */
 export const newer = <T extends TSchema>(field: T, since?: string) =>
   Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })

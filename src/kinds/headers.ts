@@ -1,6 +1,6 @@
 import { type Path, pathTo, segmentsOf } from '../rule/index.ts'
 
-/** Headers of the route, of the connection and of proxies, in lower case: releases start with none of them. */
+/** Headers about routing, the connection and proxies, in lower case: a release that is to set one does not start. */
 export const RESTRICTED_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -35,13 +35,13 @@ interface Fields {
   readonly addHeadersFromSecret: { readonly headerName: string }[]
 }
 
-/** The name of a header that a workload adds to each request, and its place. */
+/** The name of a header that a workload adds to each request, and the place that says so. */
 export interface ForwardedHeader {
   readonly name: string
   readonly place: () => Path<unknown>
 }
 
-/** The headers that a workload adds, in the order of its fields. */
+/** The headers that a workload adds to each request, in the order of its fields. */
 export function* forwardedHeaders(
   { addPlaintextHeaders, addHeadersFromSecret }: HeaderForward,
   path: Path<unknown>,

@@ -3,7 +3,10 @@ import { parseUrl, withoutEnd } from '../rule/index.ts'
 /** Hosts of Okta; `okta.mil` is its cloud for the military of the USA. */
 export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
 
-/** Hosts of identity providers whose issuer has no slash at its end, and of those whose issuer has one. */
+/**
+ * Identity providers whose issuer has no slash at its end, and below those whose issuer has one: name, and pattern of
+ * the host.
+ */
 const WITHOUT: readonly (readonly [string, RegExp])[] = [
   ['Okta', OKTA],
   ['Google', /^accounts\.google\.com$/i],
@@ -16,16 +19,16 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
-/** What is in an issuer that may lack its slash: most texts are not read as URLs. */
+/** Text in any issuer that may lack its slash: most issuers need not be parsed as URLs. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
-/** A provider that is known, and its issuer as its tokens and metadata have it. */
+/** A known provider, and its issuer as its tokens and metadata have it. */
 interface KnownIssuer {
   readonly provider: string
   readonly issuer: string
 }
 
-/** The issuer that is meant where one of a known provider differs by the slash at its end. */
+/** The issuer that is meant, where one of a known provider has a slash too many or too few at its end. */
 export function meantIssuer(text: string): KnownIssuer | undefined {
   if (!text.endsWith('/') && !PERHAPS_WITH.test(text)) return undefined
   const host = parseUrl(text)?.host

@@ -1,10 +1,10 @@
-/** Parts that several kinds have in releases of the operator, and that the specification does not name. */
+/** Parts that several kinds have in releases, but not in the specification. */
 
 import type { TSchema } from 'typebox'
 import { filled, flag, int32, list, map, like, name, newer, object, oneOf, optional, text } from './fields.ts'
 import { secretRef } from './parts.ts'
 
-/** Releases may add fields to each of these settings. */
+/** For settings to which releases may add fields. */
 export const OPEN = { open: true } as const
 
 /** A list with at most so many items. */
@@ -33,7 +33,7 @@ export const caBundleRef = object(
   OPEN,
 )
 
-/** `authzConfig`: who may call what, by Cedar policies. */
+/** `authzConfig`: the Cedar policies that say who may call what. */
 export const AuthzConfig = object(
   {
     type: optional(oneOf(['configMap', 'inline'], 'Where the policies are; configMap when not given.')),
@@ -75,13 +75,13 @@ export const AuthzConfigRef = object(
   { title: 'AuthzConfigRef', ...OPEN },
 )
 
-/** Authorization of callers: of a workload in its spec, of a VirtualMCPServer in incomingAuth. */
+/** The fields for authorization: of a workload in its spec, of a VirtualMCPServer in `incomingAuth`. */
 export const AUTHORIZATION = {
   authzConfig: newer(AuthzConfig),
   authzConfigRef: newer(AuthzConfigRef, '0.30'),
 }
 
-/** The fields that releases have in `oidcConfigRef` beside name and audience. */
+/** The fields of `oidcConfigRef` in releases, beside name and audience. */
 export const OF_OIDC_CONFIG_REF = {
   resourceUrl: newer(text('URL of this resource for clients (RFC 9728); that of its Service by default.')),
   scopes: newer(list(text('Scope.'), 'Scopes that are advertised to clients; openid by default.')),
@@ -159,7 +159,7 @@ export const SESSIONS = (replicasSince?: string) => ({
   sessionStorage: newer(sessionStorage, replicasSince),
 })
 
-/** MCPServer and MCPRemoteProxy: how clients authenticate to the proxy. */
+/** The fields of MCPServer and MCPRemoteProxy that say how clients authenticate to the proxy. */
 export const OF_PROXIES = {
   oidcConfigRef: newer(oidcConfigRef),
   authServerRef: newer(authServerRef),

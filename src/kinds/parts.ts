@@ -2,7 +2,7 @@ import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Statement } from '../rule/index.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
-/** Section 2.1: the shape of every Secret reference. */
+/** The schema of every Secret reference (section 2.1). */
 export const secretRef = (description: string) =>
   object(
     { name: name('Name of the Secret, in the same namespace.'), key: name('Key within the Secret.') },
@@ -97,7 +97,7 @@ const metadata = object(
   { open: true },
 )
 
-/** A whole resource: apiVersion, kind and metadata beside the given fields. */
+/** A whole resource with these fields, beside apiVersion, kind and metadata. */
 export const resource = <P extends TProperties>(
   kind: string,
   fields: P,
@@ -111,7 +111,7 @@ const envelope = {
 }
 type Envelope = typeof envelope
 
-/** A status of which the specification says nothing. */
+/** A status whose fields the specification does not list. */
 export const openStatus = (fields: Record<string, TSchema> = {}) =>
   object(fields, 'What the operator observed.', { open: true })
 
@@ -130,8 +130,8 @@ export const workloadReference = object(
 )
 
 /**
- * MCPServer, MCPRemoteProxy and MCPServerEntry: of their fields the specification names these two. `others` are those of
- * releases that bear on authentication.
+ * The schema of MCPServer, MCPRemoteProxy or MCPServerEntry. Of their fields the specification names two; `others` are
+ * fields of releases about authentication.
  */
 export const workload = <P extends TProperties>(kind: string, others: P, description: string) =>
   resource(

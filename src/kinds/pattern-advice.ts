@@ -1,20 +1,23 @@
 import { withoutEnd } from '../rule/index.ts'
 import { compilePattern, PATTERNS } from './patterns.ts'
 
-/** Longest text that gets advice: longer ones are not written by hand. */
+/** The longest text that gets advice: nobody writes longer ones by hand. */
 const LONGEST = 256
 
 const ARN = compilePattern(PATTERNS.arn.ecmaScript)
 const REGION = compilePattern(PATTERNS.region.ecmaScript)
 const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 
-/** Advice for a text, and the text that is certainly meant, if there is one. */
+/** Advice for a text that does not match; `fix` has the text that is certainly meant, if there is one. */
 interface Advice {
   readonly detail: string
   readonly fix?: { readonly title: string; readonly text: string }
 }
 
-/** By pattern: advice for a text that does not match, or undefined when the mistake is not a known one. The text that it proposes matches. */
+/**
+ * By pattern: advice for a text that does not match, with a proposal that does; undefined where the mistake is not a
+ * known one.
+ */
 const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],
   [PATTERNS.region.ecmaScript, ofRegion],
@@ -25,7 +28,7 @@ const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Ma
 
 const DETAILS = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
 
-/** The requirement of an ECMAScript pattern, as a message says it. */
+/** The requirement of an ECMAScript pattern, in words. */
 export function patternDetail(ecmaScript: string): string {
   return DETAILS.get(ecmaScript) ?? `must match ${ecmaScript}`
 }
@@ -41,7 +44,7 @@ export const mismatchFix = (ecmaScript: string, text: string): Advice['fix'] =>
 const adviceFor = (ecmaScript: string, text: string): Advice | undefined =>
   text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
 
-/** A role may have a path, which the ARN of its session leaves out. */
+/** Advice for the ARN of a session. Its role may have a path, which that ARN leaves out, so there is no fix. */
 function ofArn(text: string): Advice | undefined {
   const [, partition = '', account = '', name = ''] =
     /^(arn:[a-z-]+:)sts(::\d+:)assumed-role(\/[^/]+)/.exec(text) ?? []
@@ -61,7 +64,7 @@ function ofRegion(text: string): Advice | undefined {
 
 const writing = (text: string) => ({ title: `write '${text}'`, text })
 
-/** Does not repeat the URL: there may be a password in it. */
+/** Advice for an issuer. It does not repeat the URL, which may contain a password. */
 function ofIssuer(text: string): Advice | undefined {
   const bare = withoutEnd(text, '/')
   const isOtherwiseRight = bare !== text && bare.startsWith('https://') && ISSUER.test(bare)

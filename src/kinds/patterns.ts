@@ -3,7 +3,7 @@
  * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
  */
 interface Pattern {
-  /** Its name in the specification. */
+  /** The name of the pattern in the specification. */
   readonly name: string
   readonly specification: string
   readonly ecmaScript: string
@@ -75,8 +75,8 @@ export const PATTERNS = {
 } as const satisfies Record<string, Pattern>
 
 /**
- * V8 keeps a backtrack position for every round of a repeated group and throws a RangeError on a long match. The three
- * patterns with such a group are read term by term instead; the verdicts are the same because each term can end at one
+ * V8 keeps a backtrack position for each round of a repeated group, and throws a RangeError on a long match. The three
+ * patterns with such a group are therefore read term by term. The result is the same, because each term can end at one
  * place only.
  */
 const READ_BY_TERM = new Map<string, (text: string) => boolean>([
@@ -88,21 +88,21 @@ const READ_BY_TERM = new Map<string, (text: string) => boolean>([
   [PATTERNS.conditionType.ecmaScript, isConditionType],
 ])
 
-/** A test for an ECMAScript pattern, in time linear in the length of the text. */
+/** A function that tests a text against an ECMAScript pattern, in time linear in the length of the text. */
 export function compilePattern(ecmaScript: string): { test(text: string): boolean } {
   const read = READ_BY_TERM.get(ecmaScript)
   // eslint-disable-next-line no-restricted-syntax -- test/patterns.test.ts proves all of PATTERNS.
   return read === undefined ? new RegExp(ecmaScript, 'u') : { test: read }
 }
 
-/** Whether from `start` on the text is one or more terms and then the tail, which must match up to the end. */
+/** Whether the text from `start` on is one or more terms and then the tail, up to its end. */
 function repeats(text: string, start: number, term: RegExp, tail: RegExp): boolean {
   let end = start
   for (let next = endOf(term, text, end); next >= 0; next = endOf(term, text, end)) end = next
   return end > start && endOf(tail, text, end) >= 0
 }
 
-/** Where a match that starts at `from` ends, or -1. */
+/** The end of a match that starts at `from`, or -1. */
 function endOf(sticky: RegExp, text: string, from: number): number {
   sticky.lastIndex = from
   return sticky.test(text) ? sticky.lastIndex : -1

@@ -11,17 +11,17 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** A rule at one place where it applies. */
+/** A rule, with one kind and place to which it applies. */
 export interface RulePlace {
   readonly rule: Rule
   readonly kind: Kind
-  /** Where the value that the rule checks lies in a resource of the kind. */
+  /** The path, in a resource of the kind, to the value that the rule checks. */
   readonly at: readonly Segment[]
 }
 
 const ORDER: readonly Rule['severity'][] = ['error', 'warning', 'advice']
 
-/** Errors before warnings before advice, then by id; findings have an order of their own. */
+/** The rules, errors before warnings before advice, then by id. This does not decide on the order of findings. */
 const RULES: readonly Rule[] = Object.values(rules).toSorted(
   (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
@@ -38,13 +38,13 @@ export function rulePlacesOf(kind: Kind): RulePlace[] {
   )
 }
 
-/** Every rule of every kind, and the rules of a part once for each kind that holds the part. */
+/** Every rule of every kind; a rule of a part once for each kind that has the part. */
 export const rulePlaces = (): RulePlace[] => KINDS.flatMap(rulePlacesOf)
 
-/** Where a rule applies. */
+/** The kinds and places to which a rule applies. */
 export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place) => place.rule === rule)
 
-/** Every rule once, by kind as `rulePlaces`. */
+/** Every rule once, in the order of `rulePlaces`. */
 export const allRules = (): Rule[] => [...new Set(rulePlaces().map(({ rule }) => rule))]
 
 /** The kinds that some rule reads: the server watches these, and its ClusterRole allows no others. */
@@ -63,7 +63,7 @@ export interface PlacedExample {
   readonly old?: Record<string, unknown>
 }
 
-/** The examples of a rule that can stand at the place, first the valid ones, each as a resource of the given name. */
+/** The examples of a rule that fit the place, valid ones first, each as a resource of this name. */
 export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] {
   const { rule, kind, at } = place
   const prefix = at.length === 0 ? '' : `${pathText(at)}.`
@@ -86,7 +86,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
     }))
 }
 
-/** Every example of a rule once, at the first place where it can stand; titles differ. */
+/** Every example of a rule once, at the first place that it fits. Titles identify examples. */
 export function examplesOf(rule: Rule): PlacedExample[] {
   const found = new Map<string, PlacedExample>()
   for (const place of placesOf(rule)) {
@@ -97,7 +97,7 @@ export function examplesOf(rule: Rule): PlacedExample[] {
   return [...found.values()].toSorted((a, b) => Math.sign(a.findings.length) - Math.sign(b.findings.length))
 }
 
-/** An example as a resource that can be applied: the part in an otherwise valid holder. */
+/** An example as a resource that can be applied: a part is put into an otherwise valid resource. */
 function exampleResource(
   { kind, at }: RulePlace,
   { value, annotations }: Pick<Example<unknown>, 'value' | 'annotations'>,
@@ -145,7 +145,7 @@ export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
 
-/** By kind and field. */
+/** The spec around an example of a part, by kind and field. */
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   'MCPExternalAuthConfig embeddedAuthServer': (embeddedAuthServer) => ({
     type: 'embeddedAuthServer',

@@ -1,4 +1,4 @@
-/** Every rule. Where a rule applies is said by its `on`, and by nothing else. */
+/** Every rule. Only `on` in the rule itself says where it applies. */
 
 export { advertisedScopeSpelt } from '../relations/rules/advertised-scope-spelt.ts'
 export { audienceUnique } from '../relations/rules/audience-unique.ts'

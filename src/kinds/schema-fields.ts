@@ -8,18 +8,20 @@ export interface Field {
   readonly name: string
   readonly node: SchemaTree
   readonly required: boolean
-  /** The object that declares it. */
+  /** The object that has the field. */
   readonly holder: Holder
 }
 
 interface Holder {
   readonly path: string
   readonly node: SchemaTree
-  /** The section of the specification that lists its fields: its own or that of the nearest object around it. */
+  /**
+   * The section of the specification that lists its fields; where it has none, that of the nearest object around it.
+   */
   readonly section: string | undefined
 }
 
-/** Required fields, each with the fields of newer releases that replace it (decision 3). */
+/** By required field: the fields of newer releases that can replace it (decision 3). */
 const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
@@ -27,7 +29,7 @@ const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   upstreamProviders: ['delegateClients', 'trustedIssuers', 'inboundGrants'],
 }
 
-/** The fields that replace a required field of this object; none when the object does not declare them. */
+/** The fields that can replace a required field in this object; empty where the object does not declare them. */
 export function alternativesOf(holder: SchemaTree, field: string): readonly string[] {
   return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
 }
@@ -55,12 +57,12 @@ function* walk(node: SchemaTree, path: string, around: string | undefined): Iter
     yield* walk(node.additionalProperties, `${path}.<name>`, section)
 }
 
-/** Whether this is the object that two kinds hold, and that is documented once. */
+/** Whether the node is an embedded authorization server, which two kinds have and docs describe once. */
 const isEmbeddedAuthServer = (node: SchemaTree) => node.title === 'EmbeddedAuthServer'
-/** Whether this is a reference to a key of a Secret (section 2.1). */
+/** Whether the node is a reference to a key of a Secret (section 2.1). */
 export const isSecretRef = (node: SchemaTree) => node.source === '2.1'
 
-/** Without the fields inside an object that has a section of its own. */
+/** The fields without those inside of an object that has a section of its own. */
 export function withoutParts(fields: readonly Field[]): Field[] {
   const inner = fields
     .filter(({ node }) => isEmbeddedAuthServer(node) || isSecretRef(node) || isSecretRef(node.items ?? {}))
@@ -72,7 +74,7 @@ export function withoutParts(fields: readonly Field[]): Field[] {
 
 const JUDGING = ['enum', 'pattern', 'format', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum']
 
-/** The keywords that judge a field or fill it in; `properties` says that it is declared. */
+/** The keywords by which a field is judged or gets a default; `properties` stands for its declaration. */
 export function keywordsOf({ node, required }: Field): string[] {
   const filled = ['default', 'defaultFrom', 'create'].some((keyword) => node[keyword] !== undefined)
   return [
@@ -84,7 +86,7 @@ export function keywordsOf({ node, required }: Field): string[] {
   ]
 }
 
-/** Formats a text that is code, for Markdown or for a terminal. */
+/** Formats code in a text, for Markdown or for a terminal. */
 type Quote = (text: string) => string
 
 /** The type of a field for people: `list of string`. */
@@ -104,7 +106,7 @@ export function requiredText({ name, required, holder }: Field, quote: Quote): s
   return required ? 'yes' : ''
 }
 
-/** The default that /mutate writes when the field is absent, as a phrase; undefined when it has none. */
+/** The default that /mutate writes when the field is absent, in words; undefined when it has none. */
 export function defaultText(node: SchemaTree, quote: Quote): string | undefined {
   if (node.default !== undefined) return quote(JSON.stringify(node.default))
   if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`

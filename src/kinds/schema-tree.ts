@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-/** A schema node as plain JSON Schema, with the keywords that hold further schemas. */
+/** A node of a schema as plain JSON Schema, with the keywords that contain schemas. */
 export interface SchemaTree {
   readonly [keyword: string]: unknown
   readonly type?: string | readonly string[]

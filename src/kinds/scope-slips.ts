@@ -3,7 +3,7 @@ import { shortQuote, slipOf } from '../rule/index.ts'
 /** Scopes of OpenID Connect. */
 const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
 
-/** Scopes are compared with case. */
+/** The known scope that is meant by a misspelt one; case matters in scopes. */
 const meantBy = (scope: string): string | undefined =>
   KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
 

@@ -5,7 +5,10 @@ type Typed<Field extends string> = { readonly type?: string | undefined } & Read
   Partial<Record<Field, unknown>>
 >
 
-/** The field named like the type must be there and no other may; no finding when the type is missing or unknown. */
+/**
+ * Requires the field that is named like the type, and forbids the others; no finding where the type is missing or
+ * unknown.
+ */
 export function* settingsOfType<Field extends string>(
   spec: Typed<Field> | undefined,
   types: readonly string[],
@@ -23,7 +26,7 @@ export function* settingsOfType<Field extends string>(
   }
 }
 
-/** The same for a ValidatingAdmissionPolicy. */
+/** `settingsOfType` as a ValidatingAdmissionPolicy. */
 export function settingsOfTypePolicy(types: readonly string[], fields: readonly string[]): Policy {
   return {
     expression: `

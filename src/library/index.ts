@@ -1,6 +1,6 @@
 /**
- * Judges the authentication resources of vMCP in a program of your own, as `vmcp-admission check` does. Nothing here reads a
- * file, a cluster or the clock, and nothing is kept between calls.
+ * Judges the authentication resources of vMCP in a program of your own, as `vmcp-admission check` does. Nothing here
+ * reads a file, a cluster or the clock, and no state is kept between calls.
  *
  * @packageDocumentation
  */
@@ -42,20 +42,23 @@ import {
 /** Options of {@link judge}. */
 export interface JudgeOptions {
   /**
-   * Resources that are there already, of any kind, such as those of the cluster. The judged ones are applied beside them, in
-   * the place of those with the same name; an error that the replaced one has too is a warning (`stored before: …`).
+   * Resources that exist already, of any kind, such as those of a cluster. The judged ones are applied to them, in
+   * place of those with the same name; an error that the replaced one has too becomes a warning (`stored before: …`).
    */
   readonly others?: readonly unknown[]
   /** The release of the operator that the resources are for. Without it the specification judges alone. */
   readonly release?: Release | undefined
-  /** The severities to begin with. `strict` makes errors of warnings that are wrong for certain; it includes `strict: true`. */
+  /**
+   * The severities to start from. `strict` turns warnings that are certain mistakes into errors; it includes
+   * `strict: true`.
+   */
   readonly profile?: 'standard' | 'strict'
   /**
-   * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. The last one that applies
-   * counts.
+   * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. The last one that
+   * applies counts.
    */
   readonly severities?: Readonly<Record<string, 'error' | 'warning' | 'advice' | 'off'>>
-  /** Whether unknown fields are errors, and values with placeholders such as `${REGION}` are judged as they stand. */
+  /** Whether unknown fields are errors, and values with placeholders such as `${REGION}` are judged as plain text. */
   readonly strict?: boolean
   /** The namespace of resources that name none; `default` when absent. */
   readonly namespace?: string
@@ -63,17 +66,17 @@ export interface JudgeOptions {
   readonly apiGroup?: string
 }
 
-/** The schemas of a release of the operator. The files of `vmcp-admission/releases/` hold one each. */
+/** The schemas of a release of the operator. Each file in `vmcp-admission/releases/` has one. */
 export interface Release {
-  /** Such as `0.63.0`; empty where it is not known. */
+  /** The version, such as `0.63.0`; empty where it is not known. */
   readonly version: string
-  /** By kind. */
+  /** The schema of each kind. */
   readonly schemas: Readonly<Record<string, object>>
 }
 
 /** One of the given objects. */
 export interface Subject {
-  /** Its place in the given list. */
+  /** The index of the object in the given list. */
   readonly index: number
   readonly kind: string
   readonly namespace: string
@@ -83,22 +86,22 @@ export interface Subject {
 
 /** A place in one of the given objects. */
 export interface Place extends Subject {
-  /** As Kubernetes writes it: `spec.awsSts.roleMappings[0].matcher`; empty for the object as a whole. */
+  /** The path as Kubernetes prints it: `spec.awsSts.roleMappings[0].matcher`; empty for the whole object. */
   readonly path: string
-  /** The same as the keys from the top of the object: `['spec', 'awsSts', 'roleMappings', 0, 'matcher']`. */
+  /** The path as a list of keys: `['spec', 'awsSts', 'roleMappings', 0, 'matcher']`. */
   readonly keys: readonly (string | number)[]
 }
 
-/** An error, which the webhook denies, a warning, or advice for production about what breaks nothing now. */
+/** A finding: an error, which the webhook would deny; a warning; or advice for production, where nothing fails now. */
 export interface Finding extends Place {
   readonly severity: 'error' | 'warning' | 'advice'
   /** The id of the rule, for `severities` and `vmcp-admission explain`. */
   readonly id: string
-  /** The text without the path, and with the id in parentheses at its end. */
+  /** The text without the path; it ends with the id in parentheses. */
   readonly message: string
 }
 
-/** A value that is not judged because a tool fills it in later. */
+/** A value that is not judged, because a tool will fill it in. */
 export interface Placeholder extends Place {
   /** The placeholder as written: `${REGION}`. */
   readonly text: string
@@ -106,7 +109,7 @@ export interface Placeholder extends Place {
 
 /** The documented defaults that an object lacks. */
 export interface Defaults extends Subject {
-  /** The object with this applied is what the mutating webhook would store. */
+  /** A patch that makes the object what the mutating webhook would store. */
   readonly patch: readonly PatchOperation[]
 }
 
@@ -117,15 +120,15 @@ export type PatchOperation =
 
 /** The result of {@link judge}. */
 export interface Judgement {
-  /** In the order of the objects; of each, first the errors, then the others, in the order of their paths. */
+  /** In the order of the objects; for each one errors first, then all others, each in the order of their paths. */
   readonly findings: readonly Finding[]
   readonly defaults: readonly Defaults[]
   readonly placeholders: readonly Placeholder[]
 }
 
 /**
- * Judges objects that are read from YAML or JSON, beside each other. Objects of kinds that are not of vMCP are not judged;
- * Secrets and ConfigMaps among them are seen by the rules of others.
+ * Judges objects that were read from YAML or JSON, together. Objects of kinds that are not of vMCP are not judged, but
+ * rules about others read Secrets and ConfigMaps among them.
  *
  * @throws TypeError when an option is wrong. Objects of any content never make it throw.
  */
@@ -152,8 +155,8 @@ export function judge(objects: readonly unknown[], options: JudgeOptions = {}): 
 }
 
 /**
- * The release of CustomResourceDefinitions (`apiextensions.k8s.io/v1`), such as those of a cluster; undefined when none of
- * them is of the operator. Objects of other kinds are ignored.
+ * The release by CustomResourceDefinitions (`apiextensions.k8s.io/v1`), such as those of a cluster; undefined when none
+ * of them is of the operator. Ignores objects of other kinds.
  */
 export function releaseOfCrds(
   crds: readonly unknown[],
@@ -165,7 +168,7 @@ export function releaseOfCrds(
 
 interface Around {
   readonly reading: DocumentReading
-  /** The objects that are there already, by `keyOf`. */
+  /** The existing objects, by `keyOf`. */
   readonly stored: ReadonlyMap<string | undefined, unknown>
   readonly before: ClusterState | undefined
   readonly after: ClusterState
@@ -235,7 +238,7 @@ const placeOf = (subject: Subject, at: readonly Segment[]): Place => ({
   keys: at.map(jsonKey),
 })
 
-/** Undefined for an object of another kind, and for one without a name. */
+/** The key of an object; undefined for an object of another kind or without a name. */
 function keyOf(object: unknown, reading: DocumentReading): string | undefined {
   const kind = kindOf(object, reading)
   if (kind === undefined || nameOf(object as Resource) === '') return undefined
@@ -258,7 +261,7 @@ function severitiesFor({ profile = 'standard', severities = {} }: JudgeOptions):
   return [...severitiesOf(profile), ...own]
 }
 
-/** Made once of each release that is given: what is derived from a release is kept with it. */
+/** The internal form of each given release, made once, because results are cached with it. */
 const known = new WeakMap<Release, KnownRelease>()
 
 function knownRelease(release: Release | undefined): KnownRelease | undefined {

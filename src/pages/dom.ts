@@ -3,7 +3,10 @@ export type Child = Node | string | undefined | readonly Child[]
 
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** An element: a function is a listener (`onclick`), `true` an attribute without a value, `false` and undefined none. */
+/**
+ * Makes an element. A function is a listener (`onclick`), `true` an attribute without a value; `false` and undefined
+ * set nothing.
+ */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, Attribute>> = {},
@@ -39,7 +42,7 @@ const nodesOf = (children: readonly Child[]): (Node | string)[] =>
     child === undefined ? [] : typeof child === 'string' || child instanceof Node ? [child] : nodesOf(child),
   )
 
-/** The element of the page with the id. */
+/** The element with the id. */
 export function element<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const found = document.getElementById(id)
   if (found instanceof type) return found
@@ -49,10 +52,10 @@ export function element<Type extends HTMLElement>(id: string, type: new () => Ty
 /** The JSON in a data block of the page. */
 export const dataOf = (id: string): unknown => JSON.parse(document.getElementById(id)?.textContent ?? 'null')
 
-/** Longer words may be cut. */
+/** Words longer than this may be broken. */
 const LONGEST_WORD = 16
 
-/** A text whose long words may be cut behind a mark or before a capital, such as paths, kinds and ARNs. */
+/** A text in which long words may break, after a mark or before a capital: paths, kinds and ARNs. */
 export const breakable = (text: string): Child[] =>
   text.split(/(?<=\s)/).flatMap((word) => {
     if (word.length <= LONGEST_WORD) return [word]
@@ -61,6 +64,6 @@ export const breakable = (text: string): Child[] =>
       .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
   })
 
-/** A text with code between backticks. */
+/** A text; what is between backticks becomes code. */
 export const prose = (text: string): Child[] =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : h('code', {}, part)))

@@ -9,18 +9,18 @@ export interface About {
   readonly why: string
 }
 
-/** The actions of the cards of a page. */
+/** What the cards of a page can do. */
 export interface CardOptions {
   readonly aboutOf: (id: string) => About | undefined
-  /** Shows a place; without it places are text. */
+  /** Shows a place in the editor; without it places are plain text. */
   readonly goTo?: (place: Located) => void
-  /** The buttons of a finding. */
+  /** Makes the buttons of a finding. */
   readonly actionsOf?: (finding: ReportedFinding) => Child
-  /** The buttons in the explanation of a rule. */
+  /** Makes the buttons in the explanation of a rule. */
   readonly examplesOf?: (id: string) => Child
 }
 
-/** A list of findings: those of one object follow each other under its name. */
+/** A list of findings, with a heading for each object. */
 export function findingList(told: readonly Told[], options: CardOptions): HTMLElement[] {
   const groups = Map.groupBy(told, ({ finding }) => headOf(finding))
   return Array.from(groups, ([, [first, ...others]]) =>
@@ -96,7 +96,7 @@ function card({ finding, others }: Told, options: CardOptions): HTMLElement {
   )
 }
 
-/** For tests and for search. */
+/** Attributes of a card, for tests and for the search. */
 const dataOf = ({ line, column, id }: ReportedFinding) => ({
   'data-id': id,
   'data-place': `${line}:${column}`,

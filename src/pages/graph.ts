@@ -2,10 +2,13 @@ import type { Plan } from '../access/effective-authentication.ts'
 import type { Outgoing } from '../access/outgoing.ts'
 import { breakable, type Child, h, svg } from './dom.ts'
 
-/** How safe a way is: credentials are sent, they are none or not available, or it is not known. */
+/**
+ * How a connection is authenticated: credentials are sent, there are none (or they are not available), or it is not
+ * known.
+ */
 type State = 'sent' | 'none' | 'unknown'
 
-/** A box, and the boxes that lead to it. */
+/** A box, and the boxes from which lines lead to it. */
 interface Box {
   readonly id: string
   readonly from: readonly string[]
@@ -18,7 +21,7 @@ interface Column {
   readonly boxes: readonly Box[]
 }
 
-/** Who is authenticated how, from the left to the right: text in boxes, with lines behind them. */
+/** A picture of who is authenticated how, from left to right: boxes of text, with lines between them. */
 export function graph(plan: Plan): HTMLElement {
   const columns = columnsOf(plan)
   const lines = svg('svg', { class: 'lines', 'aria-hidden': 'true', focusable: 'false' })
@@ -75,7 +78,10 @@ function drawLines(
   lines.replaceChildren(...paths)
 }
 
-/** From the right side of a box to the left one of the next; from its foot to the head of the next where that is below. */
+/**
+ * A line between two boxes: from the right side of one to the left of the other or, where that is below, from its foot
+ * to the top.
+ */
 function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
   const isBelow = end.left < start.right
   const [x1, y1] = isBelow
@@ -102,7 +108,7 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
   const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
   const holderOf = ({ provider }: TokenSource) =>
     authServer !== null && provider !== null ? 'server' : 'gateway'
-  // In the order of what holds them, so that few lines cross.
+  // In the order of the boxes from which they get tokens, so that few lines cross.
   const sources = [...new Map(backends.map(sourceOf).map((source) => [source.id, source])).values()].toSorted(
     (a, b) => Number(holderOf(a) === 'server') - Number(holderOf(b) === 'server'),
   )
@@ -201,7 +207,7 @@ interface TokenSource {
   readonly content: readonly Child[]
 }
 
-/** Where the token of a backend comes from: backends that share it share the box. */
+/** Where the token of a backend comes from; backends with the same source share its box. */
 function sourceOf(backend: Outgoing): TokenSource {
   const { token, provider, credentials, config, chosen } = backend
   const state = stateOf(backend)

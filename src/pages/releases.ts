@@ -1,8 +1,8 @@
 import type { Release, ReleaseSchema } from '../release/index.ts'
 
-/** All releases in one: a part that several schemas share is there once, and stands for itself as `{ "$": index }`. */
+/** All releases together: a part that several schemas share is in `parts` once, and `{ "$": index }` stands for it. */
 export interface PackedReleases {
-  /** By version, then by kind. */
+  /** The schemas by version, then by kind. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly parts: readonly unknown[]
 }
@@ -28,7 +28,7 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
   return { name: `operator release ${minor}`, version: minor, schemas: new Map(read) }
 }
 
-/** Parts that take less room than their index would are left where they are. */
+/** Parts with fewer characters are not shared: an index would hardly be shorter. */
 const SMALLEST = 40
 
 export function packReleases(

@@ -9,7 +9,7 @@ const SHAPES: Readonly<Record<Severity, string>> = {
   advice: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1M8 7.2v4.4M8 4.4v.8',
 }
 
-/** A sign of its own shape for each severity, and the word: colour alone says nothing. */
+/** A sign and the word for each severity; signs differ in shape, because not everyone sees colours. */
 export const badge = (severity: Severity): HTMLElement =>
   h(
     'span',

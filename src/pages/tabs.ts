@@ -1,4 +1,4 @@
-/** Tabs as the ARIA pattern has them: arrows move between them, Tab goes on into the panel. */
+/** Tabs by the ARIA pattern: arrow keys move between them, Tab moves on into the panel. */
 export function startTabs(list: HTMLElement): void {
   const tabs = [...list.querySelectorAll<HTMLButtonElement>('[role=tab]')]
   const select = (chosen: HTMLButtonElement) => {

@@ -16,10 +16,10 @@ import {
 
 export type ProbedAuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
 type Provider = NonNullable<NonNullable<ProbedAuthServer['upstreamProviders']>[number]>
-/** Whether a provider is on the machine of the server, where private addresses are always allowed. */
+/** Whether a provider is on the same machine as the server, which may always connect there. */
 const isLocal = (url = ''): boolean => isLoopback(parseUrl(url)?.host ?? '')
 
-/** The addresses that an embedded authorization server names. */
+/** The targets in an embedded authorization server. */
 export function* inAuthServer(
   server: Given<ProbedAuthServer>,
   path: Path<ProbedAuthServer>,
@@ -127,7 +127,7 @@ function* inOAuth2Provider(
           },
         ]
       : []
-  // Browsers open it, by their own rules.
+  // The browser of the user opens this address, by its own rules.
   const opened: Connecting = { ...TOKEN_REQUESTS, http, bundle: connecting.bundle }
   yield* endpoint(['authorizationEndpoint'], config.authorizationEndpoint, 'authorization endpoint', opened)
   yield* endpoint(['tokenEndpoint'], config.tokenEndpoint, 'token endpoint', connecting, {

@@ -16,12 +16,12 @@ import { offerFindings } from './offers.ts'
 import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
-/** Asks for a target; undefined where there is no answer, after a finding about its absence. */
+/** Sends a request for a target; undefined where there is no answer, which is then a finding already. */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
 type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
 
-/** Asks what a target needs, and returns what is wrong. */
+/** Sends the requests that a target needs, and returns what is wrong. */
 export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
   const { use } = target
   switch (use.is) {
@@ -40,7 +40,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** The effect when a reader cannot use an issuer. */
+/** By reader: the effect when it cannot use an issuer. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',
@@ -71,7 +71,7 @@ async function checkIssuer(
   return [...unequal, ...lacking, ...keys, ...offers, ...(await reachTokenEndpoint(read, target, ask))]
 }
 
-/** The fields that the operator reads in the document of a login provider. */
+/** The fields that the operator needs in the metadata of a login provider. */
 const NEEDED_FOR_LOGIN = [
   'authorization_endpoint',
   'token_endpoint',
@@ -125,7 +125,7 @@ async function checkKeys(
 ): Promise<Finding[]> {
   const answer = await ask('GET', url)
   if (answer === undefined || isRedirect(answer)) return []
-  // The pod asks with a token of its own.
+  // A refusal is no finding: the pod sends a token of its own, and this probe does not.
   if (isPrivate && (answer.status === 401 || answer.status === 403)) return []
   const problem = answer.status === 200 ? problemWithKeys(answer.body, reader) : `answers ${answer.status}`
   return problem === undefined
@@ -156,7 +156,7 @@ async function checkMetadata(
   return [...unequal, ...offerFindings(target, needs, read)]
 }
 
-/** Any answer shows that an endpoint is there: it takes POST only, and says so in many ways. */
+/** Any answer shows that the endpoint exists: it accepts only POST, and each server refuses others in its own way. */
 async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Asking): Promise<Finding[]> {
   const answer = await ask('HEAD', target.url)
   if (answer === undefined || needs === undefined) return []
@@ -168,7 +168,7 @@ async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Aski
   return []
 }
 
-/** The operator asks for tokens at an endpoint that may be on another host than the issuer. */
+/** Checks the token endpoint, which may be on another host than the issuer. */
 async function reachTokenEndpoint({ token_endpoint: url }: Metadata, target: Target, ask: Asking) {
   const { use } = target
   const isUsed = use.is === 'issuer' && use.reader === 'upstream' && url !== undefined
@@ -188,7 +188,10 @@ async function checkRemote(
   return [findingAt(target, 'probe-credential-configured', detail)]
 }
 
-/** The server serves what its manifests say: something else comes of another server, or of an older configuration. */
+/**
+ * Checks the metadata of a protected resource. It should match the manifest: else another server answers, or one with
+ * an older configuration.
+ */
 async function checkResource(
   target: Target,
   { issuer }: UseThat<'resource'>,

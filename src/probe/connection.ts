@@ -5,13 +5,13 @@ import { isInCluster } from './hosts.ts'
 import type { ProbeAnswer, RequestFailure, Method } from './request.ts'
 import type { Target } from './target.ts'
 
-/** Most milliseconds by which two clocks may differ: what the operator allows in tokens of trusted issuers. */
+/** The most milliseconds by which two clocks may differ: the operator allows as many in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
 
 export const isOfUnknownAuthority = ({ failed, detail }: RequestFailure): boolean =>
   failed === 'certificate' && detail.startsWith('is not of')
 
-/** The finding that a host cannot be asked; undefined where this says nothing about the cluster. */
+/** The finding that a host does not answer; undefined where the cluster may reach it all the same. */
 export function failureFinding(
   target: Target,
   url: URL,
@@ -42,7 +42,7 @@ export function failureFinding(
   }
 }
 
-/** The facts of an answer apart from its content. */
+/** The findings about an answer apart from its content, such as a wrong clock. */
 export function answerFindings(target: Target, method: Method, url: URL, answer: ProbeAnswer): Finding[] {
   return [
     ...privateFindings(target, url, answer),
@@ -53,7 +53,7 @@ export function answerFindings(target: Target, method: Method, url: URL, answer:
 
 function privateFindings(target: Target, { hostname }: URL, { privateAddress }: ProbeAnswer): Finding[] {
   const { privateField, allowsPrivate } = target.connecting
-  // check judges addresses and names of Services.
+  // Whether `check` judges this host: an address, or a name in the cluster.
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
   if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
   const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`

@@ -1,10 +1,10 @@
 import { isInsideCluster, isLoopback, isPrivateAddress, parseUrl } from '../rule/index.ts'
 import type { Connecting } from './target.ts'
 
-/** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: no real issuer answers there. */
+/** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: there is no real issuer. */
 const FOR_DOCUMENTATION = /(?:^|\.)(?:example(?:\.|$)|invalid$)/i
 
-/** Why an address is not asked; undefined when it can be. */
+/** Why no request is sent to an address; undefined when it may be. */
 export function whyNotAsked(text: string, { http }: Pick<Connecting, 'http'>): string | undefined {
   const url = parseUrl(text)
   const isWeb = url !== undefined && /^https?$/.test(url.scheme) && url.host !== '' && URL.canParse(text)
@@ -15,7 +15,7 @@ export function whyNotAsked(text: string, { http }: Pick<Connecting, 'http'>): s
   return FOR_DOCUMENTATION.test(url.host) ? 'a name for documentation' : undefined
 }
 
-/** Whether a URL is on this machine: such an address is asked without a question. */
+/** Whether a URL is on this machine; requests to it need no consent. */
 export const isLocal = (url: URL): boolean => isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'))
 
 /** Whether a URL names this machine or an address of a private network. */

@@ -1,4 +1,7 @@
-/** Asks the addresses that resources name whether the other side agrees. For the CLI alone: the webhook asks nobody. */
+/**
+ * Sends requests to the addresses that resources name, and compares the answers with the resources. For the CLI only:
+ * the webhook never does this.
+ */
 
 import { compareFindings, errorMessage, type Finding, withoutUserInfo } from '../rule/index.ts'
 import { check } from './checks.ts'
@@ -13,14 +16,14 @@ export { targetsOf } from './targets.ts'
 
 export interface ProbeOptions {
   readonly timeoutMs: number
-  /** Most requests of the run, and how long it may take: manifests may name thousands of slow hosts. */
+  /** The most requests, and below the most time, of a run: manifests may name thousands of slow hosts. */
   readonly mostRequests: number
   readonly deadlineMs: number
-  /** Whether addresses of this machine and of private networks are refused, also where a resource names them. */
+  /** Whether addresses of this machine and of private networks are refused, even if a resource names them. */
   readonly isPublicOnly: boolean
-  /** The PEM text of a ConfigMap that a bundle names; undefined where it is not known. */
+  /** The text (PEM) in the ConfigMap that a target names as its CA bundle; undefined where it is not known. */
   bundle(target: Target): string | undefined
-  /** Whether a host that an answer names, and no resource, may be asked. */
+  /** Whether requests may be sent to a host that only an answer names. */
   mayAsk(host: string): Promise<boolean>
 }
 
@@ -31,10 +34,10 @@ export interface Probed {
   readonly sent: number
 }
 
-/** Why an address is not asked where only public ones are. */
+/** Why no request is sent to an address while only public ones are allowed. */
 export const IS_PRIVATE = 'it is on this machine or in a private network; --addresses anywhere asks it'
 
-/** Most targets that are asked at a time. */
+/** The most targets that are checked at a time. */
 const AT_A_TIME = 8
 
 export async function probe(targets: readonly Target[], options: ProbeOptions): Promise<Probed> {
@@ -71,7 +74,7 @@ class Run {
       )
       this.#add(target, findings)
     } catch (error) {
-      // Whatever a server answers, the results of the other targets are kept.
+      // An unexpected answer of one server must not lose the results for other targets.
       this.#note(target, `${withoutUserInfo(target.url)} cannot be judged: ${errorMessage(error)}`)
     }
   }
@@ -131,7 +134,7 @@ class Run {
     return 'failed' in reply ? undefined : reply
   }
 
-  /** A finding about an answer, or about its absence, apart from its content. */
+  /** Reports a missing answer, or what is wrong with an answer apart from its content. */
   #tell(target: Target, method: Method, url: URL, reply: Reply): void {
     if (!('failed' in reply)) this.#add(target, answerFindings(target, method, url, reply))
     else if (reply.failed === 'certificate' && this.#lacksBundle(target))
@@ -151,11 +154,11 @@ class Run {
   #lacksBundle = (target: Target): boolean =>
     target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
 
-  /** Whether a resource names the host, or the answer of a host on this machine another one there. */
+  /** Whether a resource names the host, or a host on this machine has named another port there. */
   #isNamed = (target: Target, url: URL): boolean =>
     this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
 
-  /** Decides once for each host. */
+  /** Why no request may be sent to the host; decided once for each. */
   async #whyNotAllowed(target: Target, url: URL): Promise<string | undefined> {
     if (this.#options.isPublicOnly && isPrivate(url)) return IS_PRIVATE
     if (this.#isNamed(target, url)) return undefined
@@ -165,7 +168,10 @@ class Run {
     return (await known) ? undefined : 'no resource names its host'
   }
 
-  /** One request for all targets that ask the same in the same way; why it is not sent where the run has reached a bound. */
+  /**
+   * The answer to a request, which is sent once for all targets with the same one; a text where a bound of the run was
+   * reached.
+   */
   #reply(target: Target, method: Method, url: URL): Promise<Reply> | string {
     const { bundle } = target.connecting
     const pem = bundle && this.#options.bundle(target)
@@ -187,6 +193,6 @@ class Run {
   }
 }
 
-/** Where a host may be that an answer names, and no resource. */
+/** The addresses to which the name of a host may resolve that only an answer names. */
 const reachOfOthers = ({ allowsPrivate, privateField }: Connecting): Reach =>
   allowsPrivate && privateField !== undefined ? 'other machines' : 'internet'

@@ -3,8 +3,8 @@ import { isObject } from '../rule/index.ts'
 import type { Reader } from './target.ts'
 
 /**
- * The keys that each part of the operator accepts: TokenValidator wants RS and ES and a kid, MultiIssuerTokenValidator leaves out
- * ES512, go-oidc takes all that it knows.
+ * The key algorithms that each part of the operator accepts: TokenValidator wants RS and ES with a kid,
+ * MultiIssuerTokenValidator not ES512, and go-oidc accepts all that it knows.
  */
 const ALGORITHMS: Readonly<Record<Reader, readonly string[]>> = {
   validator: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'],
@@ -18,10 +18,10 @@ const OF_CURVE: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 }
 
-/** Shortest RSA modulus that the library takes with which the operator reads keys of callers and trusted issuers. */
+/** The shortest RSA key, in bits, that the operator's library accepts for tokens of callers and trusted issuers. */
 const LEAST_BITS = 2_048
 
-/** Why no key of a set is usable; undefined when one is, or the text is not a set of keys. */
+/** Why no key of a key set can be used, or that the text is none; undefined when one can. */
 export function problemWithKeys(body: string, reader: Reader): string | undefined {
   const set = parseJson(body)
   if (!isObject(set) || !Array.isArray(set.keys)) return 'is not a JSON Web Key Set'

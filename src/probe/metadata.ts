@@ -29,7 +29,7 @@ export type Metadata = MetadataOf<typeof OF_SERVER>
 
 export interface Read<Of extends Fields> {
   readonly metadata: MetadataOf<Of>
-  /** The fields of a wrong type, which are not in the metadata: the operator reads nothing of such a document. */
+  /** The fields with a wrong JSON type, which the metadata then lacks: the operator refuses such a document. */
   readonly wrong: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export const readMetadata = (body: string): Read<typeof OF_SERVER> | undefined =
 export const readResourceMetadata = (body: string): Read<typeof OF_RESOURCE> | undefined =>
   readFields(body, OF_RESOURCE)
 
-/** Undefined where the text is not a JSON object. A null is as if the field were not there, as in Go. */
+/** Reads the fields of a JSON object; undefined for any other text. As in Go, null counts as absent. */
 function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read<Of> | undefined {
   const value = parseJson(body)
   if (!isObject(value)) return undefined
@@ -61,7 +61,7 @@ function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read
 const OPENID = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
 
-/** Where the operator looks an issuer up: one slash at its end does not count. */
+/** Where the operator finds the metadata of an issuer; it ignores one slash at the end. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
 
 /** The URL of the metadata of a protected resource that the operator sends to clients (RFC 9728). */
@@ -70,9 +70,12 @@ export function resourceMetadataUrl(resource: string): string {
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
 }
 
-/** The issuer that the operator expects in the document at a discoveryUrl of dcrConfig: what is left without the known part. */
+/**
+ * The issuer that the operator expects in the document at a `discoveryUrl` of dcrConfig: the URL without the well-known
+ * part.
+ */
 export function expectedIssuer(discoveryUrl: string): string {
-  // As written: the URL class would change the host.
+  // By text: the URL class would change how the host is written.
   const [, origin = '', path = ''] = /^([^:]+:\/\/[^/?#]*)([^?#]*)/.exec(discoveryUrl) ?? []
   for (const known of [OAUTH, OPENID]) {
     if (path.endsWith(known)) return origin + path.slice(0, -known.length)
@@ -81,10 +84,12 @@ export function expectedIssuer(discoveryUrl: string): string {
   return origin
 }
 
-/** Most parts that are cut from a token endpoint in the search for its issuer: /protocol/openid-connect/token has three. */
+/**
+ * The most segments that are cut from a token endpoint to find its issuer: /protocol/openid-connect/token has three.
+ */
 const MOST_CUT = 3
 
-/** Where the document of the server of a token endpoint may be: servers have it below their issuer. */
+/** Possible addresses of the metadata for a token endpoint: most servers have it below a part of the same path. */
 export function possibleDocuments(tokenEndpoint: URL): string[] {
   const parts = tokenEndpoint.pathname.split('/').filter((part) => part !== '')
   const issuers = Array.from({ length: Math.min(MOST_CUT, parts.length) }, (_, i) =>

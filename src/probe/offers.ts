@@ -3,7 +3,10 @@ import { findingAt, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
-/** The needs of a configuration that a server does not list. A server without a list of grants (or scopes) is not judged on them. */
+/**
+ * Findings about grants, scopes and methods that a resource needs and the metadata does not list. Without a list of
+ * grants (or scopes) in the metadata there are none about them.
+ */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [
     ...grantFindings(target, needs, metadata),
@@ -47,7 +50,7 @@ function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Find
   return [findingAt(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
 }
 
-/** The ways of clients that register themselves, as the operator prefers them; none only with S256. */
+/** The authentication methods for clients that register themselves, in the operator's order; `none` only with S256. */
 const REGISTERED_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
 
 function methodFindings(target: Target, { registers, secretMethod }: Needs, metadata: Metadata): Finding[] {

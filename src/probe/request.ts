@@ -6,23 +6,23 @@ import { isIP, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 
-/** Most bytes that are read of an answer: as many as the operator reads. */
+/** The most bytes of an answer that are read: as many as the operator reads. */
 const MOST_BYTES = 2 ** 20
 
-/** HEAD asks endpoints that take POST only. */
+/** The method; HEAD is for endpoints that accept only POST. */
 export type Method = 'GET' | 'HEAD'
 
 interface Question {
   readonly method: Method
   readonly url: URL
-  /** PEM certificates that are trusted; undefined for those of Node. */
+  /** The CAs (PEM) to trust; undefined for those of Node. */
   readonly authorities?: string | undefined
   readonly timeoutMs: number
-  /** Which addresses its host may have. */
+  /** The addresses to which the host may resolve. */
   readonly reach: Reach
 }
 
-/** Addresses: all, all but those of this machine, or those on the internet. */
+/** Which addresses are allowed: all, all but those of this machine, or those on the internet. */
 export type Reach = 'anywhere' | 'other machines' | 'internet'
 
 const IS_OUT_OF_REACH: Readonly<Record<Reach, (address: string) => boolean>> = {
@@ -35,13 +35,13 @@ export interface ProbeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** A private address at which the name is here. */
+  /** The private address to which the host resolves here; undefined where it is public. */
   readonly privateAddress: string | undefined
-  /** Milliseconds by which its clock is ahead of this one; undefined without a Date. */
+  /** By how many milliseconds the server's clock is ahead of this machine's; undefined without a Date header. */
   readonly ahead: number | undefined
 }
 
-/** Why there is no answer. */
+/** A request without an answer, and why. */
 export interface RequestFailure {
   readonly failed: 'name' | 'private' | 'connection' | 'time' | 'certificate' | 'size'
   readonly detail: string
@@ -49,11 +49,11 @@ export interface RequestFailure {
 
 export type Reply = ProbeAnswer | RequestFailure
 
-/** The authorities of a bundle, beside those that Node has or alone. */
+/** The CAs of a bundle: alone, or together with those that Node has. */
 export const authoritiesOf = (pem: string, isOnly: boolean): string =>
   isOnly ? pem : [...rootCertificates, pem].join('\n')
 
-/** Sends one request without a credential and follows no redirect. Never throws. */
+/** Sends one request without credentials, and follows no redirect. Never throws. */
 export async function ask(question: Question): Promise<Reply> {
   const { url, reach, timeoutMs } = question
   const signal = AbortSignal.timeout(timeoutMs)
@@ -86,7 +86,7 @@ function send(
 ): Promise<Omit<ProbeAnswer, 'privateAddress'>> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   const headers = { accept: 'application/json', 'user-agent': 'vmcp-admission probe' }
-  // A second look-up could give another address than the one that was judged.
+  // Uses the address that was checked: a second look-up could give another one.
   const known: LookupFunction = (_host, { all }, found) => {
     const [first] = addresses
     if (all === true) found(null, [...addresses])
@@ -120,7 +120,7 @@ async function readBody(message: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** A cache says how old its answer is. */
+/** By how many milliseconds the clock of an answer is ahead; a cache says how old its answer is (Age). */
 function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | undefined {
   const sent = Date.parse(date ?? '')
   const seconds = /^\d+$/.test(age ?? '') ? Number(age) : 0

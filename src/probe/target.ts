@@ -1,41 +1,43 @@
 import type { GivenSubject } from '../documents/index.ts'
 import { type Given, isObject, type Path, type Resource, type Segment, segmentsOf } from '../rule/index.ts'
 
-/** A resource that may name addresses, with its parts of a wrong JSON type taken away. */
+/** A resource that may name addresses, without parts of a wrong JSON type. */
 export interface NamedResource {
   readonly subject: GivenSubject
   readonly resource: Resource
 }
 
-/** A reference to PEM certificates; the operator trusts them alone, or beside those of the system. */
+/** A reference to CAs (PEM); the operator trusts them alone, or together with those of the system. */
 export interface Bundle {
   readonly name: string
   readonly key: string
   readonly isOnly: boolean
 }
 
-/** How the process that the operator starts connects to an address. */
+/** How the operator's process connects to an address. */
 export interface Connecting {
-  /** Whether plain http is allowed. */
+  /** Whether the operator may use plain http. */
   readonly http: boolean
-  /** The field that allows private addresses; undefined where nothing refuses them. */
+  /** The field by which private addresses are allowed; undefined where they always are. */
   readonly privateField?: string
   readonly allowsPrivate: boolean
   readonly bundle?: Bundle | undefined
   readonly redirects: 'followed' | 'to the same host'
 }
 
-/** The code that reads an issuer: it validates tokens of callers, logs users in, or takes tokens in exchanges. */
+/**
+ * The part of the operator that uses an issuer: to validate callers' tokens, to log users in, or to exchange tokens.
+ */
 export type Reader = 'validator' | 'upstream' | 'trusted'
 
-/** The grants and scopes that a configuration needs of an authorization server. */
+/** The grants, scopes and methods that a resource needs of an authorization server. */
 export interface Needs {
   readonly grants: readonly string[]
   readonly scopes: readonly string[]
   readonly pkce?: boolean
-  /** The client registers itself. */
+  /** Set where the client registers itself. */
   readonly registers?: boolean
-  /** How the operator sends the client secret. */
+  /** How the operator sends the client secret to the token endpoint. */
   readonly secretMethod?: string
 }
 
@@ -56,7 +58,7 @@ export interface Target {
   readonly connecting: Connecting
 }
 
-/** An address in a field that is not asked, and why. */
+/** An address in a field to which no request is sent, and why. */
 export interface LeftOut extends Pick<Target, 'subject' | 'at' | 'url'> {
   readonly why: string
 }
@@ -75,19 +77,19 @@ export type Skipped = Omit<LeftOut, 'subject'>
 
 export const isGiven = (url: string | undefined): url is string => url !== undefined && url !== ''
 
-/** The path of each property of T, whether or not the schema makes it optional. */
+/** The path of a field, also where the type does not have it. */
 export const fieldAt = (path: Path<unknown>, field: string): readonly Segment[] => [
   ...segmentsOf(path),
   field,
 ]
 
-/** The connections of token requests: to any address, by the authorities of the system. */
+/** How token requests connect: to any address, with the CAs of the system. */
 export const TOKEN_REQUESTS: Connecting = { http: true, allowsPrivate: true, redirects: 'followed' }
 
 export const texts = (list: readonly (string | undefined)[] | undefined): string[] =>
   (list ?? []).filter((each) => each !== undefined)
 
-/** The bundle that a reference names; its key is ca.crt by default. */
+/** The CA bundle that a reference names; the default key is ca.crt. */
 export function bundleOf(
   reference: Given<{ configMapRef: { name: string; key: string } }> | undefined,
   isOnly: boolean,

@@ -18,7 +18,7 @@ import {
   TOKEN_REQUESTS,
 } from './target.ts'
 
-/** The addresses that resources name, and those of them that are never asked. */
+/** The addresses that resources name, divided into those to check and those left out. */
 export function targetsOf(all: readonly NamedResource[]): {
   readonly targets: readonly Target[]
   readonly leftOut: readonly LeftOut[]
@@ -40,7 +40,7 @@ export function targetsOf(all: readonly NamedResource[]): {
   return { targets, leftOut }
 }
 
-/** Whether a VirtualMCPServer may give a backend a credential: by its name, or as the default. */
+/** Returns whether some VirtualMCPServer may have credentials for a backend: an entry of its name, or a default. */
 function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject) => boolean {
   const gateways = all.filter(({ subject }) => subject.kind === 'VirtualMCPServer')
   return ({ namespace, name }) =>
@@ -52,7 +52,7 @@ function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject
 
 type Issuers = (namespace: string, name: string | undefined) => string | undefined
 
-/** The issuer of an MCPOIDCConfig; undefined where it is not known. */
+/** Returns the issuer of an MCPOIDCConfig; undefined where it is not known. */
 function issuersOfCallers(all: readonly NamedResource[]): Issuers {
   const known = new Map(
     all
@@ -93,7 +93,7 @@ function* namedIn(
 
 type OidcReference = Given<{ name: string; resourceUrl: string }>
 
-/** Where callers find a server, and read who logs them in. */
+/** The targets in an OIDC reference: the resource's own URL, where callers read who issues tokens. */
 function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
@@ -109,7 +109,9 @@ function* inReference(
     }
 }
 
-/** The issuers that embedded authorization servers are: their keys are read in the process. */
+/**
+ * The issuers of the embedded authorization servers in a resource; the process has their keys, and needs no request.
+ */
 function ownIssuers(resource: Resource): string[] {
   const { embeddedAuthServer, authServerConfig } = (resource.spec ?? {}) as {
     readonly embeddedAuthServer?: Given<{ issuer: string }>
@@ -140,7 +142,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never asks the issuer; a document there still says which iss tokens have.
+  // With jwksUrl the operator never reads the metadata of the issuer; if there is any, it shows the issuer in tokens.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),
@@ -166,7 +168,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
 
 function* inAuthConfig({ spec }: AuthConfig): Iterable<FoundTarget> {
   const { tokenExchange, xaa } = spec ?? {}
-  // The specification does not name all types.
+  // A string, because releases have types that the specification does not name.
   const type: string | undefined = spec?.type
   const endpoint = (holder: string, field: string, url: string | undefined, grant: string, http = true) =>
     isGiven(url)
@@ -205,7 +207,7 @@ interface OfRemote {
 function* inWorkload(kind: string, { spec }: Resource): Iterable<FoundTarget> {
   const { remoteUrl, externalAuthConfigRef, headerForward, caBundleRef } = (spec ?? {}) as OfRemote
   if (!isGiven(remoteUrl)) return
-  // A proxy may hand on the token of its caller.
+  // A proxy may pass on the token of its caller.
   const hasCredential =
     kind !== 'MCPServerEntry' || externalAuthConfigRef !== undefined || headerForward !== undefined
   yield {

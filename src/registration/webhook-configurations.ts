@@ -11,35 +11,41 @@ export interface ClientConfig {
     readonly port: number
     readonly path?: string
   }
-  /** Base64 of the PEM bundle; absent when something else injects it. */
+  /** The CAs (PEM) in base64; absent when another tool injects them. */
   readonly caBundle?: string
 }
 
 export interface Registration {
   readonly group: string
   readonly failurePolicy: 'Fail' | 'Ignore'
-  /** The client configuration of one path. */
+  /** The clientConfig for each path of the webhook. */
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** How long the API server waits for an answer. */
+  /** How many seconds the API server waits for an answer. */
   readonly timeoutSeconds?: number
 }
 
 /**
- * An update that leaves the spec alone, or of an object that is being deleted, is not sent to us at all, so that it
- * passes even while we are down: finalizers, labels, storage migration (decision 8).
+ * A match condition: updates that do not change the spec, or of an object that is being deleted, are not sent to the
+ * webhook. So they pass even while it is down: finalizers, labels, storage migration (decision 8).
  */
 export const SPEC_CHANGES =
   "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
-/** The Deployment of the chart that writes, where it is one of its own. */
+/** The chart's Deployment of the leader, where the leader has its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
 
-/** A dry run of an object with this annotation is refused before anything else: so the webhook proves that it is asked. */
+/**
+ * The annotation of a probe: a dry run of an object with it is refused before all else, which proves that the webhook
+ * is called.
+ */
 export const probeAnnotation = (group: string): string => `${group}/vmcp-admission-probe`
 
-/** The ValidatingWebhookConfiguration: our seven kinds created or updated, and three of them deleted, which fails open. */
+/**
+ * The ValidatingWebhookConfiguration: creations and updates of the seven kinds, and deletions of three of them, which
+ * fail open.
+ */
 export function validatingWebhookConfiguration(registration: Registration) {
   const { group, failurePolicy, clientConfig, timeoutSeconds = WEBHOOK_TIMEOUT } = registration
   return {
@@ -67,7 +73,10 @@ export function validatingWebhookConfiguration(registration: Registration) {
   }
 }
 
-/** The MutatingWebhookConfiguration: fails open, because validation never assumes that our defaults are there (decision 27). */
+/**
+ * The MutatingWebhookConfiguration. It fails open, because validation never assumes that its defaults were written
+ * (decision 27).
+ */
 export function mutatingWebhookConfiguration({
   group,
   clientConfig,
@@ -107,9 +116,9 @@ const ofGroup = (group: string) => ({
   scope: 'Namespaced',
 })
 
-/** Seconds that the API server waits for an answer by default. */
+/** The default seconds that the API server waits for an answer. */
 export const WEBHOOK_TIMEOUT = 5
-/** Seconds that a deletion waits for a server that hangs: the answer is a warning, which is not worth five. */
+/** Seconds that the API server waits at a deletion: the answer is only a warning. */
 const DELETE_TIMEOUT = 2
 
 const ALWAYS = {

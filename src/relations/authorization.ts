@@ -8,13 +8,13 @@ import type { Gateway } from './related-resources.ts'
 type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
 type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
 
-/** The policies of a resource, or where they are. */
+/** The authorization of a resource: its Cedar policies, or the ConfigMap that has them. */
 export type AuthzConfig = NonNullable<Holder['authzConfig']>
 
 /** The name of the object that has them. */
 export type AuthzConfigRef = NonNullable<Holder['authzConfigRef']>
 
-/** Where a resource says who may call what. */
+/** The object in which a resource configures authorization, and its path. */
 export interface Authorization {
   readonly holder: Holder
   readonly path: Path<Holder>
@@ -28,21 +28,21 @@ export function authorizationOf({ spec }: Gateway | Proxy): Authorization | unde
   return holder && { holder, path: pathTo(isGateway ? ['spec', 'incomingAuth'] : ['spec']) }
 }
 
-/** The first claims, in quotes. */
+/** The first three claims, in quotes. */
 export const claimsText = (claims: readonly string[]): string =>
   claims
     .slice(0, 3)
     .map((claim) => shortQuote(shortText(claim, 40)))
     .join(', ')
 
-/** The provider whose claims policies see, where it can be read: the one that is chosen, or the first. */
+/** The provider whose claims policies see: the chosen one, or else the first. Undefined where that cannot be read. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
   const providers = server.upstreamProviders ?? []
   if (chosen === undefined) return providers[0]
   return chosen.name === undefined ? undefined : providers.find((provider) => provider?.name === chosen.name)
 }
 
-/** Hosts of providers whose access tokens are not JWTs, by the name of the provider. */
+/** Hosts of providers whose access tokens are not JWTs, each after the name of the provider. */
 const OPAQUE: readonly (readonly [string, RegExp])[] = [
   ['Google', /^(accounts\.google\.com|(oauth2|www)\.googleapis\.com)$/i],
   ['GitHub', /^((www|api)\.)?github\.com$|\.ghe\.com$/i],
@@ -53,7 +53,7 @@ const OPAQUE: readonly (readonly [string, RegExp])[] = [
   ['Notion', /^api\.notion\.com$/i],
   ['Linear', /^api\.linear\.app$/i],
 ]
-/** The path of GitHub, on a server of one's own as well. */
+/** The path of GitHub's token endpoint, also on a GitHub Enterprise Server. */
 const GITHUB_PATH = '/login/oauth/access_token'
 
 /** The name of a provider whose access tokens no policy can read; undefined for others. */
@@ -65,7 +65,7 @@ export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | u
   )
 }
 
-/** What access tokens of a provider lack, and what to do about it. */
+/** The groups or roles that access tokens of a provider lack, as text, and what to do about it. */
 interface Groupless {
   readonly lacks: string
   readonly remedy: string
@@ -94,17 +94,23 @@ export function grouplessProvider(provider: Provider): Groupless | undefined {
   }
 }
 
-/** Whether a scope of Entra is one of an app: with its URI or id before the last slash. */
+/** Whether a scope of Entra belongs to an app: before the last slash it has the app's URI or id. */
 const isOfApp = (scope: string): boolean =>
   scope.includes('/') && !/^https:\/\/graph\.microsoft\.(?:com|us)\//i.test(scope)
 
-/** The provider that a VirtualMCPServer chooses for its policies; the name is undefined where it cannot be read. */
+/**
+ * The provider that a VirtualMCPServer chooses for its policies, by `primaryUpstreamProvider`; `name` is undefined
+ * where that cannot be read.
+ */
 export interface Chosen {
   readonly name: string | undefined
   readonly at: Path<unknown>
 }
 
-/** Releases before 0.28 read the choice in `authzConfig.inline`, later ones only where the server makes none. */
+/**
+ * The chosen provider. Releases before 0.28 read `primaryUpstreamProvider` in `authzConfig.inline`, later ones only
+ * where `authServerConfig` has none.
+ */
 export function chosenProvider({ spec = {} }: Gateway): Chosen | undefined {
   const path = pathTo<Gateway>([]).spec
   const { authServerConfig: server, incomingAuth } = spec

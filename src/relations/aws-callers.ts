@@ -28,24 +28,26 @@ import { authServersOf } from './workload-auth-server.ts'
 
 export type AwsSts = NonNullable<NonNullable<AuthConfig['spec']>['awsSts']>
 
-/** The settings of a configuration of the type awsSts. */
+/** The `awsSts` of an MCPExternalAuthConfig of that type; undefined for any other. */
 export const awsStsOf = (config: AuthConfig | undefined): AwsSts | undefined =>
   config?.spec?.type === 'awsSts' ? config.spec.awsSts : undefined
 
-/** An embedded authorization server that issues the tokens of the callers for whom a role of AWS is chosen. */
+/** An embedded authorization server whose tokens decide on the AWS roles of callers. */
 export interface Front {
   /** The VirtualMCPServer or the workload that calls AWS. */
   readonly caller: ObjectName
   readonly server: Server
-  /** The MCPExternalAuthConfig that holds the server of a workload. */
+  /**
+   * The MCPExternalAuthConfig that has the server of a workload; undefined for a VirtualMCPServer, which has its own.
+   */
   readonly config: ObjectName | undefined
-  /** The place of each provider by its name. */
+  /** The index of each provider by its name. */
   readonly places: () => ReadonlyMap<string | undefined, number>
-  /** The name of the first provider whose tokens may be JWTs. */
+  /** The name of the first provider whose access tokens may be JWTs. */
   readonly readable: () => string | undefined
 }
 
-/** Many configurations ask about the providers of one server: each answer is found once. */
+/** Computes the answers about providers once: many MCPExternalAuthConfigs ask about the same server. */
 function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
   const providers = server.upstreamProviders ?? []
   let places: ReadonlyMap<string | undefined, number> | undefined
@@ -54,7 +56,7 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
     caller,
     server,
     config,
-    // Of two with one name the first counts.
+    // Of two providers with one name the first counts.
     places: () => (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
     readable: () =>
       (readable ??= {
@@ -64,20 +66,20 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
   }
 }
 
-/** The server of a VirtualMCPServer; undefined where clients bring tokens of another issuer. */
+/** The server of a VirtualMCPServer; undefined where it has none, so that clients bring tokens of another issuer. */
 export function frontOfGateway(name: string, { spec }: Gateway): Front | undefined {
   const server = spec?.authServerConfig
   return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined)
 }
 
-/** The server of an MCPRemoteProxy that signs its requests itself; other workloads cannot. */
+/** The server of an MCPRemoteProxy, the only kind of workload that signs requests to AWS itself. */
 function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
   const caller = { kind: 'MCPRemoteProxy', name }
   const [own] = authServersOf(caller.kind, workload, cluster)
   return own && frontOf(caller, own.server, own.to)
 }
 
-/** A configuration by which roles are chosen for callers of a front, and the place that names it. */
+/** An MCPExternalAuthConfig by which roles are chosen for the callers of `front`, and the place that names it. */
 export interface UsedBehind {
   readonly config: string
   readonly awsSts: AwsSts
@@ -85,7 +87,10 @@ export interface UsedBehind {
   readonly at: Path<unknown>
 }
 
-/** The configurations of the type awsSts that a VirtualMCPServer or an MCPRemoteProxy with an embedded server uses, each once. */
+/**
+ * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or MCPRemoteProxy with an embedded server uses,
+ * each once.
+ */
 export function* usedBehind(
   resource: object,
   { kind, name }: ObjectName,
@@ -109,7 +114,7 @@ export function* usedBehind(
   }
 }
 
-/** The configurations of the type awsSts that a VirtualMCPServer reaches, each once. */
+/** The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer uses for a backend, each once. */
 const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const found = configsReached(gateway, cluster).filter(({ auth }) => awsStsOf(auth) !== undefined)
   if (found.length < 2) return found
@@ -117,7 +122,10 @@ const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[
   return found.filter(({ config }) => !seen.has(config) && seen.add(config))
 })
 
-/** Those who choose roles by a configuration: `fronts` with an embedded authorization server, `others` without one. */
+/**
+ * The VirtualMCPServers and proxies that choose roles by an MCPExternalAuthConfig: `fronts` with an embedded
+ * authorization server, `others` without one.
+ */
 export interface Fronts {
   readonly fronts: readonly Front[]
   readonly others: readonly ObjectName[]
@@ -145,27 +153,31 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
   return { fronts, others }
 })
 
-/** Whether a token of the server may have the claim; without a login there is neither name nor email. */
+/**
+ * Whether a token that the server issues may have the claim; where no user logs in, there is neither name nor email.
+ */
 export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
   upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
     ? ASSERTION_CLAIMS.has(claim)
     : isOwnClaim(claim)
 
-/** What a configuration asks of tokens that an embedded authorization server does not issue. */
+/** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
-  /** The claims that the tokens lack. */
+  /** The names of these claims. */
   readonly claims: readonly string[]
-  /** The mappings that never match for that, and whether these are all. */
+  /** The indexes of the mappings that therefore never match; `isEach` when no other mapping is left. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of them looks into `roleClaim`. */
+  /** Whether one of these mappings needs `roleClaim`. */
   readonly byRoleClaim: boolean
 }
 
-/** Most mappings whose matchers are read for an object that is not judged itself. */
+/** The most mappings that are read of another object than the judged one. */
 const MOST_MAPPINGS = 1_000
 
-/** The mappings of a configuration that never match for tokens of the server; as far as the budget goes. */
+/**
+ * The mappings that never match tokens of the server; undefined without any. Stops where the budget does not suffice.
+ */
 export function foreignMappings(awsSts: AwsSts, server: Server, context: Compiling): Foreign | undefined {
   const given = awsSts.roleMappings ?? []
   const roleClaim = roleClaimOf(awsSts)
@@ -192,34 +204,37 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
   return { claims: [...claims], mappings, isEach: mappings.length === given.length, byRoleClaim }
 }
 
-/** The claim of mappings with `claim`, given or default; undefined where it cannot be read. */
+/** The claim that mappings with `claim` compare, given or default; undefined where it cannot be read. */
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
-/** A claim that names no session: tokens of the server lack it, or do not have it as a string. */
+/** A claim that cannot name the session: tokens of the server lack it, or it is not a string there. */
 export interface UnfitSessionName {
   readonly claim: string
   readonly isLacking: boolean
 }
 
-/** The claim of the session name, if tokens of the server do not have it as a string. */
+/** The claim of the session name, where tokens of the server do not have it as a string; else undefined. */
 export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): UnfitSessionName | undefined {
   if (!sessionNameClaim) return undefined
   const isLacking = !mayHaveClaim(server, sessionNameClaim)
   return isLacking || isStructuredClaim(sessionNameClaim) ? { claim: sessionNameClaim, isLacking } : undefined
 }
 
-/** The claims whose texts STS takes as the name of a session: a name has spaces, and an issuer slashes. */
+/** The claims to advise as session name: STS refuses spaces, as in a name, and slashes, as in an issuer. */
 export const sessionRemedy = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
-/** The claims that there are, as the end of a sentence: scopes are a list under `scp` (toolhive: authserver/integration_test.go). */
+/**
+ * The claims that tokens of the server have, as the end of a sentence. Scopes are a list in `scp` (toolhive:
+ * authserver/integration_test.go).
+ */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0
     ? 'they have sub, client_id, scp'
     : 'they have sub, name, email, client_id, scp'
 
-/** What follows for the callers. */
+/** The effect on callers, as text. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
   if (!isEach) return `${placesText(mappings)} never match${mappings.length === 1 ? 'es' : ''}`
   return isAbsent(awsSts, 'fallbackRoleArn')
@@ -227,7 +242,7 @@ export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): st
     : 'no mapping matches, everyone gets fallbackRoleArn'
 }
 
-/** Places that are named before the rest is counted. */
+/** The most mappings that a message names before it counts the rest. */
 const MOST_PLACES = 2
 
 function placesText(mappings: readonly number[]): string {
@@ -236,11 +251,14 @@ function placesText(mappings: readonly number[]): string {
   return rest === 0 ? named.join(' and ') : `${named.join(', ')} and ${rest} more`
 }
 
-/** The contradiction between a configuration and the servers in front of it. */
+/**
+ * The key in `causes` of an error about the contradiction between an MCPExternalAuthConfig and the servers whose tokens
+ * it gets.
+ */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 
-/** Where the server stands. */
+/** The place of the server, with a phrase for the finding. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
   config === undefined
     ? end(caller, GATEWAY.spec.authServerConfig, text)
@@ -250,13 +268,13 @@ export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
 export interface SubjectToken {
   readonly provider: Provider
   readonly index: number
-  /** Whether the configuration names it; else it is the first one. */
+  /** Whether `subjectProviderName` names the provider; otherwise it is the first one. */
   readonly isNamed: boolean
 }
 
 /**
- * The provider whose access token is sent to STS; undefined where there is none, or none that can be read. A workload sends that
- * of its only provider whatever the configuration names (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
+ * The provider whose access token is sent to STS; undefined without one that can be read. A workload sends the token of
+ * its only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
  */
 export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
@@ -269,9 +287,9 @@ export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): Su
 
 /** A provider whose access tokens STS refuses, because they are not JWTs. */
 export interface Opaque extends SubjectToken {
-  /** Its name as people know it, such as GitHub. */
+  /** The common name of the provider, such as GitHub. */
   readonly issuer: string
-  /** Another provider, whose tokens may be JWTs. */
+  /** The name of another provider, whose tokens may be JWTs. */
   readonly other: string | undefined
 }
 
@@ -282,7 +300,7 @@ export function opaqueSubject(awsSts: AwsSts, front: Front): Opaque | undefined 
   return issuer === undefined ? undefined : { ...subject, issuer, other: front.readable() }
 }
 
-/** Whose token it is, and what helps, as parts of a sentence. */
+/** The provider of the token, and the remedy, as parts of a sentence. */
 export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { caller }: Front) => ({
   subject: `${isNamed ? '' : 'the first provider '}${shortQuote(provider.name ?? '')} (${issuer})`,
   remedy:
@@ -293,7 +311,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** The place of a provider in the server. */
+/** The place of a provider in the server, with a phrase for the finding. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

@@ -13,7 +13,7 @@ import {
 /** The value of a field: null when it is absent, undefined when its JSON type is wrong. */
 export type HeldValue = string | null | undefined
 
-/** A field on which referrers depend, before and after the update. */
+/** A field that other objects depend on, before and after the update. */
 export interface Watched {
   readonly at: Path<unknown>
   readonly before: HeldValue
@@ -28,7 +28,7 @@ export function heldIn<F extends string>(
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
-/** Advice for each field that changes, when the object has consumers; of a changed type only for the type. */
+/** Advice for each field that changes while other objects use this one; when the type changes, only for the type. */
 export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,
@@ -42,7 +42,7 @@ export function* changesFor(
   }
 }
 
-/** Whether the field can be read before and after, and differs. */
+/** Whether the field differs; false where one of the values cannot be read. */
 export const isChanged = ({ before, after }: Watched): boolean =>
   before !== undefined && after !== undefined && before !== after
 

@@ -8,26 +8,29 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** The value of a key; undefined where a tool fills it in later. */
+/** What the value of a key is; undefined where a tool fills it in later. */
 type Content = 'certificates' | 'other' | undefined
 
-/** The keys of a ConfigMap, and whether their values are PEM certificates. Of values only those that hold policies are kept. */
+/**
+ * The keys of a ConfigMap, and whether their values are PEM certificates. The values themselves are kept only of
+ * policies.
+ */
 export interface ConfigMapFacts extends Resource {
   readonly contents: Readonly<Record<string, Content>>
-  /** By key: the texts that are about policies. */
+  /** By key: the values that look like policies. */
   readonly policies?: Readonly<Record<string, PolicyText>>
-  /** Whether `contents` has all keys. */
+  /** Whether `contents` has every key: false where a tool fills in a key later. */
   readonly complete: boolean
 }
 
 export interface PolicyText {
-  /** Undefined where a tool fills it in later. */
+  /** The value; undefined where a tool fills it in later. */
   readonly text: string | undefined
-  /** Throws where the text is not YAML; without it only JSON is read. */
+  /** Parses YAML, and throws where the text is not YAML; without it only JSON is read. */
   readonly readYaml: ((text: string) => unknown) | undefined
 }
 
-/** What a text is: the operator reads JSON and YAML. */
+/** A text with policies, as it was read: the operator accepts JSON and YAML. */
 export type PolicyValue =
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'empty' | 'unread' }
@@ -35,7 +38,7 @@ export type PolicyValue =
 
 /**
  * Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later.
- * Without `readYaml`, which throws where the text is not YAML, only JSON is read.
+ * `readYaml` parses YAML, and throws where it cannot; without it only JSON is read.
  */
 export function configMapFacts(
   { data, binaryData }: Readonly<Record<string, unknown>>,
@@ -58,11 +61,11 @@ export function configMapFacts(
   }
 }
 
-/** Characters that are read for a unit of a budget. */
+/** So many characters of JSON cost one unit of a budget. */
 const JSON_PER_UNIT = 32
 const YAML_PER_UNIT = 4
 
-/** Reads the text, once for all that ask for it. Throws OutOfBudget. */
+/** Reads the text once for each `Cluster`. Throws OutOfBudget. */
 export function policyValue(given: PolicyText, cluster: Cluster, budget: Budget): PolicyValue {
   const { text, readYaml } = given
   if (text === undefined) return UNREAD
@@ -92,7 +95,7 @@ const texts = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** Empty where the text is not base64, which the API server refuses. */
+/** The decoded text; empty where it is not base64, which the API server refuses. */
 function fromBase64(text: string): string {
   try {
     return atob(text)
@@ -101,18 +104,18 @@ function fromBase64(text: string): string {
   }
 }
 
-/** PEM blocks of certificates and of nothing else, as the operator demands; what they hold is not decoded. */
+/** Whether the text is PEM blocks of certificates only, as the operator demands; their content is not decoded. */
 function isBundle(text: string): boolean {
   const begins = text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []
   const isClosed = /-----END CERTIFICATE-----\s*$/.test(text)
   return isClosed && begins.every((begin) => begin === '-----BEGIN CERTIFICATE-----')
 }
 
-/** The facts about the ConfigMap of the name; undefined when it does not exist or is not known. */
+/** The facts about a ConfigMap by its name; undefined when it does not exist or is not known. */
 export const getConfigMap = (cluster: Cluster, name: string) =>
   cluster.get('ConfigMap', name) as ConfigMapFacts | undefined
 
-/** Whether ConfigMaps may be looked at, or one is known. */
+/** Whether all ConfigMaps of the namespace are known, or at least one. */
 export const seesConfigMaps = (cluster: Cluster): boolean =>
   cluster.knows('ConfigMap') || cluster.names('ConfigMap')[Symbol.iterator]().next().done !== true
 
@@ -120,14 +123,14 @@ export const seesConfigMaps = (cluster: Cluster): boolean =>
 export interface ConfigMapReference {
   readonly name: string
   readonly key: string
-  /** Whether the value must be certificates. */
+  /** Whether the operator reads the value as certificates. */
   readonly isBundle: boolean
-  /** The path of the object with the name and the key. */
+  /** The path of the object that has the name and the key. */
   readonly at: readonly Segment[]
 }
 
 const CA_KEY = 'ca.crt'
-/** The key of policies, where none is named. */
+/** The key that has the policies where the reference names none. */
 export const POLICIES_KEY = 'authz.json'
 
 /** Every ConfigMap that a spec names: of CA bundles, and of policies. */
@@ -137,7 +140,7 @@ export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): Co
   return found
 }
 
-/** `at` is the path of the value: a stack, unchanged on return. */
+/** Adds the references in a value; `at` is its path: a stack, unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: ConfigMapReference[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

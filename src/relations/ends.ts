@@ -1,4 +1,4 @@
-/** The other ends of contradictions between objects, for the rules that share them. */
+/** The places (`related`) that findings about contradictions point to, for the rules that share them. */
 
 import {
   aboutEach,
@@ -15,17 +15,17 @@ import {
 import { referencesOf } from './references.ts'
 import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
 
-/** The paths in other objects; sound because they name the kind of the object that they are used with. */
+/** Root paths for places in other objects; the caller pairs each with an object of its kind. */
 export const AUTH_CONFIG = pathTo<AuthConfig>([])
 export const GATEWAY = pathTo<Gateway>([])
 export const OIDC_CONFIG = pathTo<OidcConfig>([])
 export const WORKLOAD = pathTo<Workload>([])
 export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 
-/** Most objects of which the places are looked for: an error keeps fewer. */
+/** The most objects in which places are searched: an error keeps as many. */
 const MOST = 4
 
-/** Where the objects refer to another; the name of an object that reaches it without naming it. */
+/** The places at which objects refer to another; the name of an object that uses it without naming it. */
 export function referenceEnds(
   names: readonly ObjectName[],
   to: ObjectName,
@@ -39,11 +39,11 @@ export function referenceEnds(
   })
 }
 
-/** The object of a name like the one that was not found. */
+/** The object with a name like the one that was not found. */
 export const nearEnds = (kind: string, near: string | undefined): Related[] =>
   near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
 
-/** The finding of a VirtualMCPServer with the members that it contacts without credentials. */
+/** The finding of a VirtualMCPServer, with the backends that it contacts without credentials. */
 export const withoutCredentials = (
   id: string,
   finding: FieldError,
@@ -55,7 +55,7 @@ export const withoutCredentials = (
     () => members.map(withoutCredentialsCause),
   )
 
-/** The finding of a workload with the VirtualMCPServers that contact it without credentials. */
+/** The finding of a workload, with the VirtualMCPServers that contact it without credentials. */
 export const contactedWithout = (
   id: string,
   finding: FieldError,
@@ -67,5 +67,5 @@ export const contactedWithout = (
     () => [withoutCredentialsCause(workload)],
   )
 
-/** The contradiction between a workload and those who contact it without credentials. */
+/** The key in `causes` of an error that says that a workload is contacted without credentials. */
 const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

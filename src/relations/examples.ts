@@ -1,12 +1,12 @@
 import type { Other } from '../rule/index.ts'
 import type { Gateway, Workload } from './related-resources.ts'
 
-/** The other objects of examples; each is valid and realistic. */
+/** Other objects for the examples of rules; each is valid and realistic. */
 
 /** An MCPGroup. */
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 
-/** A workload of the group `tools` that uses the configuration, if any. */
+/** A workload of the group `tools` that names the MCPExternalAuthConfig, if any. */
 export const backend = (name: string, config?: string, kind = 'MCPServer'): Other => ({
   kind,
   metadata: { name },
@@ -16,7 +16,7 @@ export const backend = (name: string, config?: string, kind = 'MCPServer'): Othe
   },
 })
 
-/** A workload of the group that checks the tokens of its callers. */
+/** As `backend`, and it checks the tokens of its callers. */
 export const checking = (name: string, config?: string): Other => ({
   ...backend(name, config),
   spec: {
@@ -25,7 +25,7 @@ export const checking = (name: string, config?: string): Other => ({
   },
 })
 
-/** A workload, in a group or alone. */
+/** A workload that names the MCPExternalAuthConfig, in a group or without one. */
 export const workload = (config: string, groupName?: string): Workload => ({
   spec: {
     ...(groupName !== undefined && { groupRef: { name: groupName } }),
@@ -47,7 +47,10 @@ export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
   },
 })
 
-/** A proxy with the embedded authorization server `auth` that signs its requests with roles of the configuration `aws`. */
+/**
+ * An MCPRemoteProxy with the embedded authorization server `auth`, which signs requests by the MCPExternalAuthConfig
+ * `aws`.
+ */
 export const signingProxy = {
   spec: {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' },
@@ -68,11 +71,11 @@ const authConfig = (name: string, type: string, settings: unknown): Other => ({
   spec: { type, ...(settings !== undefined && { [type]: settings }) },
 })
 
-/** A configuration that sends the upstream token of the provider. */
+/** An MCPExternalAuthConfig that sends the token of the upstream provider. */
 export const injectConfig = (name: string, providerName: string): Other =>
   authConfig(name, 'upstreamInject', { providerName })
 
-/** A token exchange, with a subject provider or without. */
+/** An MCPExternalAuthConfig that exchanges tokens, with a subject provider or without. */
 export const exchangeConfig = (name: string, subjectProviderName?: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -80,7 +83,7 @@ export const exchangeConfig = (name: string, subjectProviderName?: string): Othe
     ...(subjectProviderName !== undefined && { subjectProviderName }),
   })
 
-/** A token exchange that sends the token in the header. */
+/** As `exchangeConfig`; it sends the token in this header. */
 export const exchangeConfigIn = (name: string, externalTokenHeaderName: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -88,35 +91,35 @@ export const exchangeConfigIn = (name: string, externalTokenHeaderName: string):
     externalTokenHeaderName,
   })
 
-/** A token exchange of which /mutate wrote the subject provider. */
+/** As `exchangeConfig`; /mutate wrote its subject provider. */
 export const exchangeConfigWritten = (name: string, provider: string): Other => ({
   ...exchangeConfig(name, provider),
   metadata: { name, annotations: { 'toolhive.stacklok.dev/subject-provider-written': provider } },
 })
 
-/** A configuration that sends an API key in a header. */
+/** An MCPExternalAuthConfig that sends an API key in a header. */
 export const headerConfig = (name: string): Other =>
   authConfig(name, 'headerInjection', {
     headerName: 'X-Api-Key',
     valueSecretRef: { name, key: 'api-key' },
   })
 
-/** A configuration that sends a bearer token. */
+/** An MCPExternalAuthConfig that sends a bearer token. */
 export const bearerConfig = (name: string): Other =>
   authConfig(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
 
-/** A configuration that signs requests with a role of AWS. */
+/** An MCPExternalAuthConfig that signs requests with an AWS role. */
 export const stsConfig = (name: string): Other =>
   authConfig(name, 'awsSts', {
     region: 'eu-central-1',
     fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
   })
 
-/** A configuration that signs requests with roles that the mappings choose. */
+/** An MCPExternalAuthConfig that signs requests with AWS roles chosen by mappings. */
 export const mappedConfig = (name: string, awsSts: object): Other =>
   authConfig(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
 
-/** An embedded authorization server with a login at GitHub, whose tokens are opaque, and then at these providers. */
+/** An embedded authorization server with the provider GitHub, whose tokens are opaque, before the given ones. */
 export const githubServer = (...others: readonly string[]) => ({
   ...authServer(),
   upstreamProviders: [
@@ -134,7 +137,7 @@ export const githubServer = (...others: readonly string[]) => ({
   ],
 })
 
-/** A configuration with an embedded authorization server with these upstream providers. */
+/** An MCPExternalAuthConfig with an embedded authorization server with these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
   authConfig(name, 'embeddedAuthServer', authServer(...providers))
 
@@ -166,7 +169,7 @@ export const PERMIT = 'permit(principal, action, resource);'
 export const GROUPS_POLICY =
   'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups.contains("staff") };'
 
-/** A ConfigMap `policies` with policies, and further settings of them. */
+/** A ConfigMap `policies` with these policies and settings. */
 export const policiesMap = (policies: readonly string[], more: object = {}): Other =>
   ({
     kind: 'ConfigMap',
@@ -176,7 +179,7 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
     },
   }) as unknown as Other
 
-/** The policies of the ConfigMap `policies`. */
+/** An authzConfig that names the ConfigMap `policies`. */
 export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
 /** An MCPAuthzConfig with policies. */
@@ -189,13 +192,13 @@ export const policiesConfig = (policies: readonly string[], more: object = {}, t
 /** The policies of the MCPAuthzConfig `staff`, as the value of `authzConfigRef`. */
 export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
 
-/** Policies as they are. */
+/** An authzConfig with these policies in it. */
 export const policiesInline = (...policies: readonly string[]) => ({
   type: 'inline' as const,
   inline: { policies },
 })
 
-/** Incoming authentication of clients, with policies. */
+/** Incoming OIDC authentication with this authorization. */
 export const withPolicies = (
   inline: {
     readonly policies?: string[]
@@ -209,7 +212,7 @@ export const withPolicies = (
 
 type GatewaySpec = NonNullable<Gateway['spec']>
 
-/** A VirtualMCPServer of the group `tools` with these settings instead or beside. */
+/** A VirtualMCPServer of the group `tools` whose spec has these settings in place of or beside the usual ones. */
 export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   spec: {
     groupRef: { name: 'tools' },
@@ -228,7 +231,7 @@ export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
   spec: gatewayOf(settings).spec,
 })
 
-/** Outgoing authentication with one strategy for each backend. */
+/** Outgoing authentication that names an MCPExternalAuthConfig for each backend, and perhaps a default. */
 export const inline = (configs: Readonly<Record<string, string>>, fallback?: string) => ({
   source: 'inline' as const,
   backends: Object.fromEntries(

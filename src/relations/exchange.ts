@@ -15,13 +15,15 @@ import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Reached } from './reach.ts'
 import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
 
-/** A configuration by which vMCP exchanges tokens, for the workloads whose proxies exchange them again. */
+/** An MCPExternalAuthConfig by which vMCP exchanges tokens for `members`, whose proxies exchange these tokens again. */
 export interface SecondExchange extends Reached {
-  /** Whether the workloads exchange the token by the same configuration. */
+  /** Whether the proxies use the same MCPExternalAuthConfig for that. */
   readonly isSame: boolean
 }
 
-/** The configurations by which a VirtualMCPServer exchanges tokens for workloads whose proxies exchange them again. */
+/**
+ * The MCPExternalAuthConfigs by which a VirtualMCPServer exchanges tokens that proxies of its backends exchange again.
+ */
 export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<SecondExchange> {
   for (const reached of configsReached(gateway, cluster)) {
     if (reached.auth?.spec?.type !== 'tokenExchange') continue
@@ -38,7 +40,7 @@ export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<S
   }
 }
 
-/** The finding that names both ends of an exchange. */
+/** Advice about tokens that are exchanged twice, with the places of both exchanges. */
 export function repeated(
   { config, members, at, isSame }: SecondExchange,
   { detail, otherwise }: { readonly detail: string; readonly otherwise: Path<unknown> },

@@ -14,7 +14,10 @@ export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undef
   return refusalBy(config, authServerConfig.issuer)
 }
 
-/** The same for tokens of an issuer, whoever checks them; `issued` is undefined where it cannot be read. */
+/**
+ * As `refusalOf`, for tokens of any issuer and any process that checks them; `issued` is undefined where it cannot be
+ * read.
+ */
 export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Refusal | undefined {
   const { type, inline } = spec ?? {}
   if (type === 'kubernetesServiceAccount') return { reason: 'type' }
@@ -24,21 +27,21 @@ export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Ref
   return { reason: 'issuer', issued, accepted }
 }
 
-/** Where an MCPOIDCConfig says which tokens it accepts. */
+/** The place where an MCPOIDCConfig says which tokens it accepts. */
 export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
   reason === 'type'
     ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
     : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
 
-/** The contradiction between an MCPOIDCConfig and a VirtualMCPServer whose tokens it refuses. */
+/** The key in `causes` of an error that says that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
 export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
-/** The difference between two issuers that look alike, as the end of a sentence; else empty. */
+/** What differs between two issuers that look alike, as the end of a sentence; empty where they do not. */
 export function differenceText(one: string, other: string): string {
   if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
   return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
 }
 
-/** An issuer in quotes, and how it differs from another when the two look alike. */
+/** An issuer in quotes, with what differs from another that looks like it. */
 export const issuerText = (issuer: string, unlike: string): string =>
   shortQuote(issuer) + differenceText(issuer, unlike)

@@ -6,14 +6,14 @@ import { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
 import { authServersOf } from './workload-auth-server.ts'
 
-/** An embedded authorization server, and the place that says what its tokens are for. */
+/** An embedded authorization server, and the place of the OIDC reference that says what its tokens are for. */
 export interface IssuingBeside extends Issuing {
-  /** The configuration that holds the server; undefined for a VirtualMCPServer, which holds its own. */
+  /** The MCPExternalAuthConfig that has the server; undefined for a VirtualMCPServer, which has its own. */
   readonly to: ObjectName | undefined
   readonly at: ReturnType<typeof oidcReferencePath>
 }
 
-/** The embedded authorization servers of a VirtualMCPServer, or of a workload that names them. */
+/** The embedded authorization servers of a VirtualMCPServer, or those that a workload names. */
 export function issuingBeside(
   resource: Gateway | Workload,
   { kind }: ObjectName,
@@ -35,7 +35,7 @@ export function issuingBeside(
   }))
 }
 
-/** Whether a resource has an embedded authorization server, or may have one that cannot be read or is not known. */
+/** Whether a resource has an embedded authorization server, or one that cannot be read or found. */
 export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, cluster: Cluster): boolean {
   if (resource.spec === undefined) return true
   if (kind === 'VirtualMCPServer') return Object.hasOwn(resource.spec, 'authServerConfig')
@@ -47,7 +47,7 @@ export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, clu
   return type === undefined || type === 'embeddedAuthServer'
 }
 
-/** The embedded authorization server as the other end of a finding. */
+/** The place of the embedded authorization server, with a phrase for the finding. */
 export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
   const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
   return end(to ?? self, at, text)

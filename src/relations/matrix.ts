@@ -2,10 +2,10 @@ import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 import type { Thing } from '../rule/index.ts'
 
-/** The facts about a workload that decide whether the type of a configuration has an effect on it. */
+/** Facts about a workload that decide whether an MCPExternalAuthConfig has an effect on it. */
 interface Use {
   readonly kind: string
-  /** The fields in which the workload names the configuration. */
+  /** The fields in which the workload names the MCPExternalAuthConfig. */
   readonly fields: readonly string[]
   /** Whether the workload names a group; `group` is undefined where the name cannot be read. */
   readonly inGroup: boolean
@@ -13,7 +13,9 @@ interface Use {
   readonly validatesTokens: boolean
 }
 
-/** `authServerRef` and `oidcConfigRef` are fields of releases, which the specification does not name (decision 3). */
+/**
+ * Not all of these fields are in the specification: `authServerRef` and `oidcConfigRef` are of releases (decision 3).
+ */
 export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}
   return {
@@ -28,22 +30,28 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 }
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
-/** Types of releases that the specification does not name (decision 3). */
+/** Strategy types that only releases have, not the specification (decision 3). */
 type NewerType = 'obo' | 'xaa'
 
-/** The contradiction between the type of a configuration and those who use it. */
+/**
+ * The key in `causes` of an error that says that the type of an MCPExternalAuthConfig does nothing for an object that
+ * uses it.
+ */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
-/** Types that releases of vMCP do not use for backends. */
+/** Strategy types that no release of vMCP uses for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']
 
-/** Whether releases of vMCP cannot use the configuration for a backend. */
+/** Whether no release of vMCP uses the MCPExternalAuthConfig for a backend. */
 export function isForNoBackend(config: AuthConfig | undefined): boolean {
   const type = config?.spec?.type
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/** Whether a configuration names a header that releases of vMCP ignore: the token goes into `Authorization`. */
+/**
+ * Whether the MCPExternalAuthConfig names a header that releases of vMCP ignore: they put the token into
+ * `Authorization`.
+ */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
@@ -51,7 +59,7 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 
 const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
-/** By kind and type: why the type has no effect on the workload itself, apart from its use by a VirtualMCPServer. */
+/** By kind and strategy type: why the type does nothing for the workload itself, when no VirtualMCPServer uses it. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer outside a group',
@@ -71,7 +79,10 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
   },
 }
 
-/** Why releases of vMCP ignore a configuration of a backend; undefined when they use it. */
+/**
+ * Why releases of vMCP do nothing, or ignore a header, for a backend with this MCPExternalAuthConfig; undefined when
+ * they use all of it.
+ */
 export function unsuitedForBackends(config: AuthConfig): string | undefined {
   const type = config.spec?.type
   if (type !== undefined && NOT_FOR_BACKENDS.includes(type)) return NO_STRATEGY
@@ -80,7 +91,7 @@ export function unsuitedForBackends(config: AuthConfig): string | undefined {
     : undefined
 }
 
-/** The types that a VirtualMCPServer uses for a workload that is one of its backends. */
+/** The strategy types that only a VirtualMCPServer applies to its backends, not the proxy of a workload. */
 const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
   'headerInjection',
   'upstreamInject',
@@ -88,9 +99,8 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
 ])
 
 /**
- * Why the type of a configuration does nothing for a workload that names it in the field, or makes it fail; undefined
- * when it works.
- * The specification lets every kind refer to every type (section 1); this is what releases do with it.
+ * Why an MCPExternalAuthConfig does nothing for a workload that names it in the field, or makes it fail; undefined when
+ * it works. By the behaviour of releases: the specification lets each kind refer to each type (section 1).
  */
 export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
   const type = spec?.type as AuthType | NewerType | undefined
@@ -106,7 +116,7 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-/** The reasons of `unsuited` for all fields in which the workload names the configuration, each reason once. */
+/** The reasons of `unsuited` for all fields in which the workload names the MCPExternalAuthConfig, each once. */
 export function allUnsuited(use: Use, config: AuthConfig): string[] {
   const reasons: string[] = []
   for (const field of use.fields) {
@@ -116,14 +126,14 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
   return reasons
 }
 
-/** Whether a configuration has an effect on the workload only when a VirtualMCPServer of the group uses it. */
+/** Whether the MCPExternalAuthConfig has an effect on the workload only through a VirtualMCPServer of its group. */
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
-/** `needsGateway` for any field in which the workload names the configuration. */
+/** Whether `needsGateway` is true for some field in which the workload names the MCPExternalAuthConfig. */
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 
-/** The message for a type of `needsGateway` that no VirtualMCPServer uses. */
+/** The message where `needsGateway` is true and no VirtualMCPServer uses the MCPExternalAuthConfig. */
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`

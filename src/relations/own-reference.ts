@@ -26,22 +26,34 @@ import {
   type Workload,
 } from './related-resources.ts'
 
-/** The first release that mounts the Secret of an own reference beside the source `inline`. */
+/** The first release that mounts the Secret of a backend's `externalAuthConfigRef` although the source is `inline`. */
 const MOUNTED_FROM = '0.57'
 
-/** Members that an inline VirtualMCPServer does not list, and the configuration that they name themselves. */
+/**
+ * Backends that a VirtualMCPServer of source `inline` does not list, and the MCPExternalAuthConfig that they name
+ * themselves.
+ */
 export interface OwnReference {
   readonly config: string
   readonly members: readonly ObjectName[]
-  /** What the specification has for them; undefined where a release is known, which uses the own reference. */
+  /**
+   * What the backends get by the specification instead; undefined where a release is known, which uses their own
+   * reference.
+   */
   readonly specified: 'default' | 'none' | undefined
-  /** Whether releases have no strategy for its type, and leave the members out. */
+  /**
+   * Whether no release can use the MCPExternalAuthConfig for backends, because of its type, and vMCP leaves these
+   * backends out.
+   */
   readonly isLeftOut: boolean
-  /** Whether releases before 0.57 do not start: the configuration has a Secret, which nothing mounts. */
+  /**
+   * Whether the vMCP of releases before 0.57 ends at start, because the Secret of the MCPExternalAuthConfig is not
+   * mounted.
+   */
   readonly endsPod: boolean
 }
 
-/** The own references beside the source `inline` that do not do the same everywhere, or end the pod. Decision 10. */
+/** The own references of unlisted backends that releases treat differently, or with which the pod ends. Decision 10. */
 function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   if (sourceOf(gateway) !== 'inline') return []
   const found = new Map<string, ObjectName[]>()
@@ -57,7 +69,7 @@ function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   )
 }
 
-/** The same of one member. */
+/** The reference of one backend; see `ownReferences`. */
 export const ownReferenceOf = (
   gateway: Gateway,
   { kind, name }: ObjectName,
@@ -92,7 +104,7 @@ function problemOf(
   return [{ specified: fallback.from === 'none' ? 'none' : 'default', isLeftOut, endsPod }]
 }
 
-/** The configurations that `backends` names: their Secrets are mounted. */
+/** The MCPExternalAuthConfigs that `backends` names: the operator mounts their Secrets. */
 const named = oncePerCluster(
   ({ spec }: Gateway) =>
     new Set(
@@ -100,7 +112,7 @@ const named = oncePerCluster(
     ),
 )
 
-/** Whether the process reads a value of the configuration from its environment. */
+/** Whether vMCP reads a Secret of the MCPExternalAuthConfig from its environment. */
 function holdsSecret(config: AuthConfig | undefined): boolean {
   const { type, headerInjection, tokenExchange } = config?.spec ?? {}
   if (type === 'headerInjection') return headerInjection?.valueSecretRef !== undefined
@@ -109,7 +121,7 @@ function holdsSecret(config: AuthConfig | undefined): boolean {
   )
 }
 
-/** The findings of both rules about it, at a VirtualMCPServer or at a workload. */
+/** The findings about own references, at a VirtualMCPServer or at a workload; two rules share them by `isWanted`. */
 export function* ownReferenceErrors(
   id: string,
   resource: Gateway | Workload,
@@ -133,7 +145,7 @@ export function* ownReferenceErrors(
 
 const IS_NOT_MOUNTED = 'as that Secret is not mounted'
 
-/** The effect, where the releases say one thing and the specification another. */
+/** The effect on backends as text, where releases and the specification differ. */
 function effect({ specified, isLeftOut, endsPod }: OwnReference, used: string): string {
   if (specified === undefined)
     return `this release uses ${used}, and ends at start: "environment variable … not set", ${IS_NOT_MOUNTED}`

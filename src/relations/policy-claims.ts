@@ -9,7 +9,7 @@ export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
   canHave: (claim) => claims.has(claim),
 })
 
-/** Callers whose tokens have no groups or roles, by whatever claim they are read. */
+/** Callers whose tokens have no claim from which groups or roles are read. */
 export const lackingGroups = ({ setting }: PolicyList): Callers => {
   const claims = new Set([...GROUP_CLAIMS, ...(setting.groupClaims ?? [])])
   return { ...ANYBODY, canHave: (claim) => !claims.has(claim) }
@@ -17,7 +17,10 @@ export const lackingGroups = ({ setting }: PolicyList): Callers => {
 
 const ANONYMOUS_CLAIMS = new Set(['sub', 'iss', 'aud', 'exp', 'iat', 'nbf', 'email', 'name'])
 
-/** Callers without a token, for whom releases make one; of a workload the subject is the user of its process. */
+/**
+ * Callers without a token, for whom releases invent claims. The subject is not known: at a workload it is the user of
+ * its process.
+ */
 export const ANONYMOUS: Callers = {
   canHave: (claim) => ANONYMOUS_CLAIMS.has(claim),
   always: ANONYMOUS_CLAIMS,
@@ -30,17 +33,17 @@ export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] 
   return [...new Set(found)].filter((claim) => !canHave(claim))
 }
 
-/** What policies deny to callers, for the sake of what they are or have not. */
+/** What policies deny to callers because of the claims that they lack. */
 export interface Denial {
-  /** The claims that are asked for in vain. */
+  /** The claims that the policies need and the callers cannot have. */
   readonly claims: readonly string[]
-  /** Whether every request that others could make is denied. */
+  /** Whether policies deny these callers everything that they permit to others. */
   readonly isWhole: boolean
 }
 
 /**
- * What policies deny these callers that they permit others: all, because no permit can hold, an evaluation fails or a
- * forbid always holds; or with a permit that cannot hold. Undefined where nothing is.
+ * What policies deny to these callers and permit to others: everything, when no permit can hold, an evaluation fails or
+ * a forbid always holds; else what a permit is for that cannot hold. Undefined where they deny nothing.
  */
 export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
@@ -50,7 +53,7 @@ export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): De
 
 function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const { setting } = list
-  // What is not known may be what permits.
+  // Groups that are not known may be the ones that a policy permits.
   if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
   const theirs: Setting = { ...setting, callers }
   const idle = new Set<ListedPolicy>()
@@ -75,7 +78,7 @@ function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denia
 interface Effects {
   /** The policies that can hold. */
   readonly active: ReadonlySet<ListedPolicy>
-  /** Those that deny every request: they always fail, or always forbid. */
+  /** The policies that deny every request: they always fail, or always forbid. */
   readonly denying: ReadonlySet<ListedPolicy>
   /** How many permits can hold. */
   readonly permitting: number
@@ -102,7 +105,7 @@ function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Bu
 /** A claim, or a group in which a principal may be. */
 type Mention = { readonly claim: string } | { readonly type: string }
 
-/** The claims that a policy reads, asks for or makes groups of. */
+/** The claims that a policy reads or tests, and those from which its groups are made. */
 function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Setting): string[] {
   if (parsed?.kind !== 'policy') return []
   const { policy } = parsed
@@ -138,7 +141,7 @@ function mentionsIn({ scope, conditions }: CedarPolicy): Mention[] {
 const isOfToken = (variable: Variable): boolean => variable === 'principal' || variable === 'context'
 const claimOf = (name: string): string | undefined => /^claim(?:set)?_([^]+)$/.exec(name)?.[1]
 
-/** The entities in which an expression asks whether the principal is. */
+/** The entities of which an expression tests whether the principal is in them; undefined for other expressions. */
 function groupIn(expr: CedarExpr) {
   const [of, within] =
     expr.kind === 'in' ? [expr.left, expr.right] : expr.kind === 'is' ? [expr.of, expr.in] : []

@@ -1,28 +1,31 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
 import { type Budget, goField, isObject, shortQuote, shortText } from '../rule/index.ts'
 
-/** `entitiesJson` as cedar-go 1.8 reads it: Go's names of fields, in which case does not count. */
+/** `entitiesJson` as cedar-go 1.8 reads it: as in all of Go's JSON, the case of field names does not matter. */
 
 export interface Entity {
   readonly name: EntityName
   readonly parents: readonly EntityName[]
-  /** Whether it has attributes. */
+  /** Whether the entity has attributes. */
   readonly hasAttributes: boolean
-  /** The first key that is not read. */
+  /** The first key of the entity that cedar-go ignores. */
   readonly unread: string | undefined
-  /** Why cedar-go 1.9 refuses it, which release 0.63 runs: there each field must be there, in lower case. */
+  /**
+   * The first field that is missing or not in lower case: cedar-go 1.9, which release 0.63 runs, refuses the entity
+   * then.
+   */
   readonly lacks: string | undefined
 }
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** Refused, with what to write, and the index of the entity where it is one. */
+  /** cedar-go refuses the text: `hint` says what to write, `index` which entity is wrong, if it is one. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
-/** Characters that are read for a unit of a budget. */
+/** So many characters cost one unit of a budget. */
 const PER_UNIT = 32
 
-/** Throws OutOfBudget. */
+/** Reads `entitiesJson`. Throws OutOfBudget. */
 export function readEntities(text: string, budget: Budget): EntitiesRead {
   budget.spend(text.length / PER_UNIT)
   let value: unknown
@@ -55,7 +58,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof Fields>(['uid', 'parents', 'at
 /** The entity, or what is wrong with it. */
 function readEntity(item: unknown, budget: Budget): Entity | string {
   budget.spend(1)
-  // Go leaves a field empty for null.
+  // Go reads null as an entity without any field.
   if (item === null) return NOTHING
   if (!isObject(item)) return 'each entity must be an object with uid, attrs and parents'
   const fields: Fields = {}
@@ -102,7 +105,7 @@ const NOTHING: Entity = {
   lacks: 'uid',
 }
 
-/** `{type, id}`, or the same in `__entity`. */
+/** The name of an entity: `{type, id}`, or the same in `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
   const inner = goField(value, '__entity') ?? undefined
@@ -113,7 +116,7 @@ function nameOf(value: unknown): EntityName | undefined {
   return typeof type === 'string' && typeof id === 'string' ? { type, id } : undefined
 }
 
-/** For `Tool::"weather"`, what it is as an object. */
+/** For `Tool::"weather"`: how to write it as an object, as the end of a hint. Else empty. */
 function asText(uid: unknown): string {
   const [, type, quoted, plain] =
     (typeof uid === 'string' ? /^(\w{1,80})::(?:"([^"]{1,80})"|([^"]{1,80}))$/.exec(uid) : null) ?? []
@@ -123,10 +126,10 @@ function asText(uid: unknown): string {
 
 const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= 2 ** 63
 
-/** Deeper values are not looked at. */
+/** Values that are nested deeper are not checked. */
 const DEEPEST = 50
 
-/** What an attribute cannot hold. */
+/** What is wrong with the value of an attribute, as the object of "cannot hold"; undefined where nothing is. */
 function wrongValue(value: unknown, depth: number, budget: Budget): string | undefined {
   if (value === null) return 'null'
   if (typeof value === 'number')
@@ -138,7 +141,7 @@ function wrongValue(value: unknown, depth: number, budget: Budget): string | und
   return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1, budget)
 }
 
-/** What `__extn` cannot be; texts of the other functions are not looked at. */
+/** What is wrong with an `__extn`. Arguments of functions other than `decimal` are not checked. */
 function wrongExtension(extension: object): string | undefined {
   const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
   if (typeof fn !== 'string' || !isFunction(fn))
@@ -156,18 +159,21 @@ function firstWrong(values: readonly unknown[], depth: number, budget: Budget): 
   return undefined
 }
 
-/** What belongs to what. */
+/** The hierarchy of the given entities. */
 export class PolicyEntities {
   readonly #read: () => readonly Entity[] | undefined
-  /** What entities of a type, or the one of a name, belong to. */
+  /** The ancestors of all entities of a type, or of the one with an id. */
   readonly #ancestors = new Map<string, ReadonlySet<string>>()
 
-  /** `read` answers with the entities, or undefined where they are not known; asked only where it matters. */
+  /** `read` returns the entities, or undefined where they are not known; called only when an answer depends on them. */
   constructor(read: () => readonly Entity[] | undefined) {
     this.#read = read
   }
 
-  /** Whether an entity of the type, with the id where one is given, belongs to another. */
+  /**
+   * Whether an entity of the type (with the id, where one is given) has `entity` as an ancestor. True where it is not
+   * known.
+   */
   hasAncestor(type: string, id: string | undefined, entity: EntityName): boolean {
     const entities = this.#read()
     if (entities === undefined) return true

@@ -11,17 +11,17 @@ import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-r
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText, quoted } from './policy-texts.ts'
 
-/** What the policies of a list do, or do not, where it is certain. */
+/** Findings about the policies of a list, where their effect is certain. */
 
-/** Something to say about a policy. */
+/** A finding about a policy. */
 export interface PolicyJudgement {
   readonly policy: ListedPolicy
-  /** Whether it is about evaluations that fail, which denies a request whatever other policies permit. */
+  /** Whether an evaluation fails: then the request is denied, whatever other policies permit. */
   readonly isFailure: boolean
   readonly text: string
 }
 
-/** A policy with what it can come to for each kind of request. */
+/** A policy that was evaluated for each kind of request: its outcomes and faults. */
 interface Read {
   readonly listed: ListedPolicy
   readonly policy: CedarPolicy
@@ -34,9 +34,9 @@ interface FoundFault {
   readonly at: CedarExpr
 }
 
-/** Most faults of one policy that are told. */
+/** The most faults that are reported of one policy. */
 const MOST_FAULTS = 3
-/** Most attributes of a list of whose absence the effect is looked for. */
+/** The most attributes of a list for which the effect of their absence is searched. */
 const MOST_ATTRIBUTES = 8
 
 export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, 'budget' | 'memo'>) =>
@@ -80,7 +80,7 @@ function readOf(
   return { listed, policy, outcomes, faults: [...faults.values()] }
 }
 
-/** Whether it stands for every kind of request, whatever the policy is about. */
+/** Whether the fault occurs with every kind of request, not only with those that the policy is not about. */
 function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   const families = setting.kinds.map((kind) => new KnownRequests(kind, setting))
   switch (fault.kind) {
@@ -103,7 +103,7 @@ function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   }
 }
 
-/** Whether an evaluation that comes to the fault fails. */
+/** Whether an evaluation that reaches the fault fails. */
 const isFailing = (fault: Fault): boolean =>
   fault.kind === 'missing'
     ? fault.isRead
@@ -115,11 +115,11 @@ const doesNothing = ({ outcomes }: Read): boolean => outcomes.every(({ isTrue })
 const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
   scope !== 'none' && !isTrue && !isFalse
 
-/** What is wrong whatever other policies say. */
+/** The faults of a policy that are mistakes whatever the other policies say. */
 function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   const { listed, faults } = read
   const isIdle = doesNothing(read)
-  // A list action in a list with others does no harm, and older documents write it.
+  // `list_tools` and the like do no harm in a set with other actions, and older documentation has them.
   const found = faults.filter(
     ({ fault, at }) => isOfAllRequests(fault, setting) && !isHarmless(fault, at, isIdle),
   )
@@ -134,11 +134,11 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   }))
 }
 
-/** Whether it can be why a policy never holds, although some other request could be meant. */
+/** Whether the fault can be the reason why a policy never holds, although the policy may be about other requests. */
 const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
-/** Whether the fault has no effect: an action that is never asked, beside others. */
+/** Whether the fault has no effect: a list action, which releases never ask for, in a set with others. */
 const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
@@ -146,7 +146,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
-/** The faults but those that are told by another: of one value there is one. */
+/** The faults to report: one for each text, and one for each attribute that has the wrong type. */
 function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   const seen = new Set<string>()
   const others = faults.filter((fault) => {
@@ -159,7 +159,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   return others.slice(0, MOST_FAULTS)
 }
 
-/** What a failing evaluation does. */
+/** Whom a policy denies by failing, as text. */
 function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
@@ -176,7 +176,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** What a comparison that never holds does. */
+/** What a policy does because of a comparison that never holds, as text. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
@@ -193,7 +193,7 @@ function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
     : 'has a part that never holds'
 }
 
-/** Attributes whose absence makes a policy fail for requests that another one permits. */
+/** The policies that fail when an attribute is absent, for requests that another policy permits. */
 function absencesOf(
   reads: readonly Read[],
   { policies, setting }: PolicyList,
@@ -215,10 +215,12 @@ function absencesOf(
   return [...told.values()]
 }
 
-/** The key of an attribute that is read without being asked for; arguments lack together, as lists have none. */
+/**
+ * The key of an attribute that is read without `has`. All arguments share a key: requests for lists have none of them.
+ */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
-  // It is there for some kinds of requests.
+  // Some kinds of requests have the attribute, others never.
   return fault.kind === 'missing' && fault.isRead && !isOfAllRequests(fault, setting) ? '' : undefined
 }
 
@@ -241,7 +243,7 @@ function* absencesIn(
     const seen: FoundFault[] = []
     const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
     const { effect } = read.policy
-    // These requests are denied whatever fails.
+    // A forbid that certainly holds denies these requests anyway.
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(
@@ -265,7 +267,7 @@ function* absencesIn(
 const isCertain = ({ isTrue, isFalse, fails, scope }: PolicyOutcome): boolean =>
   scope === 'all' && isTrue && !isFalse && !fails
 
-/** Whether the attribute is not there because of the absence that is looked at. */
+/** Whether the fault is about the attribute with this key, whose absence is assumed. */
 function absentBy(fault: Fault, { key, request, setting }: Omit<Absence, 'budget'>): boolean {
   if (fault.kind !== 'missing') return false
   const whole = new KnownRequests(request, setting).attribute(fault.origin.of, fault.origin.name)

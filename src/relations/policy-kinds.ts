@@ -1,6 +1,6 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** Kinds of the operator that are looked up where a resource names them, and not checked themselves. */
+/** Kinds of the operator that are looked up where a resource names them, but never judged. */
 export const POLICY_KINDS = [
   { kind: 'MCPAuthzConfig', plural: 'mcpauthzconfigs' },
   { kind: 'MCPToolConfig', plural: 'mcptoolconfigs' },
@@ -16,7 +16,7 @@ export interface PolicyFacts extends Resource {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** `isFilled` recognises a text that a deployment tool fills in later. */
+/** Reads the fields of one of these kinds; `isFilled` recognises a text that a deployment tool fills in later. */
 export function policyFacts(
   { spec }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
@@ -42,7 +42,7 @@ export const getPolicies = (cluster: Cluster, { kind, name }: Pick<PolicyReferen
 export interface PolicyReference {
   readonly kind: PolicyKind
   readonly name: string
-  /** The path of the name. */
+  /** The path of the name in the reference. */
   readonly at: readonly Segment[]
 }
 
@@ -60,6 +60,6 @@ export const policyReferencesOf = (resource: { readonly spec?: unknown }): Polic
     return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
   })
 
-/** The references to one of the kinds. */
+/** A function that lists the references of a resource to one of these kinds. */
 export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>
   policyReferencesOf(resource).filter((reference) => reference.kind === kind)

@@ -26,20 +26,20 @@ import { getPolicies } from './policy-kinds.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
-/** The Cedar policies of a resource, wherever they are. */
+/** The Cedar policies of a resource, from its spec or a ConfigMap. */
 
 export interface ListedPolicy {
-  /** Undefined where it cannot be read. */
+  /** The text of the policy; undefined where it cannot be read. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** Where a finding about it is, and what its text begins with. */
+  /** The place of a finding about the policy; `named` is the beginning of its text. */
   readonly at: () => Path<unknown>
   readonly named: string
 }
 
 export interface PolicyList {
   readonly policies: readonly ListedPolicy[]
-  /** The text of the entities, where there is one that can be read. */
+  /** The text of the entities; undefined where there is none, or none that can be read. */
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
@@ -168,7 +168,7 @@ export const configMapPolicies = oncePerReview(
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
-  /** Empty where there are none, undefined where they cannot be read. */
+  /** The text of the entities; empty where there are none, undefined where they cannot be read. */
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
   /** The settings of a ConfigMap or an MCPAuthzConfig, over which those of the spec go. */
@@ -184,7 +184,7 @@ interface Listing {
   readonly source?: PolicyList['source']
 }
 
-/** Characters of a policy that are read for a unit of a budget. */
+/** So many characters of a policy cost one unit of a budget. */
 const READ_PER_UNIT = 8
 
 function listOf(listing: Listing): PolicyList {
@@ -240,7 +240,7 @@ function listOf(listing: Listing): PolicyList {
 
 const UNKNOWN = Symbol('a value that cannot be read')
 
-/** The value in the spec or, where there is none, in the ConfigMap. */
+/** A setting from the spec or, where that has none, from the ConfigMap. */
 function chosen(
   config: AuthzConfig,
   field: 'groupEntityType' | 'groupClaimName' | 'roleClaimName',
@@ -253,7 +253,7 @@ function chosen(
 
 type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
 
-/** The entities of a list as they are read; undefined where there are none, or the budget does not suffice. */
+/** The parsed entities of a list; undefined where there are none, or the budget does not suffice. */
 export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
   entities && readOnce(entities, context)
 

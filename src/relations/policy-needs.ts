@@ -1,19 +1,25 @@
 import { type CedarExpr, type CedarPolicy, partsOf, type Requests } from '../cedar/index.ts'
 import { type Budget, fitsGlob } from '../rule/index.ts'
 
-/** What requests must be like for a policy to hold, or to come to a place in it, as far as comparisons with texts say. */
+/**
+ * Conditions that a request must meet for a policy to hold, or for its evaluation to reach an expression. Only
+ * comparisons with literals are understood; all else sets no condition.
+ */
 
-/** The values that something of a request has, or has not. */
+/** A condition on one value of a request: it is, or is not, among `values` or `patterns`. */
 interface Test {
   readonly isNot: boolean
   readonly values: ReadonlySet<Value>
-  /** Of `like`: any of them fits. */
+  /** Patterns of `like`, any of which fits. */
   readonly patterns: readonly string[]
 }
 
 type Value = string | bigint | boolean
 
-/** By what is compared: the id of the principal or of the resource, an attribute, or whether something is so. */
+/**
+ * Conditions by the key of the value: `principal` and `resource` for their ids, an attribute, or a test such as
+ * `has x`.
+ */
 type Needs = ReadonlyMap<string, readonly Test[]>
 
 interface Within {
@@ -21,14 +27,14 @@ interface Within {
   readonly budget: Budget
 }
 
-/** An expression, and whether it must be true or false. */
+/** An expression, and the value that it must have. */
 type Part = readonly [expr: CedarExpr, holds: boolean]
 
-/** What a request must be like for the policy to hold. */
+/** The conditions on a request for the policy to hold. */
 export const needsOfPolicy = (policy: CedarPolicy, requests: Requests, budget: Budget): Needs =>
   needsOfAll(partsOfPolicy(policy), { requests, budget })
 
-/** What a request must be like for the evaluation of the policy to come to the place. */
+/** The conditions on a request for the evaluation of the policy to reach the place. */
 export const needsWhereReached = (
   policy: CedarPolicy,
   place: CedarExpr,
@@ -36,7 +42,7 @@ export const needsWhereReached = (
   budget: Budget,
 ): Needs => needsOfAll(partsBefore(partsOfPolicy(policy), place, budget) ?? [], { requests, budget })
 
-/** Whether no request is like both. */
+/** Whether no request meets both conditions. */
 export function excludesEachOther(one: Needs, other: Needs, budget: Budget): boolean {
   budget.spend(1 / 8 + one.size / 16)
   for (const [what, tests] of one)
@@ -50,7 +56,9 @@ const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
   ...conditions.map(({ kind, expr }): Part => [expr, kind === 'when']),
 ]
 
-/** What must be so before the place is evaluated; undefined where it is in none of the parts. */
+/**
+ * The expressions that are evaluated before the place, with their values; undefined where no part contains the place.
+ */
 function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
   for (const [i, [expr]] of parts.entries()) {
     const within = partsBeforeIn(expr, place, budget)
@@ -94,7 +102,7 @@ function needsOfAll(parts: readonly Part[], within: Within): Needs {
   return all
 }
 
-/** What one of the parts needs, whichever: the values of all of them where each names some. */
+/** The conditions when any one of the parts holds: for each value that all parts test, what they allow together. */
 function needsOfAny(parts: readonly Part[], within: Within): Needs {
   const each = parts.map((part) => needsOf(part, within))
   const any = new Map<string, Test[]>()
@@ -143,7 +151,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
     case 'attribute':
       return needOf(whatOf(expr, requests), { values: new Set([holds]) })
     case 'like':
-      // An escaped star is not a star.
+      // In a pattern with an escape, a star may be a literal one.
       return expr.pattern.includes('\\')
         ? nothing()
         : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })
@@ -154,7 +162,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
   }
 }
 
-/** The one need; none where the thing or its values are not known. */
+/** A single condition; none where the key or the values are not known. */
 function needOf(
   what: string | undefined,
   { isNot = false, values = new Set(), patterns = [] }: Partial<{ [K in keyof Test]: Test[K] | undefined }>,
@@ -164,12 +172,12 @@ function needOf(
     : new Map([[what, [{ isNot, values, patterns }]]])
 }
 
-/** `["a", "b"].contains(resource.name)`, or `principal.claim_groups.contains("a")`. */
+/** The condition of `["a", "b"].contains(resource.name)`, or of `principal.claim_groups.contains("a")`. */
 function needsOfContains([set, item]: readonly CedarExpr[], holds: boolean, { requests }: Within): Needs {
   if (set === undefined || item === undefined) return nothing()
   if (set.kind === 'set') {
     const values = valuesOf(set.items, requests)
-    // Of an item that is not known the value may be any.
+    // A set with an item that is not a literal may contain any value.
     const isWhole = !holds || set.items.every(({ kind }) => LITERALS.has(kind))
     return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : nothing()
   }
@@ -205,7 +213,7 @@ function needsOfMembership(
   return needs
 }
 
-/** What is compared. The subject of a token is the id of the principal, and the name of a resource is its id. */
+/** The key of the value that is compared: `principal` for `claim_sub` too, `resource` for its name and its URI. */
 function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
   if (expr.kind === 'variable') return expr.name
   return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
@@ -244,7 +252,7 @@ function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
   }
 }
 
-/** Whether nothing passes both tests. */
+/** Whether no value passes both tests. */
 function clash(one: Test, other: Test, budget: Budget): boolean {
   if (one.isNot) return !other.isNot && clash(other, one, budget)
   const { isNot, values, patterns } = other
@@ -268,7 +276,7 @@ function fits(pattern: string, value: string, budget: Budget): boolean {
   return fitsGlob(pattern, value)
 }
 
-/** Whether what stands before the first star, or behind the last, differs. */
+/** Whether no text matches both patterns, because of what stands before their first stars or behind their last ones. */
 function areApart(one: string, other: string): boolean {
   const [start, otherStart] = [startOf(one), startOf(other)]
   const [end, otherEnd] = [endOf(one), endOf(other)]

@@ -1,6 +1,7 @@
 /**
- * The requests that policies decide about, as releases make them of a token and a call (stacklok/toolhive,
- * pkg/authz/authorizers/cedar): read at 0.44, run at 0.63; older than 0.26 but where a comment says since when.
+ * The requests that policies decide on, as releases make them from a token and a call (stacklok/toolhive,
+ * pkg/authz/authorizers/cedar). Read at release 0.44 and run at 0.63; all of it is older than 0.26 unless a comment
+ * names a release.
  */
 
 import {
@@ -13,24 +14,24 @@ import {
 } from '../cedar/index.ts'
 import type { PolicyEntities } from './policy-entities.ts'
 
-/** What is asked: lists are answered with what these permit. */
+/** The kinds of requests. A list has no action of its own: it shows the items for which these are permitted. */
 export const REQUESTS = [
   { action: 'call_tool', type: 'Tool', what: 'tool call' },
   { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
   { action: 'read_resource', type: 'Resource', what: 'resource read' },
 ] as const
-/** What release 0.63 asks as well, perhaps earlier ones. */
+/** A kind of request that release 0.63 has too, and perhaps earlier ones. */
 const SKILLS = { action: 'get_skill', type: 'Skill', what: 'skill' } as const
 export type RequestKind = (typeof REQUESTS)[number] | typeof SKILLS
 
 const WITH_SKILLS: readonly RequestKind[] = [...REQUESTS, SKILLS]
-/** The kinds of requests, without those that none of the policies speaks of. */
+/** The kinds of requests by which to judge the policies: skills only where one of them mentions skills. */
 export const kindsAskedIn = (texts: readonly (string | undefined)[]): readonly RequestKind[] =>
   texts.some((text) => text !== undefined && /skill/i.test(text)) ? WITH_SKILLS : REQUESTS
 
 export const ACTIONS: readonly string[] = WITH_SKILLS.map(({ action }) => action)
 export const RESOURCE_TYPES: readonly string[] = WITH_SKILLS.map(({ type }) => type)
-/** Actions that older documents name, and that no release asks. */
+/** Actions that older documentation names and no release asks for, with the action that releases ask for. */
 export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_tools', 'call_tool'],
   ['list_prompts', 'get_prompt'],
@@ -38,10 +39,10 @@ export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_skills', 'get_skill'],
 ])
 
-/** Annotations of tools; each may be absent. */
+/** Annotations of tools, which are attributes of the resource; each may be absent. */
 export const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
 
-/** Claims that every token has, and what well-known ones hold; any other holds what JSON holds. */
+/** The JSON types of well-known claims, and whether every token has them. Any other claim may have any type. */
 const CLAIMS = new Map<string, readonly [types: number, presence: 'always' | 'maybe']>([
   ['sub', [TYPE.string, 'always']],
   ['iss', [TYPE.string, 'always']],
@@ -59,35 +60,35 @@ for (const name of 'scope email name preferred_username upn given_name family_na
 for (const name of 'tid oid hd locale sid typ acr'.split(' ')) CLAIMS.set(name, [TYPE.string, 'maybe'])
 for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name, [TYPE.set, 'maybe'])
 
-/** The claims of which a caller is made a member of groups, where they are there. */
+/** Claims that are read by default for the groups of a caller. */
 export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
 export const DEFAULT_GROUP_TYPE = 'THVGroup'
 
-/** What is known of the callers of a resource, beside its policies. */
+/** What is known of the tokens of callers. */
 export interface Callers {
   /** Whether a token can have the claim. */
   readonly canHave: (claim: string) => boolean
-  /** Claims that every caller has beside those of all tokens. */
+  /** Claims that all these callers have, beside those that every token has. */
   readonly always: ReadonlySet<string>
-  /** The one subject, where there is one. */
+  /** The subject that all callers share, where it is known. */
   readonly subject: string | undefined
 }
 
 export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
 
-/** What the requests to a resource depend on, beside their kind. */
+/** What decides, beside their kind, what requests to a resource are like. */
 export interface Setting {
   readonly kinds: readonly RequestKind[]
-  /** The type of the entities of groups; undefined where it is not known. */
+  /** The entity type of groups; undefined where it is not known. */
   readonly groupType: string | undefined
-  /** The claims of which groups are made; undefined where they are not known. */
+  /** The claims from which groups are read; undefined where they are not known. */
   readonly groupClaims: readonly string[] | undefined
-  /** Whether `claimset_…` attributes can be there: since 0.41, with `multi_valued_claims` of a ConfigMap alone. */
+  /** Whether there are `claimset_…` attributes: since 0.41, only with `multi_valued_claims` in a ConfigMap. */
   readonly hasClaimSets: boolean
   readonly entities: PolicyEntities
-  /** The name of the resource, which is that of the server in policies; undefined while it has none. */
+  /** The name of the resource, which policies use for the server; undefined while the resource has none. */
   readonly server: string | undefined
-  /** Whether tools are in a `Backend`, as those of a VirtualMCPServer are in release 0.63. */
+  /** Whether tools are members of a `Backend`: those of a VirtualMCPServer are, in release 0.63. */
   readonly hasBackends: boolean
   readonly callers: Callers
 }
@@ -95,7 +96,7 @@ export interface Setting {
 const CLAIM_SOURCE: Attribute = { presence: 'always', types: TYPE.string, key: 'thv_claim_source' }
 const ABSENT: Attribute = { presence: 'never', types: 0, key: '' }
 
-/** The requests of a kind, all of them or, `without` an attribute, those that lack it. */
+/** The requests of a kind: all of them or, with `lacks`, only those without these attributes. */
 export class KnownRequests implements Requests {
   readonly #kind: RequestKind
   readonly #setting: Setting
@@ -119,7 +120,7 @@ export class KnownRequests implements Requests {
       if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
       if (name.startsWith('claimset_')) return this.#claimSet(name)
     }
-    // Since 0.63 or earlier; releases to 0.44 have none.
+    // Release 0.63 has this attribute, and perhaps earlier ones have it; releases up to 0.44 do not.
     if (name === 'thv_claim_source' && of !== 'resource') return CLAIM_SOURCE
     if (of === 'principal') return ABSENT
     if (name.startsWith('arg_'))
@@ -146,7 +147,7 @@ export class KnownRequests implements Requests {
     }
   }
 
-  /** With `multi_valued_claims` a list becomes a text. */
+  /** `multi_valued_claims` turns a list into a string. */
   #typesOf(name: string, types: number): number {
     return this.#setting.hasClaimSets || name === 'roles' ? types | TYPE.string | TYPE.set : types
   }
@@ -184,7 +185,7 @@ export class KnownRequests implements Requests {
     return this.#isMember(entity) ? 'maybe' : 'never'
   }
 
-  /** Whether requests lack the claim of groups: who has it has seldom groups in another one that is read by default. */
+  /** Whether requests without a certain claim have no groups: callers seldom have groups in a second default claim. */
   #lacksGroups(groupClaims: readonly string[] = []): boolean {
     const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
     return (
@@ -193,7 +194,7 @@ export class KnownRequests implements Requests {
     )
   }
 
-  /** Whether a caller can be a member of the group: by a claim, or by what the group belongs to. */
+  /** Whether a caller can be in the group: directly by a claim, or through an ancestor of its group. */
   #isMember(entity: EntityName): boolean {
     const { groupType, groupClaims, entities, callers } = this.#setting
     if (groupClaims !== undefined && !groupClaims.some((claim) => callers.canHave(claim))) return false

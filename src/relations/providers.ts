@@ -32,21 +32,24 @@ import {
 import { configsReached, type Reached, routeOf } from './reach.ts'
 import { AUTH_CONFIG, GATEWAY, referenceEnds } from './ends.ts'
 
-/** Why a VirtualMCPServer cannot serve a configuration that it reaches. */
+/** Why a VirtualMCPServer cannot get the token that an MCPExternalAuthConfig needs. */
 export interface Unserved extends NamedProvider {
   readonly reason: 'no authorization server' | 'no such provider'
   readonly providers: Providers
 }
 
 const NONE: Providers = { names: [], complete: true, has: () => false }
-/** Stands for a provider that cannot be read, or that the configuration leaves open. */
+/** Stands for a provider that cannot be read, or that the MCPExternalAuthConfig leaves open. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
-/** The provider of which a configuration needs a token from each VirtualMCPServer that reaches it, if it needs one. */
+/** The upstream provider whose token an MCPExternalAuthConfig needs; undefined when it needs none. */
 export const neededProvider = (config: AuthConfig, group: string): NamedProvider | undefined =>
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
-/** The problem; undefined when it can serve it, or when a field cannot be read. Sections 2.4.5, 2.4.6, 5.2. */
+/**
+ * Why the VirtualMCPServer lacks the provider; undefined when it has it, or when a field cannot be read. Sections
+ * 2.4.5, 2.4.6, 5.2.
+ */
 export function unserved(
   { spec }: Gateway,
   needed: NamedProvider,
@@ -57,7 +60,10 @@ export function unserved(
   return { ...needed, reason: 'no such provider', providers }
 }
 
-/** The configurations that a VirtualMCPServer reaches and cannot serve, for the reasons that `wanted` accepts. */
+/**
+ * The MCPExternalAuthConfigs that a VirtualMCPServer uses without having their provider, for the reasons that `wanted`
+ * accepts.
+ */
 export function* unservedBy(
   gateway: Gateway,
   path: Path<Gateway>,
@@ -89,13 +95,13 @@ const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
   })
 })
 
-/** Where a configuration names a provider, or says that it needs one. */
+/** The place at which an MCPExternalAuthConfig names a provider, or else has a type that needs one. */
 export const configEnd = (config: string, { field, provider }: Unserved): Related =>
   provider === ''
     ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')
     : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
 
-/** The upstream providers of a VirtualMCPServer, or that it has none. */
+/** The place of the upstream providers of a VirtualMCPServer, or of the missing server. */
 export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
   const at = GATEWAY.spec.authServerConfig
   return reason === 'no authorization server'
@@ -103,10 +109,13 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
     : end(gateway, at.upstreamProviders, 'has these providers')
 }
 
-/** The contradiction between a configuration and those that cannot serve it. */
+/** The key in `causes` of an error that says that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
+/**
+ * The error, at the reference in the VirtualMCPServer or, where a backend has the reference, at its authorization
+ * server.
+ */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
@@ -129,7 +138,7 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
   )
 }
 
-/** The field and value by which a configuration names a provider, as a message says it. */
+/** The field and value by which an MCPExternalAuthConfig names a provider, for a message. */
 const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
@@ -146,7 +155,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** The same in a message about the other object. */
+/** The problem in words for a finding at the MCPExternalAuthConfig. */
 export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
   return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`

@@ -21,24 +21,27 @@ import {
 } from './related-resources.ts'
 import { isOwnStrategy, referencesOf } from './references.ts'
 
-/** The kinds that are read to know what a VirtualMCPServer reaches. */
+/** The kinds that must be read to tell which MCPExternalAuthConfigs a VirtualMCPServer uses. */
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
 
-/** How the strategy of a backend is chosen. `unknown`: a field cannot be read, or has a value of releases. */
+/**
+ * Where the strategy of a backend comes from. `unknown`: a field cannot be read, or has a value that only releases
+ * know.
+ */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
-/** A backend of a VirtualMCPServer and the MCPExternalAuthConfig that it is contacted with. */
+/** A backend of a VirtualMCPServer, and the MCPExternalAuthConfig with which it is contacted. */
 export interface Backend {
   readonly name: string
-  /** The workload; absent for a key of `backends` that is not a member of the group. */
+  /** The workload; absent for a key of `backends` that no workload of the group has as its name. */
   readonly member?: ObjectName
   readonly from: From
   readonly config?: string
-  /** Where the VirtualMCPServer names the configuration; absent when the workload does. */
+  /** The place at which the VirtualMCPServer names the MCPExternalAuthConfig; absent when the workload names it. */
   readonly at?: () => readonly Segment[]
 }
 
-/** The source of the strategies, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
+/** `outgoingAuth.source`, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
 export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
   if (spec === undefined) return undefined
   if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
@@ -47,7 +50,10 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
   return isAbsent(outgoingAuth, 'source') ? 'discovered' : outgoingAuth.source
 }
 
-/** Every backend, in the order of kind and name, then the keys of `backends` that are not a member. Section 5.2. */
+/**
+ * Every backend: the workloads of the group, by kind and name, then the keys of `backends` without a workload. Section
+ * 5.2.
+ */
 export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
   const group = groupOf(gateway)
   const members = group === undefined ? [] : [...membersOf(cluster, group)]
@@ -71,11 +77,13 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
 
 type Own = Pick<Backend, 'from' | 'config'>
 
-/** The own reference of a workload beside the source `inline`: it counts where a release is known (decision 10). */
+/**
+ * The `externalAuthConfigRef` of a workload, as far as it counts with source `inline`: only in releases (decision 10).
+ */
 const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
   release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
 
-/** How a workload is contacted where its own reference counts. Section 5.2. */
+/** The strategy by the workload's own `externalAuthConfigRef`. Section 5.2. */
 export function ownConfigOf({ spec }: Workload): Own {
   if (spec === undefined) return { from: 'unknown' }
   if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
@@ -83,7 +91,7 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name; `own`: see `counting`. */
+/** The strategy that a VirtualMCPServer of source `inline` has for a backend; `own` is the result of `counting`. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
@@ -99,7 +107,7 @@ function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   return { name, ...(own === undefined || own.from === 'none' ? defaultOf({ spec: { outgoingAuth } }) : own) }
 }
 
-/** The strategy of a backend that is not listed. */
+/** The strategy for backends that are not listed. */
 export function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
@@ -113,14 +121,14 @@ const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'na
 
 const GATEWAY = ['VirtualMCPServer']
 
-/** A VirtualMCPServer, and where its strategies come from. */
+/** A VirtualMCPServer and its `outgoingAuth.source`. */
 export interface NamedGateway {
   readonly name: ObjectName
   readonly gateway: Gateway
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers that front a group, by name. */
+/** The VirtualMCPServers that name a group, sorted by name. */
 export const frontersOf = oncePerCluster((group: string, cluster) =>
   gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
 )
@@ -134,13 +142,13 @@ function gatewaysAmong(names: readonly ObjectName[], cluster: Cluster): NamedGat
   return found
 }
 
-/** A VirtualMCPServer of the group of a workload, and the strategy with which it contacts the workload. */
+/** A VirtualMCPServer in front of a workload, and the strategy with which it contacts the workload. */
 export interface Fronting extends Backend {
   readonly gateway: ObjectName
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers of the group of a workload, each with its strategy for the workload of this name. */
+/** The VirtualMCPServers in front of a workload, each with its strategy for it. */
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
   if (group === undefined) return []
@@ -153,8 +161,8 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
 }
 
 /**
- * The VirtualMCPServers that contact a workload without credentials, by the source of their strategies. Not those that do
- * by the specification and use the own reference of the workload in releases (decision 10).
+ * The VirtualMCPServers that contact a workload without credentials, by their source. Not those where only the
+ * specification says so, and releases use the workload's own reference (decision 10).
  */
 export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
   const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
@@ -164,14 +172,14 @@ export function gatewaysWithoutStrategy(name: string, workload: Workload, cluste
   return { discovering: ofSource('discovered'), listing: hasOwn ? [] : ofSource('inline') }
 }
 
-/** Whether `backends` lists the name; one that cannot be read may. */
+/** Whether `backends` lists the name; true where it cannot be read, because it may. */
 export const isListed = ({ spec }: Gateway, name: string): boolean => {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
   return backends === undefined ? !isAbsent(outgoingAuth, 'backends') : Object.hasOwn(backends, name)
 }
 
-/** Whether a VirtualMCPServer uses the own reference of the backend of this name. */
+/** Whether a VirtualMCPServer uses the own `externalAuthConfigRef` of the backend of this name. */
 export const usesOwnReference = (
   { gateway, source }: Pick<NamedGateway, 'gateway' | 'source'>,
   name: string,
@@ -179,7 +187,10 @@ export const usesOwnReference = (
 ): boolean =>
   source === 'discovered' || (source === 'inline' && release !== undefined && !isListed(gateway, name))
 
-/** Whether VirtualMCPServers front the group, and each of them lists another configuration for the workload of the name. */
+/**
+ * Whether all VirtualMCPServers in front of the group, at least one, list another MCPExternalAuthConfig for the
+ * workload.
+ */
 export function isUnused(
   name: string,
   { group, config }: { readonly group: string; readonly config: string },
@@ -204,20 +215,29 @@ function keysOf({ spec }: Gateway): readonly string[] | undefined {
   return isAbsent(outgoingAuth, 'backends') ? [] : undefined
 }
 
-/** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
+/**
+ * An MCPExternalAuthConfig that a VirtualMCPServer uses ("reaches") by one of its fields or through backends, and the
+ * backends that it contacts with it.
+ */
 export interface Reached {
   readonly config: string
-  /** The configuration itself, if it is known. */
+  /** The MCPExternalAuthConfig itself, if it is known. */
   readonly auth: AuthConfig | undefined
   readonly at?: () => readonly Segment[]
   readonly members: readonly ObjectName[]
 }
 
-/** The way in which a VirtualMCPServer reaches a configuration: a field of its own, or the group whose backends name it. */
+/**
+ * How a VirtualMCPServer reaches an MCPExternalAuthConfig: by a field of its own, or by the group whose backends name
+ * it.
+ */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
 
-/** Every configuration once for each place; the default of inline counts even while every member is listed. */
+/**
+ * The MCPExternalAuthConfigs that a VirtualMCPServer reaches, once for each place; the default of source `inline`
+ * counts even while every backend is listed.
+ */
 export const configsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
   const reached = (
@@ -244,7 +264,10 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
   return found
 })
 
-/** Every configuration that the VirtualMCPServer itself names: operator releases convert them all, whatever the source. */
+/**
+ * Every MCPExternalAuthConfig that the VirtualMCPServer itself names: releases convert all of them, whatever the
+ * source.
+ */
 export const configsNamed = (
   gateway: Gateway,
   cluster: Cluster,
@@ -256,7 +279,10 @@ export const configsNamed = (
     at,
   }))
 
-/** The members of a group by the configuration that they name, in order; undefined for those that name none. */
+/**
+ * The backends of a group by the MCPExternalAuthConfig that they name, in order; undefined is the key of those that
+ * name none.
+ */
 const membersByConfig = oncePerCluster((group: string, cluster) => {
   const found = new Map<string | undefined, ObjectName[]>()
   for (const member of membersOf(cluster, group)) {
@@ -269,7 +295,7 @@ const membersByConfig = oncePerCluster((group: string, cluster) => {
   return found
 })
 
-/** Each key of `backends`, and the members of the group that have it as their name. */
+/** Each key of `backends`, with the workloads of the group that have this name. */
 export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   const group = groupOf(gateway)
   return (keysOf(gateway) ?? []).map((key) => ({
@@ -278,7 +304,10 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   }))
 })
 
-/** The members that `backends` does not list, by the own reference that counts for each. */
+/**
+ * The backends that `backends` does not list, by their own MCPExternalAuthConfig; undefined is the key where that does
+ * not count.
+ */
 function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
   const rest = unlisted(gateway, cluster)
   if (cluster.release === undefined) return new Map([[undefined, [...rest]]])
@@ -294,8 +323,8 @@ function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefin
 }
 
 /**
- * The backends without a strategy, which are contacted without credentials. Not those that are by the specification, and
- * by their own reference in releases (decision 10).
+ * The backends that are contacted without credentials. Not those where only the specification says so, and releases use
+ * the backend's own reference (decision 10).
  */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
@@ -316,7 +345,7 @@ export function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectNam
   return membersOf(cluster, group).filter(({ name }) => !listed.has(name))
 }
 
-/** Every VirtualMCPServer that reaches the configuration, once, by name. */
+/** Every VirtualMCPServer that reaches the MCPExternalAuthConfig, once, by name. */
 export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
   for (const { through, gateways, users } of candidates(config, cluster)) {
@@ -329,7 +358,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether a VirtualMCPServer with an unreadable field may reach the configuration. */
+/** Whether a VirtualMCPServer with an unreadable field may reach the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
   candidates(config, cluster).some(({ gateways }) =>
     gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),
@@ -338,11 +367,11 @@ export const mayBeReached = (config: string, cluster: Cluster): boolean =>
 interface Candidates {
   readonly through: 'inline' | 'discovered'
   readonly gateways: readonly NamedGateway[]
-  /** The workloads of one group that name the configuration as their own. */
+  /** The workloads of one group that name the MCPExternalAuthConfig themselves. */
   readonly users?: readonly string[]
 }
 
-/** The VirtualMCPServers that would reach the configuration through the source. */
+/** The VirtualMCPServers that reach the MCPExternalAuthConfig if their source is `through`. */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
@@ -352,7 +381,7 @@ const candidates = oncePerCluster((config: string, cluster): readonly Candidates
   return found
 })
 
-/** The workloads that name the configuration as their own, by their group. */
+/** The workloads that name the MCPExternalAuthConfig themselves, by their group. */
 function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>()
   for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {

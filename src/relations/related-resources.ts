@@ -31,13 +31,13 @@ export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCCo
 /** The MCPExternalAuthConfig of the name; undefined when it does not exist or is not known. */
 export const getAuthConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
-/** The MCPOIDCConfig of the name; undefined as in `getAuthConfig`. */
+/** The MCPOIDCConfig of the name; undefined when it does not exist or is not known. */
 export const getOidcConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
-/** The VirtualMCPServer of the name; undefined as in `getAuthConfig`. */
+/** The VirtualMCPServer of the name; undefined when it does not exist or is not known. */
 export const getGateway = (cluster: Cluster, name: string) =>
   cluster.get('VirtualMCPServer', name) as Gateway | undefined
-/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined as in `getAuthConfig`. */
+/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined when it does not exist or is not known. */
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
@@ -59,14 +59,14 @@ export const membersNamed = (cluster: Cluster, group: string, name: string): rea
     return workload !== undefined && groupOf(workload) === group
   })
 
-/** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
+/** The group that a workload or VirtualMCPServer names; older releases wrote a bare name (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {
   const ref = resource.spec?.groupRef
   const name = typeof ref === 'string' ? ref : ref?.name
   return name === '' ? undefined : name
 }
 
-/** The group in `spec.config.groupRef`, where older releases read it. */
+/** The group in `spec.config.groupRef`, where older releases had it. */
 export function olderGroupOf({ spec }: Gateway): string | undefined {
   const { config } = (spec ?? {}) as { readonly config?: unknown }
   const ref = isObject(config) ? config.groupRef : undefined
@@ -74,7 +74,7 @@ export function olderGroupOf({ spec }: Gateway): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** Whether a VirtualMCPServer has the source `inline`, and neither a key in `backends` nor a `default`. */
+/** Whether a VirtualMCPServer has the source `inline`, but neither an entry in `backends` nor a `default`. */
 export function hasNoStrategy({ spec }: Gateway): boolean {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return false
@@ -92,7 +92,7 @@ export function addsHeaderFromSecret({ spec }: Workload): boolean {
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]
-  /** Whether these are all: false when a name cannot be read. */
+  /** Whether `names` is complete: false when a name cannot be read. */
   readonly complete: boolean
   has(name: string): boolean
 }
@@ -118,7 +118,7 @@ export function providersOf<F extends string>(
 
 const WRITTEN = '/subject-provider-written'
 
-/** The annotation that records the written value, in the API group of the configuration (decision 25). */
+/** The annotation in which /mutate records the provider that it wrote, with the given API group (decision 25). */
 export const writtenAnnotation = (group: string): string => group + WRITTEN
 
 /** The value that /mutate wrote into subjectProviderName; undefined when it wrote none (decision 25). */
@@ -128,7 +128,7 @@ export function writtenProvider({ metadata }: AuthConfig, group: string): string
   return typeof written === 'string' ? written : undefined
 }
 
-/** The upstream provider of whose token a configuration makes use, and the field that says so. */
+/** The upstream provider whose token an MCPExternalAuthConfig uses, and the field that names it. */
 export interface NamedProvider {
   readonly field: 'upstreamInject.providerName' | `${'tokenExchange' | 'xaa' | 'awsSts'}.subjectProviderName`
   readonly provider: string
@@ -136,7 +136,7 @@ export interface NamedProvider {
   readonly written: boolean
 }
 
-/** The provider that a configuration names; undefined when it needs or names none. Sections 2.4.5, 2.4.6. */
+/** The provider that an MCPExternalAuthConfig names; undefined when it needs or names none. Sections 2.4.5, 2.4.6. */
 export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
   const injected = upstreamInject?.providerName ?? ''

@@ -9,7 +9,7 @@ import {
 } from '../rule/index.ts'
 import type { Gateway } from './related-resources.ts'
 
-/** The port of a VirtualMCPServer, and the default port of a proxy. */
+/** The port of a VirtualMCPServer, and the default port of the proxy of a workload. */
 const GATEWAY_PORT = 4483
 const PROXY_PORT = 8080
 
@@ -18,21 +18,23 @@ interface Reference {
   readonly resourceUrl?: string | undefined
 }
 
-/** The process beside an embedded authorization server that checks its tokens. */
+/** The process that checks the tokens of an embedded authorization server. */
 export interface Checker {
-  /** Empty while it has none. */
+  /** The name of its resource; empty while it has none. */
   readonly name: string
-  /** Undefined where the deployment chooses it. */
+  /** The namespace; undefined where the deployment chooses it. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
-  /** The expected audience of tokens, and the place where it stands. */
+  /** The expected audience of tokens; `at` is its place. */
   readonly audience: string
   readonly at: Path<unknown>
   readonly resourceUrl: Path<unknown>
 }
 
-/** The VirtualMCPServer as the checker of the tokens of its own server; undefined where it is none, or cannot be read. */
+/**
+ * The VirtualMCPServer that checks tokens of its own server; undefined where it does not, or where that cannot be read.
+ */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,
@@ -77,13 +79,16 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   }
 }
 
-/** The resource that the server accepts in a token (RFC 8707). */
+/** Whether the server accepts the text as the `resource` of a token request (RFC 8707). */
 function isResource(text: string): boolean {
   const url = parseUrl(text)
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
 }
 
-/** Whether a URL is what releases take for `resourceUrl`; one that may be it where the namespace is chosen later. */
+/**
+ * Whether releases take this URL when `resourceUrl` is missing; where name or namespace are not known, whether they
+ * may.
+ */
 function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean {
   const end = `.svc.cluster.local:${port}`
   return name === '' || namespace === undefined
@@ -91,7 +96,7 @@ function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean 
     : url === `http://${name}.${namespace}${end}`
 }
 
-/** The namespace of the judged resource; undefined where it is chosen later. */
+/** The namespace of the judged resource; undefined where the deployment chooses it. */
 export function namespaceOf({ metadata }: Resource): string | undefined {
   return metadata?.namespace === '' ? undefined : metadata?.namespace
 }

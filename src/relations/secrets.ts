@@ -30,7 +30,7 @@ const entries = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** Number of bytes; undefined when the text is not base64, which the API server refuses. */
+/** The number of decoded bytes; undefined when the text is not base64, which the API server refuses. */
 function decodedLength(base64: string): number | undefined {
   const digits = base64.replace(/[\s=]/g, '')
   return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined

@@ -12,21 +12,24 @@ import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 import { GATEWAY } from './ends.ts'
 
 /**
- * The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none, or none that can
- * be read. Section 2.4.5.
+ * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is missing: its first; undefined
+ * without one that can be read. Section 2.4.5.
  */
 export function firstProvider({ spec }: Gateway): string | undefined {
   const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
   return name === '' ? undefined : name
 }
 
-/** A provider whose token is exchanged, and the VirtualMCPServers, by name, that decide so. */
+/** A provider, and the VirtualMCPServers, by name, that exchange its token. */
 interface Choice {
   readonly provider: string
   readonly gateways: readonly ObjectName[]
 }
 
-/** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
+/**
+ * The first providers of all VirtualMCPServers that reach an MCPExternalAuthConfig and have an embedded server, each
+ * once.
+ */
 export const subjectProviders = oncePerCluster((config: string, cluster): readonly Choice[] => {
   const choices = new Map<string, ObjectName[]>()
   for (const { name, gateway } of reachersOf(config, cluster)) {
@@ -42,7 +45,7 @@ export const subjectProviders = oncePerCluster((config: string, cluster): readon
 const MOST_CHOICES = 3
 const MOST_GATEWAYS = 2
 
-/** `"okta" in VirtualMCPServer "a" and "c"; "github" in "b"`: of each provider where it would be used. */
+/** Each provider and where it would be used: `"okta" in VirtualMCPServer "a" and "c"; "github" in "b"`. */
 export function choicesText(choices: readonly Choice[]): string {
   const texts = choices.slice(0, MOST_CHOICES).map(({ provider, gateways }, i) => {
     const names = gateways.slice(0, MOST_GATEWAYS).map(({ name }) => shortQuote(name))
@@ -54,19 +57,22 @@ export function choicesText(choices: readonly Choice[]): string {
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
 
-/** Where the VirtualMCPServers decide so: the first of each choice. */
+/** The place of the first provider in one VirtualMCPServer of each choice. */
 export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
     const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
     return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
   })
 
-/** The contradiction between VirtualMCPServers that decide differently for a configuration. */
+/**
+ * The key in `causes` of an error that says that VirtualMCPServers choose different providers for an
+ * MCPExternalAuthConfig.
+ */
 export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
- * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of
- * them has no first provider that can be read.
+ * The first provider of all VirtualMCPServers that reach the MCPExternalAuthConfig, when it is the same (decision 25).
+ * Undefined when they differ, when there is none, or when one of them cannot be read.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
   const isUndecided = ({ gateway }: { readonly gateway: Gateway }) =>
@@ -77,8 +83,8 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 }
 
 /**
- * Whether /mutate can have written the provider: a VirtualMCPServer that reaches the configuration decides so, or the
- * judged one did as it is stored (`before`). The annotation alone proves nothing: every user can set it.
+ * Whether /mutate can have written the provider: it is the first of a VirtualMCPServer that reaches the
+ * MCPExternalAuthConfig, now or as stored (`before`). The annotation alone proves nothing: every user can set it.
  */
 export function isDecided(
   { config, provider }: { readonly config: string; readonly provider: string },
@@ -95,5 +101,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether every object that can reach a configuration is known. */
+/** Whether all VirtualMCPServers and backends are known: any of them may use an MCPExternalAuthConfig. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

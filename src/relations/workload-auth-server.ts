@@ -3,7 +3,7 @@ import type { Server } from '../kinds/embedded-auth-server/effective.ts'
 import { type AuthConfig, getAuthConfig, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 
-/** A configuration that a workload names, and the field in which it does. */
+/** An MCPExternalAuthConfig that a workload names, and the field with the reference. */
 interface Named {
   readonly to: ObjectName
   readonly field: string
@@ -11,7 +11,7 @@ interface Named {
   readonly config: AuthConfig
 }
 
-/** The known configurations that a workload names, in the order of its fields. */
+/** The known MCPExternalAuthConfigs that a workload names, in the order of its fields. */
 export function configsOf(kind: string, workload: Workload, cluster: Cluster): Named[] {
   return referencesOf(kind, workload, 'MCPExternalAuthConfig').flatMap((reference) => {
     const config = getAuthConfig(cluster, reference.to.name)

@@ -7,16 +7,16 @@ export interface Broken {
   readonly keyword: string
   readonly at: readonly Segment[]
   readonly value: unknown
-  /** The object around it. */
+  /** The object that contains the value. */
   readonly holder?: unknown
 }
 
-/** The keywords, beside `required`, of which releases are known to differ from the specification. */
+/** The keywords, beside `required`, that releases are known to apply differently from the specification. */
 const COMPARED: ReadonlySet<string> = new Set(['enum', 'minItems', 'minLength', 'maxLength'])
 
 /**
- * Whether a release takes the value nevertheless. A field that the release does not have is not taken: the API server
- * drops it.
+ * Whether a release accepts the value although it breaks the constraint. Not a field that the release lacks: the API
+ * server drops it.
  */
 export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Broken): boolean {
   if (keyword === 'required') return mayLack(schema, at, holder)
@@ -26,7 +26,7 @@ export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Br
   return around === undefined || !breaksRule(around, holder)
 }
 
-/** Whether the release knows the field and does not require it, neither by `required` nor by a rule of CEL. */
+/** Whether the release has the field, and neither `required` nor a CEL rule demands it. */
 function mayLack(schema: ReleaseSchema, at: readonly Segment[], value: unknown): boolean {
   const holder = schemaAt(schema, at.slice(0, -1))
   const key = String(jsonKey(at.at(-1) ?? ''))

@@ -5,19 +5,19 @@ import type { ValidationRule } from './schema.ts'
 /** `failed`: the evaluation ends with an error, such as on an absent field. `unknown`: only the API server can evaluate it. */
 export type RuleOutcome = 'holds' | 'broken' | 'failed' | 'unknown'
 
-/** Most of what one evaluation may cost, in units of cel-go's cost: the API server's limit for a rule (KEP-2876). */
+/** The most that one evaluation may cost, in units of cel-go: the API server's limit for a rule (KEP-2876). */
 const MOST_COST = 10_000_000
 
 interface Compiled {
   readonly expr: Expr
-  /** Whether it compares with the stored value (`oldSelf`). */
+  /** Whether the rule compares with the stored value (`oldSelf`). */
   readonly isTransition: boolean
 }
 
 const SELF = new Map([['self', dyn]])
 const BOTH = new Map([...SELF, ['oldSelf', dyn]])
 const compiled = new BoundedCache<{ readonly rule: Compiled | undefined }>('rules of CRDs', 4 * 2 ** 20)
-/** Bytes of a compiled rule for each character. */
+/** Estimated bytes of a compiled rule for each of its characters. */
 const BYTES_PER_CHARACTER = 100
 
 /**
@@ -54,7 +54,7 @@ export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolea
 
 class TooDear extends Error {}
 
-/** A rule that needs no more than the standard library. */
+/** The compiled rule; undefined where it needs more than the standard library of CEL. */
 function compile({ rule, optionalOldSelf = false }: ValidationRule): Compiled | undefined {
   if (optionalOldSelf) return undefined
   const known = compiled.get(rule)

@@ -3,9 +3,12 @@ import type { ReleaseSchema } from './schema.ts'
 
 export { NEWEST_RELEASE } from './generated/known-fields.ts'
 
-/** What any known release has at a place. */
+/** A field that some known release has. */
 export interface KnownField extends ReleaseSchema {
-  /** The release that brought it; absent where it came with the field around it, or the oldest known release has it. */
+  /**
+   * The release that brought it; absent where the field around it came at the same time, or the oldest known release
+   * has it.
+   */
   readonly since?: string
 }
 

@@ -10,17 +10,17 @@ import {
 import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
-/** Something that the API server refuses, or does not keep. */
+/** Something that the API server refuses, or drops. */
 interface Refusal {
   /** The keyword of the schema; `rule` for one of its CEL rules, `unknown` for a field that it does not have. */
   readonly keyword: string
   readonly error: FieldError
 }
 
-/** A place in an object that is written. */
+/** A place in a written object. */
 interface Place {
   readonly at: readonly Segment[]
-  /** The stored value there; undefined where none is. */
+  /** The stored value at the place; undefined where there is none. */
   readonly stored: unknown
 }
 
@@ -28,11 +28,11 @@ interface Place {
 export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
   ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 
-/** Whether the value itself, not something in it, breaks a rule of CEL. */
+/** Whether the value itself, not something in it, breaks a CEL rule. */
 export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
   !ofRules(schema, defaulted(schema, value), { at: [], stored: undefined }).next().done
 
-/** The value as the API server validates it: nulls of fields that are not nullable are gone, and defaults are there. */
+/** The value as the API server validates it: with defaults, and without nulls in fields that are not nullable. */
 function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => defaulted(schema?.items, item))
   if (!isObject(value) || schema === undefined) return value
@@ -108,7 +108,7 @@ function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place):
   }
 }
 
-/** The items of a stored list by what identifies them; only lists with keys have such items. */
+/** The items of a stored list by their identity (`identityOf`); only of a list with keys. */
 const storedItems = (schema: ReleaseSchema, stored: unknown): [string, unknown][] =>
   schema['x-kubernetes-list-type'] === 'map' && Array.isArray(stored)
     ? stored.map((item) => [identityOf(schema, item) ?? '', item])
@@ -165,7 +165,10 @@ function* ofObject(
   }
 }
 
-/** A rule that cannot be evaluated is broken, as at the API server, which evaluates none while a required field `lacks`. */
+/**
+ * A CEL rule whose evaluation fails counts as broken, unless a required field `lacks`: then the API server evaluates
+ * none.
+ */
 function* ofRules(
   schema: ReleaseSchema,
   value: unknown,
@@ -181,8 +184,8 @@ function* ofRules(
 }
 
 /**
- * The places of the rules of CEL that `refusals` cannot evaluate, each as often as it has such rules. `besideStored`: the
- * stored object is known, or that there is none.
+ * The places of the CEL rules that `refusals` cannot evaluate, each as often as it has such rules. `besideStored`: the
+ * stored object is known, or it is known that there is none.
  */
 export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema
@@ -218,10 +221,10 @@ function jsonType(value: unknown): string {
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Longest text that is compared with a pattern of a CRD: what a pattern is for is shorter. */
+/** Longest text that is compared with a pattern of a CRD; real values are shorter. */
 const LONGEST = 20_000
 
-/** Whether the text fits, as far as that can be said. */
+/** Whether the text matches; true where that cannot be told. */
 function matches(pattern: string, text: string): boolean {
   if (text.length > LONGEST) return true
   return withinBudget(() => isFound(pattern, text, () => undefined)) !== false

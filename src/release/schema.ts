@@ -1,6 +1,6 @@
 import { jsonKey, type Segment } from '../rule/index.ts'
 
-/** A structural schema (apiextensions.k8s.io/v1) as a CRD carries it: the keywords that are compared or checked. */
+/** A structural schema (apiextensions.k8s.io/v1) of a CRD, with the keywords that are compared or checked here. */
 export interface ReleaseSchema {
   readonly type?: string
   readonly format?: string
@@ -31,7 +31,7 @@ export interface ReleaseSchema {
 export interface ValidationRule {
   readonly rule: string
   readonly message?: string
-  /** `oldSelf` is an optional value, and the rule counts without a stored object. */
+  /** `oldSelf` is an optional value, and the rule runs without a stored object too. */
   readonly optionalOldSelf?: boolean
 }
 
@@ -43,7 +43,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ])
 
-/** The schema without descriptions and whatever else is not compared. */
+/** The schema without descriptions and other keywords that are not compared. */
 export function compared(schema: ReleaseSchema): ReleaseSchema {
   const { properties, items, additionalProperties } = schema
   return {
@@ -61,7 +61,7 @@ export function compared(schema: ReleaseSchema): ReleaseSchema {
   }
 }
 
-/** Stands for a schema that takes anything. */
+/** A schema that accepts anything. */
 export const ANYTHING: ReleaseSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
 /** The schema of a field of an object or of a value of a map; undefined where the API server drops the field. */

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 const networks = (...texts: string[]): Network[] => texts.map((text) => ipaddr.parseCIDR(text))
 
-/** The networks to which the operator's HTTP clients do not connect on their own: private, local and reserved ones. */
+/** Private, local and reserved networks. The operator's HTTP clients connect to them only where a setting allows it. */
 const PRIVATE = networks(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.2.0/24', '192.168.0.0/16', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
@@ -37,8 +37,8 @@ export const isInsideCluster = (host: string): boolean =>
   (SERVICE.test(host) && !/^localhost$/i.test(host)) || isPrivateAddress(host)
 
 /**
- * The ends of names that are surely of the internet: those of countries, and the most common others. Names of Services end in
- * that of their namespace, which may be the end of a name on the internet too, such as `tools`.
+ * The last labels of names that are certainly on the internet: countries and the most common others. The name of a
+ * Service ends in its namespace, such as `tools`, which may be a top-level domain too.
  */
 const OF_INTERNET = /\.(?:[a-z]{2}|com|net|org|edu|gov|app|dev|cloud|info)$/i
 
@@ -52,7 +52,9 @@ const NEVER_REMOTE_NAMES =
 const PRIVATE_REMOTE = networks('10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12', 'fc00::/7')
 const PRIVATE_REMOTE_NAMES = /(^|\.)cluster\.local$/i
 
-/** The treatment of a remote server at the host by the operator: refused, accepted where private ones are allowed, accepted. */
+/**
+ * How the operator treats a remote server at the host: refused, accepted where private ones are allowed, or accepted.
+ */
 export function remoteHost(host: string): 'never' | 'private' | 'public' {
   if (isIn(NEVER_REMOTE, host) || NEVER_REMOTE_NAMES.test(host)) return 'never'
   return isIn(PRIVATE_REMOTE, host) || PRIVATE_REMOTE_NAMES.test(host) ? 'private' : 'public'

@@ -1,7 +1,7 @@
-/** A cache that outlives a judgement, for the list of them. */
+/** The name and size of a cache that lives longer than one judgement. */
 export interface CacheSize {
   readonly name: string
-  /** Most bytes of its keys and values, as they are estimated. */
+  /** The most bytes of all keys and values, as they are estimated. */
   readonly most: number
   readonly bytes: number
 }
@@ -13,9 +13,8 @@ const all: CacheSize[] = []
 export const caches = (): readonly CacheSize[] => all
 
 /**
- * Results by text, bounded in bytes. All are dropped at once when it is full: a Map of which the oldest entry goes
- * with each new one looks through thousands of deleted ones each time. A value that is there never changes a result, only
- * the time that it takes.
+ * Results by text, bounded in bytes. A full cache drops all entries at once: dropping the oldest for each new one makes
+ * a V8 Map scan thousands of deleted entries each time. The cache never changes a result, only the time that it takes.
  */
 export class BoundedCache<T> implements CacheSize {
   readonly name: string
@@ -37,9 +36,9 @@ export class BoundedCache<T> implements CacheSize {
     return this.#entries.get(key)
   }
 
-  /** Keeps a value of about so many bytes, unless it alone is over the bound. */
+  /** Stores a value of about so many bytes; ignores one that is over the bound by itself. */
   set(key: string, value: T, bytes: number): void {
-    // A text with any character beyond Latin-1 takes two bytes for each.
+    // V8 stores a text with any character beyond Latin-1 in two bytes a character.
     const size = ENTRY + key.length * (/[^\x00-\xff]/.test(key) ? 2 : 1) + bytes
     if (size > this.most) return
     if (this.#bytes + size > this.most) {

@@ -1,22 +1,25 @@
 import { type Path, type Segment, segmentsOf } from './path.ts'
 
-/** Thrown where a question needs more work than its budget has left. */
+/** Thrown when a computation, such as a proof, needs more units than its budget has left. */
 export class OutOfBudget extends Error {}
 
-/** A question that was not decided. */
+/** A place in the object whose check ran out of budget. */
 export interface Undecided {
   readonly at: readonly Segment[]
-  /** Whether the expression at the place was compiled, so that its errors are known. */
+  /** Whether the CEL expression at the place was compiled, so that its errors are reported. */
   readonly isCompiled: boolean
 }
 
-/** Parts of a unit in which it is counted: sums of them are exact, in whatever order, so a kept answer costs what it took to find. */
+/**
+ * Units are counted in these fractions: sums of them are exact in any order, so a cached result can be charged what it
+ * cost first.
+ */
 const PARTS = 1_024
 
 /**
- * The work that a judgement may spend beside what grows with the size of the object alone: proofs, evaluations, patterns,
- * comparisons, and the text of CEL expressions. A unit is about a microsecond of CPU time or 500 bytes of memory, counted and not timed, so that every
- * machine decides the same.
+ * Bounds the work of one judgement that the size of the object alone does not bound: proofs, evaluations, patterns,
+ * comparisons, and CEL by the length of its text. A unit is about a microsecond of CPU time or 500 bytes of memory;
+ * units are counted, not timed, so that every machine decides the same.
  */
 export class Budget {
   readonly #units: number
@@ -25,14 +28,14 @@ export class Budget {
   #isOver = false
   #undecided: Undecided | undefined
 
-  /** `whole`: the budget of which this is a part, from which it spends too. */
+  /** `whole`: the budget of which this one is a part. Units that are spent here are spent there too. */
   constructor(units: number, whole?: Budget) {
     this.#units = units
     this.#whole = whole
     this.#left = units
   }
 
-  /** Throws OutOfBudget, now and at every later call, when there are not so many units left. */
+  /** Takes the units. Throws OutOfBudget, now and at every later call, when fewer are left. */
   spend(units: number): void {
     const counted = Math.ceil(units * PARTS) / PARTS
     this.#isOver ||= counted > this.#left
@@ -41,7 +44,7 @@ export class Budget {
     this.#left -= counted
   }
 
-  /** Units of the work that was done; a step that was refused is not. */
+  /** Units that were taken; a call that threw took none. */
   get spent(): number {
     return this.#units - this.#left
   }
@@ -51,12 +54,12 @@ export class Budget {
     return this.#whole === undefined ? left : Math.min(left, this.#whole.left)
   }
 
-  /** A budget of at most so many units, which are spent from this one too. */
+  /** A budget of at most so many units, each of which is taken from this one too. */
   part(units: number): Budget {
     return new Budget(units, this)
   }
 
-  /** The result, or undefined where the budget does not suffice; the first such place is kept. */
+  /** The result of `run`; undefined where it runs out of budget, and then `undecided` names the first such place. */
   decide<T>(place: () => Path<unknown>, run: () => T): T | undefined {
     if (this.left === 0) {
       this.leaveUndecided(place())
@@ -71,18 +74,18 @@ export class Budget {
     }
   }
 
-  /** A question about the place was not decided, or it was not even compiled. */
+  /** Notes a place whose check ran out of budget, unless one is noted already. */
   leaveUndecided(place: Path<unknown>, isCompiled = true): void {
     this.#undecided ??= { at: segmentsOf(place), isCompiled }
   }
 
-  /** The first question that was not decided. */
+  /** The first place whose check ran out of budget. */
   get undecided(): Undecided | undefined {
     return this.#undecided
   }
 }
 
-/** Undefined where a budget does not suffice. */
+/** The result of `run`; undefined where it runs out of budget. */
 export function withinBudget<T>(run: () => T): T | undefined {
   try {
     return run()

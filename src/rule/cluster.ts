@@ -3,7 +3,7 @@ import { type Memo, remembered } from './memo.ts'
 import type { Resource } from './resource.ts'
 import { compareText } from './compare-text.ts'
 
-/** An object in the namespace of the one that is judged: no reference leaves it (specification 2). */
+/** An object in the namespace of the judged one: references never leave a namespace (specification 2). */
 export interface ObjectName {
   readonly kind: string
   readonly name: string
@@ -27,21 +27,24 @@ export interface Cluster {
   elsewhere(kind: string, name: string): readonly string[]
   /** Where the objects were searched, for messages: `in namespace 'tools'`, `in the given files`. */
   readonly where: string
-  /** The release of the operator, such as `0.55`: the newest of which it has a field. Undefined where none is known. */
+  /**
+   * The operator's release, such as `0.55`: the named one, or the newest of which its CRDs have a field. Undefined
+   * where none is known.
+   */
   readonly release: string | undefined
   /** The API group of the objects and of the annotations that /mutate writes. */
   readonly group: string
-  /** Results of `oncePerCluster`. */
+  /** Results that `oncePerCluster` keeps. */
   readonly memo: Memo
 }
 
-/** A function that computes its result once in each `Cluster` for each argument, as several rules of a review need it. */
+/** Makes a function compute its result once for each argument and `Cluster`: several rules ask for the same. */
 export const oncePerCluster =
   <Of, R>(compute: (of: Of, cluster: Cluster) => R) =>
   (of: Of, cluster: Cluster): R =>
     remembered(cluster.memo, compute, of, cluster)
 
-/** The cluster with some of its functions replaced, and a memo of its own. */
+/** The cluster with some of its functions replaced, and a new, empty memo. */
 export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster {
   return {
     get: (kind, name) => cluster.get(kind, name),
@@ -57,7 +60,7 @@ export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster 
   }
 }
 
-/** By kind, then by name. */
+/** Orders by kind, then by name. */
 export const compareNames = (a: ObjectName, b: ObjectName): number =>
   a.kind === b.kind ? compareText(a.name, b.name) : compareText(a.kind, b.kind)
 

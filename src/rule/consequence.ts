@@ -1,7 +1,4 @@
-/**
- * What a failure does, the worst first, and the severities that a rule about it may have: an error where the object alone
- * decides, else a warning.
- */
+/** Effects of a mistake at run time, the worst first, and the severities that a rule about each may have. */
 export const CONSEQUENCES = {
   'does not start': ['error', 'warning'],
   'denies everyone': ['error', 'warning'],

@@ -17,8 +17,8 @@ export function copyOf(holder: object, isWanted: (member: unknown) => boolean = 
 }
 
 /**
- * A copy in which `change` is called with the holder of each place and the key in it. Parts without a place are shared with
- * the original, which is not changed; places whose holder does not exist are skipped.
+ * A copy that is changed at each place: `change` gets the list or object that holds the place, and the key in it. The
+ * copy shares all other parts with the original, which stays as it is. Places whose holder does not exist are skipped.
  */
 export function changedAt<P extends { readonly at: readonly Segment[] }>(
   original: object,

@@ -25,7 +25,7 @@ export function parseDuration(text: string): bigint | undefined {
   if (unsigned === '0') return 0n
   if (unsigned === '') return undefined
   let sum = 0n
-  // Of the common terms, as long as a double holds them exactly: a text may have half a million.
+  // Sum of the terms that a double holds exactly: much faster than BigInt, and a text may have half a million terms.
   let exact = 0
   for (let end = 0; end < unsigned.length; end = TERM.lastIndex) {
     TERM.lastIndex = end
@@ -45,7 +45,7 @@ export function parseDuration(text: string): bigint | undefined {
   return sign > 0n && sum === MOST ? undefined : sign * sum
 }
 
-/** Undefined for a term with a fraction, of many digits, or of a unit that does not exist. */
+/** Nanoseconds of a term; undefined where it has a fraction, over 15 digits or none, or an unknown unit. */
 function commonTerm([, whole = '', fraction, symbol = '']: RegExpExecArray): number | undefined {
   if (fraction !== undefined || whole === '' || whole.length > 15) return undefined
   const unit = NANOSECONDS_OF_COMMON.get(symbol)
@@ -63,7 +63,9 @@ function nanoseconds(term: RegExpExecArray | null): bigint | undefined {
   return sum > MOST ? undefined : sum
 }
 
-/** The digits after the point: Go keeps as many as fit in an int64 and computes in float64, so we do both. */
+/**
+ * Nanoseconds of the digits after the point. Go reads as many as fit in an int64 and computes in float64; so does this.
+ */
 function fractionOf(unit: bigint, digits: string): bigint {
   if (digits === '') return 0n
   const significant = withoutLeadingZeros(digits)

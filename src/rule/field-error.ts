@@ -2,7 +2,10 @@ import type { ObjectName } from './cluster.ts'
 import { goQuote, goQuoteStart, goValue, withoutUserInfo } from './go-text.ts'
 import { LONGEST_SHOWN, type Path, type Segment, segmentsOf } from './path.ts'
 
-/** The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the cause each prints. */
+/**
+ * The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the `StatusCause` reason of
+ * each.
+ */
 const ERROR_TYPES = {
   required: { phrase: 'Required value', cause: 'FieldValueRequired' },
   invalid: { phrase: 'Invalid value', cause: 'FieldValueInvalid' },
@@ -30,28 +33,28 @@ export interface FieldError {
   readonly at: readonly Segment[]
   readonly value?: unknown
   readonly detail: string
-  /** The other objects that the error depends on: on what they hold, or on their absence. */
+  /** The other objects whose content or absence makes this an error. */
   readonly dependsOn?: readonly ObjectName[]
-  /** Of a warning: the other objects that it depends on once a setting makes it an error. */
+  /** Of a warning: the `dependsOn` that it gets when a severity setting makes it an error. */
   readonly dependsOnAsError?: readonly ObjectName[]
   /**
-   * The things that the error is about; the value at its place when absent. The ratchet excuses an error when the stored
-   * object has errors about the same things, whatever their rule, place and text (decision 8).
+   * What the error is about; the value at its place when absent. The ratchet (decision 8) excuses an error when the
+   * stored object has errors about the same things, whatever their rule, place and text.
    */
   readonly about?: () => Iterable<Thing>
-  /** The other ends of a contradiction: at most a few, the one that explains most first. */
+  /** The other places of a contradiction: at most four, the one that explains most first. */
   readonly related?: readonly Related[]
   /**
-   * The contradictions between objects that it reports, in words that do not depend on the object that is judged. Where
-   * several objects have findings about the same, one is the cause of all: outputs for people show one.
+   * Keys of the contradictions between objects that it reports, the same whichever of these objects is judged. Where
+   * several objects have findings with one key, outputs for people show one of them as the cause.
    */
   readonly causes?: () => Iterable<Thing>
   /**
-   * Of a warning: the operator fails by it for certain, whatever comes later. It is an error where the release is known; one
-   * that depends on other objects only in files, because a later apply may bring them.
+   * Of a warning: the operator is certain to fail. Where the release is known it is an error; one that depends on other
+   * objects is so only in files, because a later apply may bring them.
    */
   readonly isOutage?: true
-  /** How to mend it, where that is certain and changes nothing else. */
+  /** A change that mends the error; only where it is certain and changes nothing else. */
   readonly fix?: Fix
 }
 
@@ -67,13 +70,13 @@ export type Edit =
   | { readonly op: 'set' | 'add'; readonly at: readonly Segment[]; readonly value: unknown }
   | Moving
 
-/** Moves members within the object at a place, all or none; an object that has no member left goes too. */
+/** Moves members within the object at a place, all or none of them. An object that loses its last member is removed. */
 export interface Moving {
   readonly op: 'move'
   readonly at: readonly Segment[]
   /** Paths from the object. Without `to` the member is taken away. */
   readonly moves: readonly { readonly from: readonly string[]; readonly to?: readonly string[] }[]
-  /** Members beside them, which are added first. */
+  /** Members to add before the moves. */
   readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
 }
 
@@ -84,7 +87,7 @@ export interface Related {
   readonly text: string
 }
 
-/** Words that identify one thing together, such as a rule's id and the names of objects. */
+/** Words that together identify what an error is about, such as a rule's id and the names of objects. */
 export type Thing = readonly [what: string, ...names: readonly string[]]
 
 type At = Path<unknown>
@@ -115,36 +118,36 @@ export function tooMany(path: At, count: number, detail: string): FieldError {
   return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
 }
 
-/** The error with the other objects that it depends on; an error of two objects always names them. */
+/** The error with the other objects that it depends on. Every error about two objects needs this. */
 export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName[]): FieldError {
   return { ...error, dependsOn }
 }
 
 /**
- * The warning with the other objects that it depends on once a setting makes it an error: only then are they read from the
- * API server.
+ * The warning with the other objects that it depends on where a setting makes it an error: only then does the webhook
+ * read them from the API server.
  */
 export function dependingAsError(error: FieldError, ...dependsOnAsError: readonly ObjectName[]): FieldError {
   return { ...error, dependsOnAsError }
 }
 
-/** The warning of what fails for certain where the release is known. */
+/** The warning, marked as a certain failure of the operator: an error where the release is known. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
-/** The error with the one thing that it is about. */
+/** The error with the one thing that it is about, for the ratchet (decision 8). */
 export function about(error: FieldError, ...thing: Thing): FieldError {
   return { ...error, about: () => [thing] }
 }
 
-/** The error with the things that it is about; they are listed only when the ratchet asks. */
+/** The error with the things that it is about; they are listed only when the ratchet (decision 8) asks. */
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }
 
-/** Most other ends of one error. */
+/** The most `related` places of one error. */
 const MOST_RELATED = 4
 
-/** The error with its other ends, and the contradictions that it reports. */
+/** The error with the other places of the contradiction, and the keys of the contradictions that it reports. */
 export function relatedTo(
   error: FieldError,
   related: readonly Related[],
@@ -153,7 +156,7 @@ export function relatedTo(
   return { ...error, related: related.slice(0, MOST_RELATED), ...(causes && { causes }) }
 }
 
-/** The place of a path in an object. */
+/** The place of a path in an object, with a phrase about it. */
 export const end = (object: ObjectName, path: At, text: string): Related => ({
   object,
   at: segmentsOf(path),
@@ -188,7 +191,10 @@ export function errorBody({ type, value, detail }: FieldError): string {
   return (detail === '' ? parts : [...parts, detail]).join(': ')
 }
 
-/** Cut before it is quoted: a body has room for a value of seven million characters, and each escape takes its time. */
+/**
+ * The value is cut before it is quoted: a request may hold one of seven million characters, and quoting them all is
+ * slow.
+ */
 function shownValue(value: unknown): string {
   const text = typeof value === 'string' ? withoutUserInfo(value, LONGEST_SHOWN) : undefined
   const shown = text === undefined ? goValue(value) : goQuoteStart(text, LONGEST_SHOWN)

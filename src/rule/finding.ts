@@ -8,19 +8,22 @@ export interface Finding {
   readonly id: string
   readonly severity: 'error' | 'warning' | 'advice'
   readonly error: FieldError
-  /** The keyword of JSON Schema that it states: of the schema of the kind, or of a rule in its place. */
+  /** The JSON Schema keyword that is violated: of the kind's schema, or of a rule that stands for it (`constraint`). */
   readonly constraint?: string
   /** Put before the text of an error that became a warning: `would be denied: `. */
   readonly prefix?: string
-  /** Set where an error became a warning: in a trial or a dry run, unconfirmed, or stored before. */
+  /**
+   * Set where an error became a warning: in a trial or a dry run, when other objects could not be read, or by the
+   * ratchet.
+   */
   readonly wasError?: true
-  /** Set when the rule itself failed; for the log. */
+  /** The exception that the rule threw; for the log. */
   readonly failure?: unknown
   /** Set when the finding stands for several that are not shown. */
   readonly more?: true
 }
 
-/** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
+/** The most findings of one rule, or of the schema, for one object: a request may hold a million mistakes. */
 export const MOST_FINDINGS = 1_000
 
 /** The id of the error that part of an object was not judged. */
@@ -38,10 +41,10 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
   more: true,
 })
 
-/** The id of the finding that a question about the object was not decided. */
+/** The id of the finding that a check ran out of budget. */
 export const UNDECIDED = 'decided-within-budget'
 
-/** The finding that the budget of the judgement did not suffice for a question about a place; other rules are not concerned. */
+/** The finding that the check of a place ran out of budget; other rules ran as usual. */
 export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   id: UNDECIDED,
   severity: 'warning',
@@ -54,7 +57,7 @@ export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   },
 })
 
-/** The finding, at the place of the first one that is not shown, that there are more. */
+/** The finding that stands for all findings beyond `MOST_FINDINGS`, at the place of the first of these. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
   return { id, severity, error: { type: 'advice', at, detail }, more: true }
@@ -65,20 +68,20 @@ export function causeText({ error, id }: Finding): string {
   return `${errorBody(error)} (${id})`
 }
 
-/** The whole text: `spec.type: Required value (id)`. */
+/** The text of a finding with its place: `spec.type: Required value (id)`. */
 export function findingText(finding: Finding): string {
   return withPlace(finding, causeText(finding))
 }
 
-/** The whole text around the text of the cause. */
+/** The prefix and the place of the finding before the text of its cause. */
 export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
   const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
   return prefix + place + cause
 }
 
 /**
- * Sorts by place (list items in order, names alphabetically), then id, then text; "and more" comes last. Rules therefore
- * run in any order.
+ * Orders by place (list items in order, names alphabetically), then id, then text; "and more" comes last. The order in
+ * which rules run therefore does not matter.
  */
 export function compareFindings(a: Finding, b: Finding): number {
   return (

@@ -23,7 +23,7 @@ export function fitsPath(pattern: string, path: string): boolean {
   )
 }
 
-/** Only the last star is ever tried further: whatever the ones before it took more would fit no other items. */
+/** On a mismatch only the last star takes one item more: giving an earlier star more could not make the rest fit. */
 function fitsAll(
   signs: readonly string[],
   items: readonly string[],

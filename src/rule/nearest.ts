@@ -2,13 +2,13 @@
 const LONGEST = 253
 const MOST = 500
 
-/** How many findings of a rule get a near name: a list of references may be long, and each search takes time. */
+/** The most findings of a rule that get a near name: a list of references may be long, and each search takes time. */
 export const MOST_HINTS = 5
 
 /**
- * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little;
- * of several that are equally near, the first by name.
- * Users write both sides: long texts have no near name, and the search stops after five hundred names.
+ * The known name that was probably meant; undefined when none is near. Case and `_` count little; of several equally
+ * near ones, the first by name. Users write both sides, so a long text has no near name, and only the first 500 known
+ * names are compared.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined

@@ -22,11 +22,14 @@ type Steps<T> = T extends string | number | boolean
         ? { readonly [K in keyof T]-?: Path<T[K]> }
         : unknown
 
-/** What stands behind a path: the place above it and the step from there. Most paths are made for findings that never come. */
+/**
+ * The target of the Proxy behind a path. It links to the path above, and segments are listed only when asked for: most
+ * paths are made for findings that never come.
+ */
 interface Place {
   readonly above: Place | readonly Segment[]
   readonly step: Segment | undefined
-  /** The field that was asked for last, and its path: a rule asks for the same list at each of its items. */
+  /** The field of the last access, and its path: a rule asks for the same list at each of its items. */
   field: string | undefined
   path: unknown
 }
@@ -69,7 +72,7 @@ export function segmentsOf(path: Path<unknown>): readonly Segment[] {
 /** As `field.Path.String()` of k8s.io/apimachinery prints it: `spec.backends[jira].type`. */
 export const pathText = (segments: readonly Segment[]): string => pathStart(segments, Infinity)
 
-/** The same as far as `most` characters, or a little further. */
+/** As `pathText`, but stops soon after `most` characters. */
 function pathStart(segments: readonly Segment[], most: number): string {
   let text = ''
   for (const segment of segments) {
@@ -96,7 +99,7 @@ export function pathTextWithoutIndexes(segments: readonly Segment[]): string {
   return pathText(segments.filter((segment) => typeof segment !== 'number'))
 }
 
-/** The names and the brackets of a path that somebody wrote, in their order; a bracket that nothing closes is left out. */
+/** The names and brackets of a path that a user wrote, in order; skips a bracket that is never closed. */
 export function stepsIn(path: string): string[] {
   const closed = path.slice(0, path.lastIndexOf(']') + 1)
   const steps: string[] = []

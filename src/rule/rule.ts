@@ -14,10 +14,12 @@ import type { Given, Resource } from './resource.ts'
 export type Severity = 'error' | 'warning' | 'advice' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
-/** A statement of the specification, in short, that its owner holds: a rule, a field of a schema, the CRD. */
+/**
+ * A sentence of the specification, shortened. It is written next to the rule, the field or the CRD that enforces it.
+ */
 export type Statement = { readonly section: string } & (
   | {
-      /** One resource can break it, and is wrong then. */
+      /** A demand that a single resource can violate. */
       readonly must: string
     }
   | { readonly says: string }
@@ -36,11 +38,11 @@ export function sourceNames(sources: readonly Source[]): string[] {
 export interface KnownFailure {
   /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
-  /** The component that reports it without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
+  /** The component that reports it: at `start-up` a container ends with an error; with `nobody` no component does. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst that it does to the users of the object. */
   readonly consequence: Consequence
-  /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
+  /** The operator releases in which the failure happens, such as `up to 0.46`; all of them where it is not given. */
   readonly releases?: string
   /** Public threads about it: `owner/repository#number`. */
   readonly threads: readonly string[]
@@ -58,26 +60,25 @@ export interface RuleFor<S extends TSchema> {
    */
   readonly on: S | readonly S[]
   /**
-   * Fields that few objects have, of the spec or of the part: the rule is run where one of them is there, and cannot find
-   * anything elsewhere.
+   * Rare fields of the spec or the part: the rule can find something only where one of them is present, and runs only
+   * there.
    */
   readonly needs?: readonly string[]
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
   /**
-   * Set where its errors, which are at the missing field, stand for a `required` of the specification: they give way to
-   * a release of the operator that does not require the field (decision 3).
+   * Set where each error says that a field which the specification requires is missing. The error gives way to a
+   * release of the operator that does not require the field (decision 3).
    */
   readonly constraint?: 'required'
   /**
-   * With `constraint`: what the releases that do not require the field do without it, after their name. Nothing is said
-   * where it is left out.
+   * With `constraint`: what releases that do not require the field do without it. Messages put it behind the name of
+   * the release; without it there is no finding at such a release.
    */
   readonly instead?: string
   /**
-   * Set where other releases of the operator treat the same fields differently: the first and the last that it is about,
-   * such as `0.55`. It counts where the installed release is between them; without `from`, or with `orUnknown`, also where
-   * none is known.
+   * Set where releases of the operator treat the same fields differently: the first and the last release for which the
+   * rule runs, such as `0.55`. Without `from`, or with `orUnknown`, it runs also where no release is known.
    */
   readonly appliesTo?: { readonly from?: string; readonly to?: string; readonly orUnknown?: true }
   /** Checked when an object is deleted, instead of when it is written. */
@@ -87,12 +88,12 @@ export interface RuleFor<S extends TSchema> {
   readonly summary: string
   /** The effect at run time when the rule is broken: one or two sentences. */
   readonly why: string
-  /** Set where people have met the failure; these rules are docs/failures.md. */
+  /** Set where people have reported the failure; docs/failures.md lists it. */
   readonly failure?: KnownFailure
   readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
-  /** For errors that read nothing: how the API server itself can hold the rule, where no webhook runs. */
+  /** Of a rule that reads no other objects: how the API server itself can enforce its errors where no webhook runs. */
   readonly policy?: Policy
   readonly examples: {
     readonly valid: NonEmpty<Example<Static<S>>>
@@ -104,8 +105,8 @@ export interface RuleFor<S extends TSchema> {
 export type Policy =
   | {
       /**
-       * CEL over `self`, the value that `check` sees, or an empty map: false only where `check` finds an error. Nothing
-       * in it is typed, any part may be missing or null, and an evaluation that fails denies nothing.
+       * CEL over `self`, the value that `check` gets, or an empty map without it; false only where `check` finds an
+       * error. `self` has no types, any part may be missing or null, and an evaluation that fails denies nothing.
        */
       readonly expression: string
     }
@@ -114,27 +115,27 @@ export type Policy =
 export interface Context<T> {
   readonly path: Path<T>
   readonly cluster: Cluster
-  /** The object that is judged; the name is empty while it has none. */
+  /** The judged object; its name is empty where only `generateName` is given. */
   readonly self: ObjectName
   /** The stored value, on an update. */
   old(): Given<T> | undefined
-  /** Results of `oncePerReview`. */
+  /** Results that `oncePerReview` keeps. */
   readonly memo: Memo
-  /** The budget that the rules of one object share for work that does not grow with its size alone. */
+  /** The budget that the rules of one object share: see `Budget`. */
   readonly budget: Budget
 }
 
-/** A function that computes its result once in each review for each argument, as several rules need it. */
+/** Makes a function compute its result once for each argument in a review: several rules ask for the same. */
 export const oncePerReview =
   <Of, In extends Pick<Context<unknown>, 'memo'>, R>(compute: (of: Of, context: In) => R) =>
   (of: Of, context: In): R =>
     remembered(context.memo, compute, of, context)
 
-/** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
+/** `value` is a resource without apiVersion, kind and metadata, or the part of one that the rule is `on`. */
 export interface Example<T> {
   readonly title: string
   readonly value: Given<T>
-  /** The kind that it is an example of, where the rule is about several. */
+  /** The kind of the example, where the rule is about several. */
   readonly kind?: string
   /** The field of the part, where it is not a value of the first part that the rule is about. */
   readonly part?: string
@@ -147,6 +148,7 @@ export interface Example<T> {
 }
 
 export interface InvalidExample<T> extends Example<T> {
+  /** The exact text of each finding, with its place. */
   readonly findings: NonEmpty<string>
 }
 

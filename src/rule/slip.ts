@@ -1,4 +1,4 @@
-/** Shorter words are too near to other words. */
+/** The least letters of a word that is suggested: shorter words are too near to other words. */
 const SHORTEST = 5
 
 /**
@@ -21,6 +21,6 @@ const places = (word: string): number[] => Array.from({ length: word.length - 2 
 
 const without = (word: string, i: number): string => word.slice(0, i) + word.slice(i + 1)
 
-/** With the letter and the one after it in each other's place; the last one stays. */
+/** The word with the letters at `i` and `i + 1` swapped; unchanged where `i + 1` is the last one. */
 const swapped = (word: string, i: number): string =>
   i === word.length - 2 ? word : word.slice(0, i) + (word[i + 1] ?? '') + (word[i] ?? '') + word.slice(i + 2)

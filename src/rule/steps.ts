@@ -1,7 +1,7 @@
-/** Work in steps of a few milliseconds, between which a server answers others. */
+/** Work that yields every few milliseconds, so that a server can answer other requests in between. */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** The result of work that nobody interrupts. */
+/** Runs the work to its end without a pause. */
 export function atOnce<T>(steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next()

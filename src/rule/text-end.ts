@@ -1,4 +1,7 @@
-/** The text without those of the characters that stand at its end. `/x+$/` would read a run of them once for each of it. */
+/**
+ * The text without those characters at its end, in linear time: `/x+$/` rescans a run of them from each of its
+ * characters.
+ */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1

@@ -54,7 +54,7 @@ const NO_AUTHORITY = { hasUserInfo: false, host: '', port: '' }
 const CONTROL = /[\u0000-\u001f\u007f]/
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/
-/** The ASCII that Go takes in a host as it is, and everything beyond ASCII. */
+/** The ASCII characters that Go accepts unescaped in a host, and everything beyond ASCII. */
 const HOST_CHARACTERS = /^[A-Za-z0-9!"$&'()*+,\-.:;<=>[\]_~\u0080-\uffff]*$/
 /** In a host an escape stands for a byte beyond ASCII or for the percent sign. */
 const HOST_ESCAPE = /%(?:25|[89A-Fa-f][0-9A-Fa-f])/g

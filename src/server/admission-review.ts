@@ -14,17 +14,17 @@ import type { Body } from './json.ts'
 
 export const REVIEW_VERSION = 'admission.k8s.io/v1'
 
-/** A review that can be answered: its submission, and what only the answer and the log need. */
+/** A decoded AdmissionReview: its submission, and what the answer and the log need beside that. */
 export interface Review {
   readonly uid: string
-  /** The name, or its prefix while there is none yet: kubectl prints that rather than nothing. */
+  /** The name, or `generateName` while there is none, so that kubectl has something to print. */
   readonly name: string
   readonly submission: Submission
 }
 
 /**
- * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is none, for a 400 answer. The object in
- * it may be anything: that is for the verdict.
+ * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is not one, for an answer 400. The object
+ * in it may be any JSON: judging finds what is wrong with it.
  */
 export function decodeReview({ value: body, text, nulls }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'
@@ -79,13 +79,13 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
   })
 }
 
-/** The answer to the probe of the arming: refused, in words that only we know. */
+/** The answer to the probe of the arming (src/arming): denied, with the nonce that only this installation knows. */
 export function encodeProbe({ uid }: Review, nonce: string): string {
   const status = { status: 'Failure', code: 403, reason: 'Forbidden', message: probeAnswer(nonce) }
   return encode({ uid, allowed: false, status })
 }
 
-/** The answer when there is no room for a review: not judged, try again. */
+/** The answer when too many reviews wait: not judged, and the client may try again. */
 export function encodeBusy({ uid }: Review): string {
   const message = 'vmcp-admission has too many reviews at hand; try again'
   return encode({
@@ -95,7 +95,7 @@ export function encodeBusy({ uid }: Review): string {
   })
 }
 
-/** The answer to /mutate: always allowed, with a JSON Patch when there is something to add. */
+/** The answer to /mutate: always allowed, with a JSON Patch where defaults are added. */
 export function encodePatch({ uid }: Review, patch: readonly PatchOperation[]): string {
   if (patch.length === 0) return admitted(uid)
   const encoded = Buffer.from(JSON.stringify(patch)).toString('base64')
@@ -106,7 +106,7 @@ function encode(response: object): string {
   return JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', response })
 }
 
-/** By far the most frequent answer; `more` are further members of the response, as JSON. */
+/** The answer that admits, by far the most frequent; `more` are further members of the response, as JSON. */
 function admitted(uid: string, more = ''): string {
   return `{"apiVersion":"${REVIEW_VERSION}","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":true${more}}}`
 }
@@ -140,10 +140,10 @@ function idsOf(name: string, findings: readonly Finding[]): Record<string, strin
     : { [name]: [...new Set(findings.map(({ id }) => id))].toSorted().join(',') }
 }
 
-/** Characters of a name in a warning; most are shorter. */
+/** The most characters of a name in a warning; most names are shorter. */
 const LONGEST_NAME = 63
 
-/** The object that a warning is about: kubectl prints the warnings of many without it. */
+/** The object, at the beginning of a warning: for many objects kubectl prints warnings without it. */
 const beginningOf = ({ kind }: Submission, name: string): string =>
   `${kind} ${name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`}: `
 
@@ -151,8 +151,8 @@ const LONGEST_WARNING = 256
 const ALL_WARNINGS = 4_096
 
 /**
- * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters; so the
- * text is fitted here, the id kept, and the last one says how many are not shown (decision 21).
+ * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters. Texts are
+ * therefore cut here, without losing the id, and the last one says how many are not shown (decision 21).
  */
 function warningTexts(findings: readonly Finding[], of: string): string[] {
   const shown: string[] = []

@@ -29,29 +29,29 @@ import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { type ReviewStep, Turns } from './turns.ts'
 
-/** The parts of the server. */
+/** The services that the webhook uses. */
 export interface Parts {
-  /** Judges by the settings and the installed release of now. */
+  /** The judge by the current settings and the installed release. */
   readonly judge: () => Judge
   readonly logger: Logger
   readonly metrics: Metrics
   /** Reads from the API server what a verdict depends on; absent without a cluster. */
   readonly live?: LiveReads | undefined
-  /** How many reviews may wait for it at a time. */
+  /** How many reviews may wait at a time for reads from the API server. */
   readonly mostInFlight: number
-  /** The bodies in memory. */
+  /** The request bodies in memory. */
   readonly bodies: Bodies
-  /** Whether every answer asks the client to go elsewhere with its next request. */
+  /** Whether answers make clients close the connection, so that their next request goes to another replica. */
   readonly isStopping: () => boolean
 }
 
 /**
- * Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed; also for
- * one that it opened and has not used yet.
+ * Milliseconds, more than the 90 s for which an API server keeps an idle connection: it never sends on one that was
+ * closed here. It also holds for a connection without a request so far.
  */
 const KEEP_ALIVE = 95_000
 
-/** Milliseconds for a TLS handshake; API servers wait 10 s for the whole review by default. */
+/** Milliseconds for a TLS handshake; by default an API server waits 10 s for a whole review. */
 const HANDSHAKE = 10_000
 
 /** Cipher suites with forward secrecy and authenticated encryption: of TLS 1.2 neither CBC nor RSA key exchange. */
@@ -67,7 +67,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** The certificate and key of TLS, at the start and whenever the pair changes. */
+/** The TLS options for a serving pair, at the start and after each change of the pair. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
   ({ cert: certificate, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }) as const
 
@@ -122,16 +122,16 @@ export function buildWebhook(
   return app
 }
 
-/** The answer, and what counts and logs it once it is sent; `seconds` since the last byte of the body came. */
+/** An answer; `record` counts and logs it once it is sent. `seconds`: since the last byte of the body arrived. */
 interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
 }
-/** Takes a step of the review when it is its turn. */
+/** Runs a step of the review once `Turns` gives it a turn. */
 type Take = <T>(step: ReviewStep, work: () => T) => Promise<T>
 type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
-/** Parses, judges, answers and records a review, each step when it is its turn. */
+/** Parses, judges, answers and records a review, each step in its turn. */
 function answering(parts: Parts, turns: Turns, respond: Responding) {
   const { bodies } = parts
   const answer = async (held: HeldBody, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -165,7 +165,10 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
   }
 }
 
-/** Reviews of one client and namespace wait for each other; a client can name a new namespace in each, so these are one. */
+/**
+ * The flow of a review (see `Turns`): its client and namespace. Unknown namespaces of a client share one flow, because
+ * a client can name a new one in each review.
+ */
 function flowOf({ judge }: Parts, client: string, { submission: { namespace } }: Review): string {
   const { state } = judge().world
   return state === 'no cluster' || state.hasNamespace(namespace) ? `${client}/${namespace}` : client
@@ -175,7 +178,7 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
   return isStopping() ? reply.header('connection', 'close') : reply
 }
 
-/** Judges at once, unless the verdict depends on other objects: these are read first, and it is judged once more. */
+/** Judges by the cache. Where the verdict depends on other objects, it reads these and judges once more. */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
   const { live } = parts
@@ -195,13 +198,16 @@ async function validateReview(parts: Parts, review: Review, url: string, take: T
   return () => answerVerdict(parts, review, verdict)
 }
 
-/** Whether only objects that may have changed would deny it. A deletion fails open. */
+/**
+ * Whether every error depends on objects that may have changed since they were cached. Not for a deletion, which fails
+ * open.
+ */
 function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolean {
   const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
   return areOpen && submission.operation !== 'DELETE'
 }
 
-/** Takes a turn for each step of a judgement. */
+/** Runs each step of a judgement in its turn. */
 async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   for (;;) {
     const step = await take('judge', () => steps.next())
@@ -209,7 +215,7 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The token of a probe; undefined for any other review. */
+/** The nonce of a probe by the arming; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
   const metadata = metadataOf(object)
@@ -218,14 +224,17 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   return typeof nonce === 'string' ? nonce : undefined
 }
 
-/** A clear answer where the API server would otherwise wait in vain: the client may try again. */
+/** Answers at once that too many reviews wait for the API server, so that the client may try again. */
 function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
   logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
   return { json: encodeBusy(review) }
 }
 
-/** How often objects are read for one review: a gateway leads to a group, its backends, and their configurations. */
+/**
+ * How often objects are read for one review: a VirtualMCPServer leads to a group, to its backends, and to their
+ * references.
+ */
 export const MOST_ROUNDS = 4
 
 interface Confirming {
@@ -233,7 +242,7 @@ interface Confirming {
   readonly take: Take
 }
 
-/** The verdict once the API server was asked for what it depends on. */
+/** The verdict after the objects that it depends on were read from the API server. */
 async function confirmed(
   submission: Submission,
   byCache: Admission,
@@ -245,7 +254,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = NOTHING_READ
   let verdict = byCache
-  // An object that was unknown, or known in part, may refer to further objects.
+  // An object that was not cached whole may refer to further objects.
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const asked = verdict.unconfirmed
     if (asked.length === 0) break
@@ -319,7 +328,8 @@ function refuse(
   if (error instanceof BodyError) return answerProblem(parts, reply, 400, error.message)
   const status = error.statusCode ?? 500
   if (status === 415) return answerProblem(parts, reply, 415, "content-type must be 'application/json'")
-  // The rest of a body is read and dropped: a client that still sends when we close never sees the answer.
+  // The rest of the body is read and dropped: a client that is still sending when the connection closes never sees the
+  // answer.
   if (error instanceof RefusedBody) {
     if (!error.closes) reply.removeHeader('connection')
     if (status === 503) reply.header('retry-after', '1')

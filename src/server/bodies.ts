@@ -1,28 +1,29 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * An update carries the old and the new object. An API server takes requests of up to 3 MiB, and etcd stores half of that by
- * default: 2 × 3 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
+ * Bytes of a body. An API server accepts requests of up to 3 MiB (etcd stores half of that by default), and an update
+ * has the old and the new object: 2 × 3 MiB, and 1 MiB for the rest of the review, as in controller-runtime.
  */
 const BODY_LIMIT = 7 * 1024 * 1024
 /**
- * Bytes of the bodies that are judged at a time. Of a large one the keys and values are bounded (json.ts), which take 25 MB;
- * a small one takes up to 21 times its text when it is parsed (a list of empty objects), so that 1 MiB of these takes 22 MB.
+ * Bytes of all bodies that are judged at a time. The keys and values of a large one are bounded (json.ts) and take 25
+ * MB. A small one takes up to 21 times its text when parsed (a list of empty objects), so that 1 MiB of them takes 22
+ * MB.
  */
 const JUDGED_AT_ONCE = 8 * 1024 * 1024
-/** Bytes of these that only small bodies use: an ordinary review does not wait for large ones. */
+/** The part of that which only small bodies may use, so that ordinary reviews do not wait for large ones. */
 const KEPT_FOR_SMALL = JUDGED_AT_ONCE - BODY_LIMIT
-/** Bytes up to which a body is small; a larger one is judged in a lane of its own (turns.ts). */
+/** The most bytes of a small body; a larger one is judged in the lane for large reviews (turns.ts). */
 export const SMALL = 64 * 1024
-/** Milliseconds for a body to arrive and to be read: API servers send at once, and wait 10 s by default. */
+/** Milliseconds for a body to arrive and to get its turn: API servers send it at once, and wait 10 s by default. */
 const LONGEST = 10_000
-/** Milliseconds after which a body that has not arrived makes room for another one of the same client. */
+/** Milliseconds after which a body that is still arriving gives way to another one of the same client. */
 const SLOW = 1_000
 
-/** A body that is refused: the status of the answer, and what it says. */
+/** Thrown for a body that is refused, with the status and the text of the answer. */
 export class RefusedBody extends Error {
   readonly statusCode: number
-  /** Whether the connection is closed behind the answer: a body was on its way, and is not waited for. */
+  /** Whether the connection is closed after the answer, because the rest of the body is not read. */
   readonly closes: boolean
 
   constructor(statusCode: number, message: string, closes = false) {
@@ -32,51 +33,51 @@ export class RefusedBody extends Error {
   }
 }
 
-/** The connection goes too: to drop what is still to come would take memory as well. */
+/** Also closes the connection: reading and dropping the rest of the body would need memory. */
 const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try again', true)
 
-/** A body from its head until its review is answered. */
+/** A request body, from the head of the request until its review is answered. */
 export interface HeldBody {
   readonly client: string
-  /** The port of the client: with the address, the connection. */
+  /** The port of the client; with the address it identifies the connection. */
   readonly port: number
-  /** Reserved: all of the content-length, or what has come of a body that has none. */
+  /** Bytes reserved for the body: its content-length or, without one, room for what has arrived. */
   bytes: number
   readonly begun: number
-  /** When its last byte came, in monotonic milliseconds. */
+  /** When the last byte arrived, in milliseconds of the monotonic clock. */
   arrived: number
   state: 'arriving' | 'waiting' | 'judged' | 'over'
-  /** Ends it early. */
+  /** Refuses the body. */
   fail: (error: RefusedBody) => void
   parts: Buffer[]
 }
 
 /**
- * The bodies in memory, bounded in bytes over all connections. When they are too many, the client that holds most of
- * them gives way, so that a client with little is served whatever others send.
+ * The request bodies in memory, bounded in bytes over all connections. Where there is no room, a body of the client
+ * with most bytes is refused, so that other clients are served whatever one sends.
  */
 export class Bodies {
   readonly #most: number
   readonly #now: () => number
-  /** The oldest first. */
+  /** The bodies, the oldest first. */
   readonly #held = new Set<HeldBody>()
   readonly #waiting = new Map<HeldBody, () => void>()
   #bytes = 0
   #judged = 0
   #displaced = 0
 
-  /** `most`: bytes of all bodies together; a single one always has room. */
+  /** `most`: bytes of all bodies together; a single body always has room. */
   constructor(most: number, now: () => number = () => performance.now()) {
     this.#most = Math.max(most, BODY_LIMIT)
     this.#now = now
   }
 
-  /** Bytes that are reserved now. */
+  /** Bytes that are reserved at present. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** How many bodies gave way to others. */
+  /** How many bodies were refused to make room for others. */
   get displaced(): number {
     return this.#displaced
   }
@@ -87,7 +88,7 @@ export class Bodies {
     return false
   }
 
-  /** Reads the body of a request, unless there is no room for it; hands over a `Held`, or a RefusedBody. */
+  /** Reads the body of a request if there is room for it; calls `done` with a HeldBody or a RefusedBody. */
   receive(request: IncomingMessage, done: (error: Error | null, body?: HeldBody) => void): void {
     const given = request.headers['content-length']
     const length = given === undefined ? undefined : Number(given)
@@ -104,7 +105,7 @@ export class Bodies {
       state: 'arriving',
       fail: (error) => {
         request.off('data', take).off('end', end).off('error', broken)
-        // Without this listener, a connection that breaks off later goes unnoticed.
+        // Without this listener nobody would notice a connection that breaks off later.
         request.on('error', () => undefined)
         this.end(held)
         done(error)
@@ -120,7 +121,7 @@ export class Bodies {
       else if (arrived > held.bytes && !this.#reserve(held, roomFor(arrived) - held.bytes)) held.fail(busy())
       else if (part.length === length) whole = part
       else {
-        // Copied into one buffer: a part of one byte would take hundreds.
+        // All parts are copied into one buffer: a part of a single byte takes hundreds.
         whole = whole === undefined || whole.length < arrived ? grown(whole, held.bytes) : whole
         part.copy(whole, start)
       }
@@ -152,14 +153,14 @@ export class Bodies {
     })
   }
 
-  /** The bytes of a body, once. */
+  /** The bytes of a body, which are then released here; to be called once. */
   bytesOf(held: HeldBody): Buffer {
     const [whole = NOTHING] = held.parts
     held.parts = []
     return whole
   }
 
-  /** Its review is answered, or it came to nothing. */
+  /** Releases a body whose review is answered, or that was refused. */
   end(held: HeldBody): void {
     if (held.state === 'over') return
     if (held.state === 'judged') this.#judged -= held.bytes
@@ -171,7 +172,7 @@ export class Bodies {
     if (this.#waiting.size > 0) this.#judgeNext()
   }
 
-  /** Refuses those that take too long to arrive, or to have their turn. */
+  /** Refuses the bodies that have been arriving, or waiting for their turn, for too long. */
   dropSlow(): void {
     const now = this.#now()
     for (const held of this.#held) {
@@ -198,8 +199,8 @@ export class Bodies {
   }
 
   /**
-   * The largest body, not judged yet, of the client that holds most; nothing when there is none. Of its own bodies a
-   * client loses only one that is larger than the one that comes, or slow.
+   * The largest waiting body of the client with most bytes; undefined when there is none. If that is the client of the
+   * new body, it loses only a body that is larger than the new one, or slow.
    */
   #toDisplace(coming: HeldBody, bytes: number): HeldBody | undefined {
     const totals = new Map([[coming.client, bytes]])
@@ -240,10 +241,10 @@ const NOTHING = Buffer.alloc(0)
 
 const tooLong = () => new RefusedBody(413, `the body is over ${BODY_LIMIT} bytes`)
 
-/** Bytes reserved for a body without a content-length: a power of two, so that it is copied seldom. */
+/** Bytes to reserve for a body without a content-length: a power of two, so that it is seldom copied. */
 const roomFor = (bytes: number) => Math.min(BODY_LIMIT, 2 ** Math.ceil(Math.log2(Math.max(bytes, 4_096))))
 
-/** A buffer of the size; pages of it that nothing is written to take no memory. */
+/** A buffer of this size with the bytes so far; the system gives no memory to pages that are never written. */
 function grown(before: Buffer | undefined, size: number): Buffer {
   const buffer = Buffer.allocUnsafeSlow(size)
   before?.copy(buffer)

@@ -7,22 +7,25 @@ import type { CurrentFindings } from './current-findings.ts'
 import type { ClusterState } from '../state/index.ts'
 import { metadataOf } from '../rule/index.ts'
 
-/** Milliseconds from a change to the round that checks its namespace: changes that come together are checked once. */
+/**
+ * Milliseconds from a change to the round that checks its namespace, so that changes in quick succession are checked
+ * once.
+ */
 const DELAY = 1_000
-/** Milliseconds for which a round checks objects at a stretch, and from one stretch to the next: a fifth of one core. */
+/** Milliseconds for which a round checks objects without a pause, and below the pause: together a fifth of one core. */
 const STRETCH = 10
 const PAUSE = 40
-/** How many times as long as an object that was read took to judge it pauses: a fifth of one core as well. */
+/** After an object was read and judged, a pause of so many times the judging: also a fifth of one core. */
 const REST = 4
-/** Milliseconds until an object that could not be read is tried again. */
+/** Milliseconds until an object that could not be read is read again. */
 const RETRY = 10_000
 
-/** Reads an object from the API server; undefined when it is not there. */
+/** Reads an object from the API server; undefined when it does not exist. */
 type Read = (kind: Kind, namespace: string, name: string, signal: AbortSignal) => Promise<object | undefined>
 
 /**
- * The cache of the cluster: informers put objects in, and what changes is checked again in the background, so that the
- * current findings follow the cluster.
+ * The cache of the cluster. Informers put objects in; changed namespaces are checked again in the background, to keep
+ * the current findings up to date.
  */
 export class ClusterCache implements Sink {
   readonly #state: ClusterState
@@ -32,7 +35,9 @@ export class ClusterCache implements Sink {
   #wasFull = false
   #isReading = false
 
-  /** `read` is for objects of which the cache keeps only facts, and which are judged all the same. */
+  /**
+   * `read` is for large objects, which the cache holds only as a reduced copy, and which must be judged all the same.
+   */
   constructor(
     state: ClusterState,
     findings: CurrentFindings,
@@ -100,7 +105,7 @@ export class ClusterCache implements Sink {
     }
   }
 
-  /** Checks what has changed, a little at a time, until the signal. No timer runs while nothing changes. */
+  /** Checks changed namespaces in short stretches until the signal aborts. No timer runs while nothing changes. */
   keepChecking(signal: AbortSignal): void {
     let timer: NodeJS.Timeout | undefined
     const after = (milliseconds: number, act: () => void) => {
@@ -126,7 +131,7 @@ export class ClusterCache implements Sink {
     signal.addEventListener('abort', () => clearTimeout(timer))
   }
 
-  /** Reads and judges what the cache does not keep whole, one object after the other, each once a version. */
+  /** Reads and judges objects that are cached only as a reduced copy, one at a time and once for each version. */
   async #judgeLarge(signal: AbortSignal): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true

@@ -6,11 +6,11 @@ import type { ClusterState } from '../state/index.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 
-/** Bounds the series of the current findings: more are a burden for Prometheus. */
+/** The most series of current findings; more would burden Prometheus. */
 const MOST_SERIES = 1_000
 const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
-/** Adds the gauge of the clock; `offset` in milliseconds, undefined until the API server has answered. */
+/** Adds the gauge of the clock's offset in milliseconds; undefined until the API server has answered. */
 export function measureClock(registry: Registry, offset: () => number | undefined): void {
   measureGauge(
     registry,

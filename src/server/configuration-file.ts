@@ -13,18 +13,21 @@ import type { ServerConfiguration } from './configuration.ts'
 /** Milliseconds between two reads; kubelets bring a changed ConfigMap into a pod within a minute or so. */
 const EVERY = 10_000
 
-/** For metrics. */
+/** The state of the configuration file, for metrics. */
 export interface ConfigurationFileState {
-  /** Whether the last read found a file without mistakes. */
+  /** Whether the file had no mistakes when it was last read. */
   readonly isRight: boolean
-  /** When the configuration in use was read, in milliseconds of Unix time. */
+  /** When the configuration in use was read, in Unix milliseconds. */
   readonly since: number
   readonly exemptions: { readonly active: number; readonly expired: number }
 }
 
 type Flags = Pick<ServerConfiguration, 'config-file' | 'profile' | 'severity' | 'mode'>
 
-/** The settings of the flags and of the file that `--config-file` names, which is read again: a wrong one changes nothing. */
+/**
+ * The settings of the flags and of the file in `--config-file`. The file is read again and again; a wrong one changes
+ * nothing.
+ */
 export class ConfigurationFile {
   readonly #flags: Flags
   readonly #logger: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -48,7 +51,7 @@ export class ConfigurationFile {
     return this.#settings
   }
 
-  /** The release that the file names; that of the cluster goes before it. */
+  /** The release that the file names; one that the cluster shows takes precedence. */
   get release(): Release | undefined {
     return this.#release
   }
@@ -63,12 +66,15 @@ export class ConfigurationFile {
     }
   }
 
-  /** Reads the file for the first time. Throws UsageError: a new replica does not replace one whose configuration is right. */
+  /**
+   * Reads the file for the first time. Throws UsageError, so that a rollout with a wrong file stops at its first
+   * replica.
+   */
   async open(): Promise<void> {
     await this.#read()
   }
 
-  /** Reads until the signal aborts; calls `onChange` when other settings count. Never rejects. */
+  /** Reads the file until the signal aborts; calls `onChange` when the settings have changed. Never rejects. */
   async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
     while (!signal.aborted) {
       await sleep(EVERY, undefined, { signal, ref: false }).catch(() => undefined)
@@ -76,7 +82,7 @@ export class ConfigurationFile {
     }
   }
 
-  /** Reads the file; whether other settings count than before. */
+  /** Reads the file; true when the settings have changed. */
   async check(): Promise<boolean> {
     try {
       const isOther = await this.#read()
@@ -91,7 +97,7 @@ export class ConfigurationFile {
     return this.#expire()
   }
 
-  /** Whether the file has another content. Throws UsageError where it is wrong. */
+  /** Reads the file if its content has changed; true when it has. Throws UsageError where it is wrong. */
   async #read(): Promise<boolean> {
     const file = this.#flags['config-file']
     const text = await readRegularFile(file).catch((error: unknown) => {
@@ -99,7 +105,7 @@ export class ConfigurationFile {
     })
     if (text === undefined) throw new UsageError(`${file}: does not exist`)
     if (text === this.#text) return false
-    // Servers without a file do without the parser.
+    // Imported only now: servers without a file never load the parser.
     const { readConfiguration } = await import('../configuration/read-file.ts')
     const configuration = readConfiguration(file, text)
     this.#release = releaseOfFile(configuration)
@@ -114,7 +120,7 @@ export class ConfigurationFile {
     return true
   }
 
-  /** Leaves out the exemptions that have expired since; whether there are any. */
+  /** Drops the exemptions that have expired since the last read; true when there are any. */
   #expire(): boolean {
     const settings = this.#choose()
     if (settings.exemptions.length === this.#settings.exemptions.length) return false

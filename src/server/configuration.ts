@@ -175,7 +175,7 @@ export const SERVER_FLAGS = {
 
 export type ServerConfiguration = Values<typeof SERVER_FLAGS>
 
-/** Throws UsageError where settings do not go together. */
+/** Throws UsageError for settings that contradict each other. */
 export function checkTogether(configuration: ServerConfiguration): void {
   if (configuration['check-secrets'] === 'known-callers' && configuration['client-ca'] === '')
     throw new UsageError(
@@ -187,6 +187,6 @@ export function checkTogether(configuration: ServerConfiguration): void {
     )
 }
 
-/** Bytes: those of the setting, or with 0 a share of what the heap may grow to. */
+/** Bytes of a memory budget: the setting or, for 0, a share of the heap's limit. */
 export const memoryBudget = (megabytes: number, share: number): number =>
   megabytes > 0 ? megabytes * 2 ** 20 : Math.floor(getHeapStatistics().heap_size_limit * share)

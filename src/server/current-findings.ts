@@ -13,7 +13,7 @@ import {
 import { shape } from '../shape/index.ts'
 import type { ClusterState } from '../state/index.ts'
 
-/** A finding in a stored object: its id, without the place in the object. */
+/** A finding in a stored object, without its place in the object. */
 export interface CurrentFinding {
   readonly kind: string
   readonly namespace: string
@@ -22,10 +22,10 @@ export interface CurrentFinding {
   readonly severity: 'error' | 'warning' | 'advice'
 }
 
-/** Most distinct sets of findings that objects share; beyond it the table starts anew. */
+/** The most distinct sets of findings in the shared table; beyond that it is emptied. */
 const MOST_SHARED = 10_000
 
-/** `id severity` of each finding in one object, shared among the objects that have the same. */
+/** `id severity` of each finding in one object; objects with the same findings share the list. */
 type Tags = readonly string[]
 
 /** An object of a namespace. */
@@ -34,7 +34,7 @@ interface Named {
   readonly name: string
 }
 
-/** A check of every object of one namespace, under way. */
+/** A running check of all objects of one namespace. */
 interface Check {
   readonly namespace: string
   readonly left: Named[]
@@ -42,9 +42,9 @@ interface Check {
 }
 
 /**
- * The findings in the stored objects of a cluster state. A change makes its namespace due; a round checks
- * every object of the namespaces that are due when it starts, one namespace after the other. A namespace that changes
- * while it is checked is due for the next round.
+ * The findings in the objects of a cluster state. A change makes its namespace due. A round checks every object of the
+ * namespaces that are due when it starts, one namespace after the other; a namespace that changes during its check is
+ * due for the next round.
  */
 export class CurrentFindings {
   readonly #state: ClusterState
@@ -52,15 +52,15 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** The objects of which only facts are kept, and whose version was not judged yet. */
+  /** Large objects that are stored as a reduced copy, in a version that was not judged yet. */
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
-  /** The namespaces of the round that are not checked yet. */
+  /** The namespaces of the current round that are still to be checked. */
   #round: string[] = []
   #check: Check | undefined
   #removals = 0
   #onChange: () => void = () => undefined
 
-  /** The judge is asked for at each check of a namespace; after its world has changed, call `recheck`. */
+  /** `judge` is called at each check of a namespace; call `recheck` when it would return another judge. */
   constructor(state: ClusterState, judge: () => Judge) {
     this.#state = state
     this.#judge = judge
@@ -88,15 +88,15 @@ export class CurrentFindings {
     const self = { kind: kind.kind, name, namespace }
     const isKept = this.has(kind.kind, namespace, name)
     if (!isKept) this.#keep(namespace, self, [])
-    // Facts cannot be judged.
+    // A reduced copy cannot be judged.
     if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
     else this.#unread.delete(objectKey(self))
     this.#enqueue(namespace)
   }
 
   /**
-   * Stores an object that was just read, as `put` does. Where the state keeps only facts of it, or left it out, answers with
-   * the object as rules read it, and whether the state shows it so to the rules from now on.
+   * As `put`, for an object that was just read. Where the state holds only a reduced copy of it or none, returns the
+   * object as rules read it, and whether rules will see it in the state from now on.
    */
   putRead(
     kind: Kind,
@@ -110,19 +110,19 @@ export class CurrentFindings {
     return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
   }
 
-  /** An object that is to be read because it must be judged and only facts of it are kept; each once a version. */
+  /** The next object to read, because only a reduced copy of it is stored and its version was not judged. */
   nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
     const [next] = this.#unread.values()
     if (next !== undefined) this.#unread.delete(objectKey(next))
     return next
   }
 
-  /** The object that `nextUnread` returned could not be read. */
+  /** To call when the object from `nextUnread` could not be read: it will be returned again. */
   readAgain(next: ObjectName & { readonly namespace: string }): void {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }
 
-  /** Judges an object of which the state keeps only facts, without the other objects; ignores any other. */
+  /** Judges an object that is too large for the state to keep whole, by its full text and without the other objects. */
   judgeWhole(kind: Kind, object: unknown): void {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
@@ -142,17 +142,17 @@ export class CurrentFindings {
     this.#enqueue(namespace)
   }
 
-  /** Whether the state has an object, whole or only facts of it. */
+  /** Whether the state has an object, whole or as a reduced copy. */
   has(kind: string, namespace: string, name: string): boolean {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether rules see the object as it was read, although the state keeps only facts of it. */
+  /** Whether rules see an object as it was read, although only a reduced copy of it is stored. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
   }
 
-  /** Estimated bytes of an object of which the state keeps only facts; 0 of any other. */
+  /** Estimated bytes of the whole object where a reduced copy is stored; else 0. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#state.partialBytes(kind, namespace, name)
   }
@@ -162,12 +162,12 @@ export class CurrentFindings {
     return this.#state.hasNamespace(namespace)
   }
 
-  /** A text that differs after the object was added, changed or removed; it may also differ without that. */
+  /** A text that differs after each change of the object, and perhaps without one. */
   stamp(kind: string, namespace: string, name: string): string {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Makes a namespace due, or all: what is known of its objects, or of the installed release, has changed. */
+  /** Makes a namespace, or all of them, due: the installed release has changed, or whether all objects are known. */
   recheck(namespace: string | undefined): void {
     for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
@@ -178,7 +178,7 @@ export class CurrentFindings {
     this.#due.clear()
   }
 
-  /** Checks up to `most` objects of the round; returns whether any are left. */
+  /** Checks up to `most` objects of the round; true when some are left. */
   work(most: number): boolean {
     for (let count = 0; count < most; count++) {
       const check = (this.#check ??= this.#begin())
@@ -190,7 +190,7 @@ export class CurrentFindings {
     return this.#check !== undefined || this.#round.length > 0
   }
 
-  /** How many namespaces are due, wait in the round, or are being checked. */
+  /** How many namespaces are due, are part of the round, or are being checked. */
   get waiting(): number {
     return this.#due.size + this.#round.length + (this.#check === undefined ? 0 : 1)
   }
@@ -258,7 +258,7 @@ export class CurrentFindings {
 
 const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
 
-/** An object with the metadata that rules read: its name, its version, and the annotations of the API group. */
+/** The object with only the metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {
   if (!isObject(object)) return object
   const { name, namespace, resourceVersion, annotations } = metadataOf(object)

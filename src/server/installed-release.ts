@@ -28,12 +28,15 @@ export class InstalledRelease {
     this.#logger = logger
   }
 
-  /** The release of the last read that succeeded; undefined where the CRDs are ours, missing or may not be read. */
+  /**
+   * The release by the last successful read; undefined where the CRDs are those of this project, missing or may not be
+   * read.
+   */
   current(): Release | undefined {
     return this.#release
   }
 
-  /** Whether the first read has ended, with CRDs or without the right to read them. */
+  /** Whether the first read has ended: with CRDs, or refused for want of the right. */
   isRead(): boolean {
     return this.#isRead
   }
@@ -61,7 +64,7 @@ export class InstalledRelease {
       }
       this.#isRead = true
     } catch (error) {
-      // The last release that was read still is the best guess.
+      // Without an answer, the release of the last read remains the best guess.
       this.#isRead ||= error instanceof StatusError
       const problem = errorMessage(error)
       if (problem !== this.#problem)

@@ -1,7 +1,7 @@
-/** A body that is no JSON that the API server could have sent; the message is for the caller. */
+/** Thrown for a body that is not JSON which an API server could have sent; the message is for the client. */
 export class BodyError extends Error {}
 
-/** A parsed body, its text, and what a look at all of it has shown. */
+/** A parsed body, its text, and facts about all of it. */
 export interface Body {
   readonly value: unknown
   readonly text: string
@@ -10,26 +10,26 @@ export interface Body {
 
 const DEEPEST = 1_000
 /**
- * Bytes of one object: an API server takes no longer request (`MaxRequestBodyBytes` of k8s.io/apiserver/pkg/server, 3 MiB),
- * and etcd stores half of that by default.
+ * The most bytes of one object: an API server accepts no longer request (`MaxRequestBodyBytes` of
+ * k8s.io/apiserver/pkg/server, 3 MiB), and etcd stores half of that by default.
  */
 const LONGEST_OBJECT = 3 * 1024 * 1024
 /**
- * Keys and values of one object, and of a body, which has two of them in an update. An object of 1.4 MB with 15,000
- * upstream providers has 165,000. In parsing the most expensive one is a key that no other object has, about half a
- * microsecond, so that an object is parsed in 50 ms; in memory each takes up to 70 bytes.
+ * The most keys and values of one object, and below of a body, which has two objects in an update. An object of 1.4 MB
+ * with 15,000 upstream providers has 165,000. The most expensive to parse is a key that no other object has, about half
+ * a microsecond, so that an object is parsed in 50 ms; in memory each takes up to 70 bytes.
  */
 const MOST_OF_ONE = 175_000
 const MOST_VALUES = 2 * MOST_OF_ONE
 /**
- * Bytes from which on they are looked at before they are parsed. Below, a walk over the value is shorter, and no bound is
- * passed.
+ * From so many bytes on, a body is scanned before it is parsed. Shorter ones are within the bounds, and counting nulls
+ * in the parsed value is faster.
  */
 export const LARGE = 256 * 1024
 
 /**
- * Parses a body; throws BodyError when it is no JSON, nested over 1,000 levels, or holds a number out of range. One with an
- * object that no API server could store is refused before it is parsed.
+ * Parses a body. Throws BodyError when it is not JSON, nests over 1,000 levels, or has a number out of range. A body
+ * with an object that no API server could store is refused before it is parsed.
  */
 export function parseBody(bytes: Buffer): Body {
   const seen = bytes.length < LARGE ? undefined : look(bytes)
@@ -75,15 +75,15 @@ function inspect(value: unknown, depth: number): number {
 const OUT_OF_RANGE = 'a number is out of the range of a 64-bit float'
 const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
-/** A description of the bytes of a body, which may not be JSON. */
+/** Facts about the bytes of a body, which need not be JSON. */
 interface Look {
-  /** Keys and values: what opens or separates them outside of strings. */
+  /** Number of keys and values: of the characters outside of strings that open or separate them. */
   readonly values: number
-  /** Most values, and most bytes, of a member of an object in the root, such as `request.object`. */
+  /** The most values, and below the most bytes, of one member of an object in the root, such as `request.object`. */
   readonly largest: number
   readonly longest: number
   readonly nulls: number
-  /** Why it cannot be judged, if it is JSON. */
+  /** Why the body cannot be judged, if it is JSON. */
   readonly problem: string | undefined
 }
 
@@ -103,19 +103,19 @@ const MINUS = 0x2d
 const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
-/** The depth at which the members of `request` stand. */
+/** The depth of nesting at which the members of `request` are. */
 const MEMBERS = 2
 
 /**
- * Looks at each byte once, about two milliseconds a megabyte, and ends where there are too many values. Bytes above 0x7f stand
- * in strings alone.
+ * Scans each byte once, about two milliseconds a megabyte; stops where there are too many values. Bytes above 0x7f
+ * occur in strings only.
  */
 function look(bytes: Buffer): Look {
   let values = 0
   let depth = 0
   let nulls = 0
   let problem: string | undefined
-  /** Where the member at hand begins, and the values before it. */
+  /** Where the current member begins, and the number of values before it. */
   let [begun, before] = [0, 0]
   let [largest, longest] = [0, 0]
   for (let i = 0; i < bytes.length && values <= MOST_VALUES; i++) {
@@ -126,7 +126,7 @@ function look(bytes: Buffer): Look {
       values++
       if (++depth > DEEPEST) problem ??= TOO_DEEP
     } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--
-    // Of the words of JSON only null has an n.
+    // `null` is the only word of JSON with an n.
     else if (code === N) nulls++
     else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(bytes, i)
@@ -143,7 +143,7 @@ function look(bytes: Buffer): Look {
   return { values, largest, longest, nulls, problem }
 }
 
-/** The place of the closing quote, or one behind the end of the bytes. */
+/** The index of the closing quote; beyond the bytes where there is none. */
 function endOfString(bytes: Buffer, start: number): number {
   let end = start + 1
   for (let code = bytes[end]; code !== QUOTE && end < bytes.length; code = bytes[end])
@@ -151,7 +151,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return end
 }
 
-/** The place behind the last character of the number. */
+/** The index after the last character of the number. */
 function endOfNumber(bytes: Buffer, start: number): number {
   let end = start + 1
   for (let code = bytes[end] ?? 0; isDigit(code) || isOfNumber(code); code = bytes[end] ?? 0) end++
@@ -161,7 +161,7 @@ function endOfNumber(bytes: Buffer, start: number): number {
 const isOfNumber = (code: number): boolean =>
   code === POINT || code === PLUS || code === MINUS || code === SMALL_E || code === LARGE_E
 
-/** Digits of the largest number that can be written without an exponent. */
+/** Number of digits of the largest double without an exponent. */
 const MOST_DIGITS = 309
 
 function mayBeTooLarge(bytes: Buffer, start: number, end: number): boolean {

@@ -3,13 +3,13 @@ import type { Release } from '../release/index.ts'
 
 interface Changing {
   readonly settings: () => Settings
-  /** Undefined while it is not known. */
+  /** The installed release; undefined while it is not known. */
   readonly release: () => Release | undefined
-  /** Of the settings, those that count. */
+  /** Changes the settings for this judge. */
   readonly counting?: (settings: Settings) => Settings
 }
 
-/** The judge by the settings and the installed release of now: another one once these have changed. */
+/** The judge by the current settings and the installed release; a new one is made only after these have changed. */
 export function latestJudge(
   world: Omit<World, 'settings' | 'release'>,
   { settings, release, counting = (all) => all }: Changing,

@@ -1,6 +1,6 @@
 import type { ServingPair } from '../certificates/serving-pair.ts'
 
-/** Keeps the latest serving pair until it is asked for, and hands over each later one. */
+/** Keeps the latest serving pair until it is asked for, and passes on each later one. */
 export class LatestPair {
   latest: ServingPair | undefined
   #use: ((pair: ServingPair) => void) | undefined
@@ -13,13 +13,13 @@ export class LatestPair {
     this.#arrived?.()
   }
 
-  /** Calls back with each pair from now on, and at once with one that came after `taken`. */
+  /** Calls back with each pair from now on, and at once with the latest if that is newer than `taken`. */
   onNext(taken: ServingPair | undefined, use: (pair: ServingPair) => void): void {
     this.#use = use
     if (this.latest !== undefined && this.latest !== taken) use(this.latest)
   }
 
-  /** The pair that exists or comes within so many milliseconds; undefined when none does. */
+  /** The latest pair; waits up to so many milliseconds for a first one, else undefined. */
   within(milliseconds: number): Promise<ServingPair | undefined> {
     if (this.latest !== undefined) return Promise.resolve(this.latest)
     return new Promise((resolve) => {

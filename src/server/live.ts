@@ -8,17 +8,17 @@ import { overlay } from '../state/index.ts'
 import { answering, isObject, nameKey, objectKey, type ObjectName, type Resource } from '../rule/index.ts'
 import { ReadLimits } from './read-limits.ts'
 
-/** How many objects are read from the API server for one review. */
+/** The most objects that are read from the API server for one review. */
 const MOST_READS = 20
-/** How often an object is read for one review that changes meanwhile. */
+/** The most attempts to read an object that changes during the read. */
 const MOST_ATTEMPTS = 3
-/** How long, in milliseconds, an object that was not there is believed not to be there. */
+/** Milliseconds for which an object that did not exist is not read again. */
 const MISS_HOLDS = 1_000
 
-/** Large objects of which it remembers when they were read. */
+/** The most large objects for which the time of the last read is remembered. */
 const MOST_REMEMBERED = 1_000
 
-/** The outcome of the reads of a review, for a metric. */
+/** The result of a read, as a label of a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
@@ -28,9 +28,9 @@ export class LiveReads {
   readonly #connection: Connection
   readonly #findings: CurrentFindings
   readonly #count: (outcome: ReadOutcome) => void
-  /** When an object was found not to be there. */
+  /** When each of these objects was found not to exist, in monotonic milliseconds. */
   readonly #misses = new Map<string, number>()
-  /** When a large object was last read. */
+  /** When each of these large objects was last read, in monotonic milliseconds. */
   readonly #largeReads = new Map<string, number>()
   readonly #limits = new ReadLimits()
   #waiting = 0
@@ -41,12 +41,14 @@ export class LiveReads {
     this.#count = count
   }
 
-  /** How many reviews wait for reads. */
+  /** How many reviews wait for reads at present. */
   get waiting(): number {
     return this.#waiting
   }
 
-  /** Puts what it reads into the cache. Never throws: what cannot be read in time is not confirmed. */
+  /**
+   * Reads objects and puts them into the cache. Never throws: an object that cannot be read in time is not confirmed.
+   */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
     const confirmed = new Set<string>()
     const reading: Reading = { facts: new Map(), uncached: new Map() }
@@ -73,7 +75,7 @@ export class LiveReads {
     }
   }
 
-  /** Whether the namespace is being deleted; no answer means that it may be. */
+  /** Whether the namespace is being deleted; also true without an answer, because it may be. */
   async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
     try {
       const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
@@ -94,7 +96,7 @@ export class LiveReads {
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
     if (missed && !this.#findings.has(kind, namespace, name)) return true
     const known = kindNamed.get(kind)
-    // Namespaces of which nothing is known share one bound: a caller can name a new one in each review.
+    // Unknown namespaces share one bound, because a client can name a new one in each review.
     const bounded = this.#findings.hasNamespace(namespace) ? namespace : ''
     const bytes = this.#findings.partialBytes(kind, namespace, name)
     if (!this.#limits.allows(bounded, known === undefined, bytes)) {
@@ -106,7 +108,7 @@ export class LiveReads {
       if (known !== undefined && bytes > 0)
         return await this.#limits.alone(signal, async () => {
           const isFresh = (this.#largeReads.get(key) ?? -Infinity) >= asked
-          // Another review has read it since this one asked.
+          // Another review has read the object since this one asked for it.
           if (isFresh && this.#findings.hasDigest(kind, namespace, name)) return true
           if (this.#largeReads.size >= MOST_REMEMBERED) this.#largeReads.clear()
           const begun = performance.now()
@@ -132,8 +134,8 @@ export class LiveReads {
   }
 
   /**
-   * Puts into the cache what is read. What the watch brings meanwhile may be newer than the answer, and nothing would
-   * bring it again: then the answer counts for nothing, and is asked for anew.
+   * Reads an object into the cache. An event of the watch during the read may be newer than the answer, and would not
+   * come again: then the answer is dropped and the object is read once more.
    */
   async #isKnown(
     kind: Kind,
@@ -171,7 +173,7 @@ export class LiveReads {
       if (now - since < MISS_HOLDS) break
       this.#misses.delete(other)
     }
-    // Last of all, so that the oldest stay first.
+    // Deleted first, so that it moves to the end: the oldest entries stay first.
     this.#misses.delete(key)
     this.#misses.set(key, now)
   }
@@ -179,16 +181,16 @@ export class LiveReads {
 
 /** The objects read for one review, kept until it is answered. */
 interface Reading {
-  /** The facts about Secrets and ConfigMaps, by kind and name. */
+  /** What rules read of Secrets and ConfigMaps, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** The fields that rules read of objects that the cache left out, or keeps in part without room for a digest. */
+  /** The fields that rules read of objects that the cache could not take, not even as a digest. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
-/** Nothing has been read. */
+/** The result where nothing was read. */
 export const NOTHING_READ: Confirmed = { has: () => false, with: (cluster) => cluster }
 
-/** The objects that either of two readings has confirmed. */
+/** The results of two reads together. */
 export const mergeReads = (one: Confirmed, other: Confirmed): Confirmed => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),

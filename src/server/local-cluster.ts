@@ -18,38 +18,41 @@ import { crd, probeAnnotation, WEBHOOK_NAME } from '../registration/index.ts'
 import { errorMessage, isObject } from '../rule/index.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds until the first lists must be complete. */
+/** Milliseconds in which the first lists must be complete. */
 const SYNCED_WITHIN = 30_000
-/** Milliseconds until the API server must have reached this process: it learns of a configuration in a second or two. */
+/**
+ * Milliseconds in which the API server must reach this process: it notices a webhook configuration within a second or
+ * two.
+ */
 const REACHED_WITHIN = 20_000
-/** Milliseconds that the removal may take. */
+/** Milliseconds in which everything must be removed. */
 const REMOVED_WITHIN = 20_000
 const POLL_EVERY = 50
 
-/** Where the server listens once it does. */
+/** The address on which the server listens. */
 export interface Listening {
   /** `https://HOST:PORT`. */
   readonly url: string
-  /** PEM of the CA that signed the serving certificate. */
+  /** The CA (PEM) that signed the serving certificate. */
   readonly ca: string
-  /** Whether the cache of the cluster is synced. */
+  /** Whether the cache of the cluster has all objects. */
   isReady(): boolean
 }
 
 /**
- * Serves the cluster of a kubeconfig from this machine for as long as the process lives: installs the CRDs that are
- * missing, registers the process, and removes both at the end. `prepare`, `register` and `close` come in this order;
- * `close` may come at any time.
+ * Serves the cluster of a kubeconfig from this machine while the process lives: installs missing CRDs, registers the
+ * process as a webhook, and removes both at the end. Call `prepare`, `register` and `close` in this order; `close` may
+ * come at any time.
  */
 export class LocalCluster {
   readonly #given: ServerConfiguration
   readonly #holder = `process ${process.pid} on ${hostname()}`
   readonly #ended = new AbortController()
-  /** Plurals whose CRD goes at the end. */
+  /** Plurals of the CRDs that this process installed, and removes at the end. */
   readonly #own = new Set<string>()
   #opened:
     { connection: ClusterConnection; cluster: TemporaryCluster; namespaces: readonly string[] } | undefined
-  /** The running work, for whose end the removal waits. */
+  /** The current work; the removal waits for its end. */
   #work: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -61,14 +64,14 @@ export class LocalCluster {
     this.#given = given
   }
 
-  /** The settings with which the server serves this cluster. Throws UsageError, or an Error that says what is wrong. */
+  /** The settings for serving this cluster. Throws UsageError, or an Error that says what is wrong. */
   prepare(): Promise<ServerConfiguration> {
     return this.#during(() => this.#prepare())
   }
 
   /**
-   * Registers the URL once the cache is synced, and prints what to try. Rejects when the API server does not reach the
-   * URL; returns when `close` comes first.
+   * Registers the URL once the cache is complete, and prints what to try. Rejects when the API server does not reach
+   * the URL; returns when `close` is called before that.
    */
   async register(at: Listening): Promise<void> {
     try {
@@ -78,7 +81,10 @@ export class LocalCluster {
     }
   }
 
-  /** Removes what was made, and prints what was removed and what was not. A second call waits for the first. Never rejects. */
+  /**
+   * Removes all that this process installed, and prints what was removed and what was not. A second call waits for the
+   * first. Never rejects.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -106,7 +112,7 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Before this, the registration in the cluster may be that of another process.
+    // Set only after the removal above: until then the registration may be that of another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
       definitionOf: (kind) => crd(kind, false, group),
@@ -178,10 +184,13 @@ export class LocalCluster {
   }
 }
 
-/** The command beside this server. Without --no-install npx runs a package of that name from the registry where it finds none. */
+/**
+ * The shell command of the CLI. Without --no-install, npx would run a package of that name from the registry where it
+ * finds none here.
+ */
 export const CLI = 'npx --no-install vmcp-admission'
 
-/** The files to try first: an object that is wrong alone, and objects that contradict each other. */
+/** Files of examples to try first: one object that is wrong alone, and objects that contradict each other. */
 export const EXAMPLES = [
   'examples/bad/role-mapping-with-claim-and-matcher.yaml',
   'examples/together/three-mistakes.yaml',
@@ -189,7 +198,7 @@ export const EXAMPLES = [
 
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
 
-/** A word of a shell command. */
+/** A word, quoted for a shell where necessary. */
 export const quoted = (word: string) =>
   /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
@@ -210,9 +219,9 @@ function clusterOf(connection: ClusterConnection, group: string): TemporaryClust
 }
 
 /**
- * The address of this machine that the API server most probably reaches: the one from which packets to it leave. The
- * endpoints of the Service `kubernetes` say where it runs, which is the network of the container for kind, k3d and
- * minikube; the kubeconfig has only a port forwarded to it.
+ * The address of this machine that the API server can most probably reach: that of the interface towards the endpoints
+ * of the Service `kubernetes`. These are in the network of the container for kind, k3d and minikube, while the
+ * kubeconfig has only a port that is forwarded to it.
  */
 async function addressTowards(connection: ClusterConnection): Promise<string> {
   const slices = await connection
@@ -231,7 +240,7 @@ async function addressTowards(connection: ClusterConnection): Promise<string> {
   return SERVER_FLAGS.host.fallback
 }
 
-/** The address from which packets to the host leave; none is sent. */
+/** The local address from which packets to the host would leave; it sends none. */
 async function localAddressTowards(host: string): Promise<string> {
   const { address, family } = await lookup(host)
   const socket = createSocket(family === 6 ? 'udp6' : 'udp4')

@@ -4,7 +4,7 @@ const BATCH = 16_384
 const MOST_MILLISECONDS = 1_000
 /** Characters that may wait for a slow reader; lines beyond are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024
-/** Milliseconds between two attempts, and the most attempts, to write the last lines to a slow reader. */
+/** Milliseconds between two attempts to write the last lines to a slow reader, and below the most attempts. */
 const PAUSE = 10
 const ATTEMPTS = 100
 const STDOUT = 1
@@ -17,11 +17,11 @@ interface Batch {
 const isSlow = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EAGAIN'
 
 /**
- * Standard output as a destination for pino, which never waits for it: written in batches of 16 KiB or once a second, and
- * what is left when the process exits. Lines are dropped and counted when the reader is 4 MiB behind or has gone.
+ * Standard output as a destination for pino that never blocks: it writes in batches of 16 KiB or once a second, and the
+ * rest when the process exits. It drops and counts lines while the reader is 4 MiB behind, or gone.
  *
- * Not pino.destination: `flushSync` of sonic-boom 4.2, which it calls at the exit, repeats a write that failed with EPIPE
- * for ever, so that a server whose log reader has gone does not end on SIGTERM.
+ * Not pino.destination: at the exit that calls `flushSync` of sonic-boom 4.2, which repeats a write that failed with
+ * EPIPE for ever, so that a server whose log reader is gone does not end on SIGTERM.
  */
 export function logDestination() {
   let lines: string[] = []
@@ -53,7 +53,7 @@ export function logDestination() {
     })
   }
   const flushSync = () => {
-    // A batch that is being written now arrives by itself.
+    // The operating system already has a batch that is being written.
     const batches = [isWriting ? undefined : sending, take()]
     if (!isWriting) sending = undefined
     let left = Buffer.concat(batches.map((batch) => batch?.bytes ?? Buffer.alloc(0)))
@@ -79,9 +79,9 @@ export function logDestination() {
       length += line.length
       if (length >= BATCH) send()
     },
-    /** Writes what waits and returns when it is written, or after a second with a slow reader. */
+    /** Writes all waiting lines before it returns; gives up after a second with a slow reader. */
     flushSync,
-    /** Lines that were dropped. */
+    /** Number of lines dropped so far. */
     dropped: () => dropped,
   }
 }

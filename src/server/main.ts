@@ -24,7 +24,9 @@ import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/index.ts'
 import { warmUp } from './warm-up.ts'
 
-/** The command before the flags: in a clone, in the image (its path in the Dockerfile), of the package. */
+/**
+ * The command that starts the server: in a clone, in the image (its path is that in the Dockerfile), or in the package.
+ */
 const START = import.meta.url.endsWith('.ts')
   ? 'npm start --'
   : import.meta.url === 'file:///app/dist/server/main.js'
@@ -49,7 +51,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Serves a trial, and removes what it made in the cluster before the process ends, by an error or a signal. */
+/**
+ * Serves the cluster of a trial (`--local-cluster`), and removes what it installed there before the process ends, by an
+ * error or a signal.
+ */
 async function serveLocalCluster(local: LocalCluster): Promise<void> {
   const leave = () => void local.close().then(() => process.exit(0))
   for (const signal of SIGNALS) process.on(signal, leave)
@@ -94,7 +99,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     connection?.close()
     process.exit(code)
   }
-  // First of all, so that a server that is still starting ends in order too.
+  // Installed before all else, so that a server that is still starting also ends in order.
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught error')
     metrics.uncaught()
@@ -150,7 +155,9 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     isStopping: () => stopping,
   }
   let listeningSince = Infinity
-  /** Not ready with an expired certificate: another replica may have a valid one, and API servers could not use this one. */
+  /**
+   * With an expired certificate it is not ready: API servers would refuse it, and another replica may have a valid one.
+   */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
   const whyNotReady = () => {
@@ -182,7 +189,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
-  // Reviews that arrive meanwhile are answered, more slowly.
+  // Reviews that arrive during the warm-up are answered, only more slowly.
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
@@ -192,8 +199,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
 }
 
 /**
- * Milliseconds for running requests at the end: as long as an API server waits by default. Then the process ends anyway: Node
- * would wait for connections on which nothing was sent, and API servers keep such.
+ * Milliseconds for open requests at the end: as long as an API server waits by default. Then the process ends anyway,
+ * because Node would wait for connections without a request, and API servers keep such.
  */
 const DRAIN = 10_000
 
@@ -210,14 +217,14 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state for metrics: the leader has a certificate of its CA that serves no one, so it is left out. */
+/** The state for metrics, without the leaf certificate of the leader, which serves no clients. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state
 }
 
 interface Welcome {
-  /** Absent in the leader, which answers no reviews. */
+  /** The URL of the webhook; undefined in the leader, which answers no reviews. */
   readonly url: string | undefined
   readonly probeUrl: string
   readonly source: string | undefined
@@ -250,7 +257,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
   ].join('\n')
 }
 
-/** The advice how to make API servers call this process, which registers nothing itself. */
+/** Advice how to register this process at an API server, as it does not do so itself. */
 function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
   const file = quoted(kubeconfig)
   const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)

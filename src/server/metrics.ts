@@ -31,7 +31,8 @@ export function createMetrics() {
     help: 'Reviews answered, by webhook, kind, operation and verdict (admitted, warned, denied, patched).',
     labelNames: ['webhook', 'kind', 'operation', 'verdict'],
     registers,
-    // Reviews are counted in a map and handed over here: a label set costs more to look up than a rule to run.
+    // Reviews are counted in a map and added to the counter at each scrape: a look-up of a label set takes longer than
+    // a rule.
     collect() {
       for (const { labels, count } of counted.values()) this.inc(labels, count)
       counted.clear()
@@ -75,7 +76,7 @@ export function createMetrics() {
     registers,
     collect: () => WEBHOOKS.forEach(observeAll),
   })
-  /** Filling a histogram costs several times less once its code is warm, so times are handed over in batches. */
+  /** Times are added to the histogram in batches, which is several times faster. */
   const times: Record<Webhook, number[]> = { validate: [], mutate: [] }
   const observeAll = (webhook: Webhook) => {
     for (const seconds of times[webhook].splice(0)) duration.observe({ webhook }, seconds)
@@ -142,7 +143,7 @@ export function createMetrics() {
   }
 }
 
-/** The first two are named as Prometheus names those of its own configuration. */
+/** The first two metrics have the names that Prometheus gives to those about its own configuration. */
 function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
   measureGauge(
     registry,

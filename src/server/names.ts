@@ -11,6 +11,9 @@ export function servingNames({
   return serviceNames(service, namespace, [host, ...(url === '' ? [] : [new URL(url).hostname])])
 }
 
-/** The names by which an API server calls this server without a Service: the host of --webhook-url first, if it is set. */
+/**
+ * The names by which an API server reaches this server without a Service: first the host of --webhook-url, if it is
+ * set.
+ */
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
   [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))

@@ -9,8 +9,9 @@ import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 
 /**
- * The arming that `--arming` asks for; undefined with `off`. Steps 2 and 3 of the trust loop: it writes the caBundle of
- * `serving` and hands it what is stored. Throws UsageError without a cluster.
+ * The arming by `--arming`; undefined with `off`. It is steps 2 and 3 of the trust loop: it writes the caBundle of
+ * `serving` into the webhook configurations, and passes to `serving` what is stored there. Throws UsageError without a
+ * cluster.
  */
 export function openArming(
   configuration: ServerConfiguration,
@@ -54,7 +55,7 @@ export function openArming(
   )
 }
 
-/** The break-glass commands that last: a running leader undoes other changes within seconds. */
+/** Commands that take the webhook out of service for good: a running leader reverts other changes within seconds. */
 function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
   const deployment = role === 'leader' ? LEADER_NAME : WEBHOOK_NAME
   const stop =

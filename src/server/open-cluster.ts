@@ -15,27 +15,30 @@ import type { Release } from '../release/index.ts'
 import { LiveReads } from './live.ts'
 import { errorMessage } from '../rule/index.ts'
 
-/** The cluster beside whose objects resources are judged. */
+/** The cache of the cluster, and what reads from its API server. */
 export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: LiveReads
-  /** The schemas of the installed operator, or else of the release that the configuration file names. */
+  /**
+   * The schemas of the installed operator or, where they are not known, of the release that the configuration file
+   * names.
+   */
   release(): Release | undefined
   isSynced(): boolean
-  /** Checks all stored objects again, because the settings are others. */
+  /** Checks all stored objects again, after a change of the settings. */
   recheck(): void
   /** Stops the informers; the connection stays open. */
   stop(): void
 }
 
-/** Of the heap: the rest is for what is read and parsed. */
+/** The share of the heap for the cache; the rest is for parsing requests and reads. */
 const CACHE_SHARE = 0.3
-/** Bytes that are kept of one object, as they are estimated; an ordinary one takes two thousand. */
+/** The most estimated bytes of an object that is stored whole; an ordinary one has two thousand. */
 const MOST_OF_ONE = 256 * 1024
 
 /**
- * A connection to the cluster of the kubeconfig, or to that of the pod; undefined when there is neither. Nothing is sent
- * yet. Throws UsageError on a kubeconfig that cannot be used.
+ * A connection to the cluster of the kubeconfig, or else of the pod; undefined when there is neither. It sends nothing
+ * yet. Throws UsageError for a kubeconfig that cannot be used.
  */
 export async function openConnection(
   configuration: ServerConfiguration,
@@ -51,7 +54,9 @@ export async function openConnection(
   return new ClusterConnection(access, { group })
 }
 
-/** Opens the cache of the cluster and starts its informers, which wait for an API server that is out of reach. */
+/**
+ * Opens the cache of the cluster and starts its informers, which keep trying while the API server cannot be reached.
+ */
 export function openClusterCache(
   configuration: ServerConfiguration,
   connection: ClusterConnection,
@@ -74,7 +79,7 @@ export function openClusterCache(
   const installed =
     configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
   const release = () => installed?.current() ?? chosen.release
-  // In a trial period (--mode warn) the current findings are still errors.
+  // With --mode warn, errors are counted as errors in the current findings all the same.
   const counting = (chosen: Settings): Settings => ({ ...chosen, mode: 'enforce' })
   const judge = latestJudge(
     { group, state, defaults: ALL_DEFAULTS },

@@ -16,9 +16,9 @@ import type { Serving } from './serving.ts'
 import { TrustLoop } from './trust-loop.ts'
 
 /**
- * Opens the source of certificates that `--certificates` names; undefined for a leader whose webhooks serve from files,
- * because it serves nothing and knows no CA. Throws an Error that says what is wrong with the files, and UsageError when
- * settings contradict each other.
+ * Opens the source of certificates that `--certificates` names; undefined for a leader of webhooks that serve from
+ * files, because it serves nothing itself and knows no CA. Throws an Error that says what is wrong with the files, and
+ * UsageError when settings contradict each other.
  */
 export async function openServing(
   configuration: ServerConfiguration,
@@ -56,12 +56,12 @@ function isFor(certificate: string, name: string): boolean {
   return (isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined
 }
 
-/** A pair that is kept in memory only and lives as long as the process. */
+/** A serving pair that is made for this process and kept in memory only. */
 async function openInMemory(configuration: ServerConfiguration): Promise<Serving> {
   return fixedServing(await makePair(localNames(configuration)), 'made a certificate for this run')
 }
 
-/** A pair that stays the same as long as the process lives. */
+/** The source of a pair that never changes. */
 function fixedServing(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {

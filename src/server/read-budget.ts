@@ -1,8 +1,8 @@
 import { parseDuration } from '../rule/index.ts'
 
-/** The timeout of an API server that sends none. */
+/** The timeout of the API server, in seconds, if its URL has none. */
 const DEFAULT_SECONDS = 10
-/** The rest of the timeout is for judging twice and for the network. */
+/** The share of the timeout for reads; the rest is for judging twice, and for the network. */
 const SHARE = 0.8
 
 /** How long reads for one review may take, in whole milliseconds: four fifths of the `timeout` in the query of its URL. */

@@ -1,26 +1,26 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 
-/** Objects, and of these Secrets, that are read in a second for one namespace. */
+/** The most objects, and below the most Secrets, that are read in a second for one namespace. */
 const MOST_READS = 200
 const MOST_SECRETS = 20
 /**
- * Bytes of large objects, as the cache estimates them, that are read in a second for one namespace: six of 700 KB, which take
- * a seventh of a core. One is always read.
+ * The most estimated bytes of large objects that are read in a second for one namespace: six of 700 KB, which take a
+ * seventh of a core. One is always read.
  */
 const MOST_BYTES = 16 * 1024 * 1024
 const WINDOW = 1_000
-/** Reads that are on their way at a time: an answer takes up to 1.5 MiB, and several times that to parse. */
+/** The most reads at a time: an answer has up to 1.5 MiB, and parsing takes several times that. */
 const MOST_AT_ONCE = 40
 
-/** Bounds the reads from the API server that reviews cause: every client that reaches the port can send reviews. */
+/** Bounds the reads from the API server for reviews, because every client that reaches the port can send reviews. */
 export class ReadLimits {
   readonly #now: () => number
   readonly #counts = new Map<string, number>()
   #begun = -Infinity
   #running = 0
   readonly #waiting = new Set<() => void>()
-  /** The last one of the large reads, which come one after the other. */
+  /** The latest read of a large object; the next one waits for it. */
   #large: Promise<unknown> = Promise.resolve()
 
   constructor(now: () => number = () => performance.now()) {
@@ -44,7 +44,7 @@ export class ReadLimits {
     return true
   }
 
-  /** Reads a large object when no other is read: the event loop waits for the parsing of one at a time. */
+  /** Reads a large object when no other large one is being read, because parsing blocks the event loop. */
   async alone<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
     const before = this.#large
     const mine = before.then(async () => {
@@ -56,7 +56,7 @@ export class ReadLimits {
     return mine
   }
 
-  /** Reads when others are done; throws the reason of a signal that aborts before. */
+  /** Reads when fewer than `MOST_AT_ONCE` reads are running; throws the reason of a signal that aborts before. */
   async inTurn<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
     while (this.#running >= MOST_AT_ONCE) await this.#turn(signal)
     signal.throwIfAborted()

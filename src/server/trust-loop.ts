@@ -11,11 +11,11 @@ import { LatestPair } from './latest-pair.ts'
 import { servingNames } from './names.ts'
 import type { Serving, ServingState } from './serving.ts'
 
-/** Milliseconds that the first certificate may take. */
+/** Milliseconds in which the first certificate must come. */
 const FIRST_CERTIFICATE = 60_000
-/** The Secret that holds the CA. */
+/** The name of the Secret with the CA. */
 const SECRET = 'vmcp-admission-ca'
-/** Milliseconds in which the leader has read a new CA (once a minute) and written it. */
+/** Milliseconds in which the leader has certainly read a new CA (once a minute) and written it. */
 const WRITTEN_WITHIN = 90_000
 
 /**
@@ -25,9 +25,9 @@ const WRITTEN_WITHIN = 90_000
  * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
  * 2. The arming of the leader writes the CAs of the Secret as `caBundle` into both webhook configurations.
  * 3. The arming of every replica reads both configurations back, every five seconds and at each change.
- * 4. The propagation measures for how long both have carried which CA, and passes it to the authority: a new CA signs only once
- *    API servers have had the time to learn of it. This closes the loop.
- * 5. A replica is ready once both configurations carry the CA of its certificate.
+ * 4. The propagation measures how long both have had which CA, and tells the authority: a new CA signs only once API
+ *    servers have had the time to learn of it. This closes the loop.
+ * 5. A replica is ready once both configurations have the CA of its certificate.
  */
 export class TrustLoop implements Serving {
   readonly source: string
@@ -68,7 +68,7 @@ export class TrustLoop implements Serving {
     void this.#authority.run(signal)
   }
 
-  /** Step 1. A replica whose clock is wrong waits until it is right, and says so at /readyz. */
+  /** Step 1: the first pair. A replica with a wrong clock waits until it is right, and says so at /readyz. */
   async first(): Promise<ServingPair> {
     do this.#first = await this.#pairs.within(FIRST_CERTIFICATE)
     while (this.#first === undefined && this.clockProblem() !== undefined)
@@ -85,18 +85,18 @@ export class TrustLoop implements Serving {
     return this.#authority.status().clockProblem
   }
 
-  /** Step 2: the caBundle that the arming writes. */
+  /** Step 2: the caBundle for the arming to write. */
   caBundle(): string | undefined {
     return this.#caBundle
   }
 
-  /** Steps 3 and 4: takes the caBundles that the arming has read. */
+  /** Steps 3 and 4: takes the caBundles that the arming has read back. */
   observe(caBundles: readonly string[]): void {
     this.#propagation.observe(caBundles.map(fingerprintsIn))
     const { leafAuthority } = this.#authority.status()
     const isInBundles = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
     this.#isTrusted ||= caBundles.length === 0 || isInBundles
-    // The leader may have had to make another CA; the next regular check is up to a minute away.
+    // Checks now, because the leader may have made another CA; the next regular check is up to a minute away.
     if (!this.#writes && !isInBundles) void this.#authority.check()
   }
 
@@ -112,14 +112,16 @@ export class TrustLoop implements Serving {
 }
 
 /**
- * Whether API servers may be sent to a replica that has listened for so many milliseconds. When the arming fails or the
- * leader does not write in time, waiting longer would only take away a replica that some API servers trust.
+ * Whether API servers may be sent to a replica that has listened for so many milliseconds. When the arming fails, or
+ * the leader does not write in time, waiting would only take away a replica that some API servers trust.
  */
 export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN
 }
 
-/** The fingerprints of the CAs in a caBundle; empty when it cannot be read, because API servers then trust none of it. */
+/**
+ * The fingerprints of the CAs in a caBundle; none when it cannot be parsed, because then API servers trust none of it.
+ */
 function fingerprintsIn(caBundle: string): string[] {
   try {
     return authoritiesIn(caBundle).map(({ fingerprint }) => fingerprint)

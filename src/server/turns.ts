@@ -1,20 +1,22 @@
 import { SMALL } from './bodies.ts'
 
-/** The steps of a review, in their order. A review beside other objects is judged again, once these were read. */
+/**
+ * The steps of a review, in their order. A review that depends on other objects is judged again after these were read.
+ */
 const STEPS = ['parse', 'judge', 'answer', 'record'] as const
 export type ReviewStep = (typeof STEPS)[number]
 
-/** Milliseconds for which small reviews go on at a stretch; what is begun is finished. */
+/** Milliseconds for which small reviews run before the event loop gets control; a step is never interrupted. */
 const STRETCH = 5
-/** Milliseconds for which it counts what the reviews of a flow have cost, and for how many flows at most. */
+/** Milliseconds after which the costs of flows are counted from 0 again, and below the most flows that are counted. */
 const WINDOW = 10_000
 const MOST_FLOWS = 10_000
 
-/** Of one review, what decides when its steps have their turn. */
+/** The facts about a review that decide on its turns. */
 export interface ReviewTurns {
   /** Bytes of its body. */
   readonly bytes: number
-  /** Whose turns these are, once it is parsed: reviews of one flow wait for each other. */
+  /** The client and namespace of the review, once it is parsed: reviews of one flow wait for each other. */
   flow: string
 }
 
@@ -24,16 +26,17 @@ interface Waiting {
 }
 
 /**
- * Decides which review has its turn: each step is synchronous, and the event loop takes in what has arrived between two turns
- * (decision 30).
+ * Decides which review runs its next step. Each step is synchronous; between two turns the event loop receives what has
+ * arrived (decision 30).
  *
- * - A small review takes its steps at once while nothing waits, so that it is done before the next is parsed: what lives
- *   longer is copied by the collector of garbage. After STRETCH milliseconds of this the event loop comes around first.
- * - Those that wait take each step together, for STRETCH milliseconds at a stretch, with one review at least.
- * - The flow whose reviews have cost least in this window is judged first, then the smallest: whoever sends what is expensive
- *   waits for others, and others wait for one step of it.
- * - Large reviews share a lane. In each turn one of them takes one step, after the small ones; then the lane rests as
- *   long as that step took, so that it has half of the time at most. Those that are further go first: few are in memory.
+ * - While nothing waits, a small review runs its steps at once, so that it ends before the next one is parsed: the
+ *   garbage collector has to copy what lives longer. After STRETCH milliseconds of this the event loop gets control.
+ * - Waiting reviews run the same step together, for STRETCH milliseconds at a time, but at least one review.
+ * - The flow with the least cost in this window is judged first, then the smallest review: a client that sends
+ *   expensive reviews waits for others, and others wait for one step of it.
+ * - Large reviews share a lane. In each turn one of them runs one step, after the small ones; then the lane pauses for
+ *   as long as that step took, so that it has at most half of the time. Those at a later step go first: few are in
+ *   memory.
  */
 export class Turns {
   readonly #small = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))
@@ -41,9 +44,9 @@ export class Turns {
   readonly #now: () => number
   readonly #costs = new Map<string, number>()
   #windowBegun = 0
-  /** When the lane has rested. */
+  /** When the pause of the lane for large reviews ends, in monotonic milliseconds. */
   #rested = 0
-  /** Milliseconds of steps that were taken at once since the event loop came around. */
+  /** Milliseconds of steps that ran at once since the event loop last had control. */
   #atOnce = 0
   #around: NodeJS.Immediate | undefined
   #next: NodeJS.Immediate | undefined
@@ -54,7 +57,7 @@ export class Turns {
     this.#now = now
   }
 
-  /** Resolves with what `work` returns, and rejects with what it throws, when the review has had this turn. */
+  /** Runs `work` when the review has this turn; resolves and rejects as `work` does. */
   take<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
@@ -112,17 +115,19 @@ export class Turns {
     this.#schedule()
   }
 
-  /** Runs the first of those that wait for a step, at the time `begun`; answers with the time when it is done. */
+  /**
+   * Runs a step of the review that is next among the waiting ones; returns the time at its end. `begun`: the time now.
+   */
   #run(waiting: Waiting[], step: ReviewStep, begun: number): number {
     const place = waiting.length === 1 ? 0 : this.#first(waiting, step)
     return this.#timed((place === 0 ? waiting.shift() : waiting.splice(place, 1)[0]) ?? IDLE, step, begun)
   }
 
-  /** Runs a step, and charges its flow for it; answers with the time when it is done. */
+  /** Runs a step and adds its time to the cost of its flow; returns the time at its end. */
   #timed({ review, run }: Waiting, step: ReviewStep, begun: number): number {
     run()
     const end = this.#now()
-    // To answer and to record costs every review about the same.
+    // The other steps cost about the same for every review.
     if (step === 'parse' || step === 'judge') this.#charge(review, end - begun, end)
     return end
   }
@@ -135,7 +140,7 @@ export class Turns {
     this.#costs.set(review.flow, this.#costOf(review) + milliseconds)
   }
 
-  /** Before a body is parsed its flow is not known, and what it costs grows with its bytes. */
+  /** The index of the review that is next. For `parse` only the bytes decide, because the flow is not known yet. */
   #first(waiting: readonly Waiting[], step: ReviewStep): number {
     let first = 0
     for (const [i, { review }] of waiting.entries()) {
@@ -163,12 +168,12 @@ export class Turns {
   }
 }
 
-/** Lets the reviews that have taken a step join the queue of the next one. */
+/** Lets the reviews that have run a step join the queue of the next one. */
 const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }
 
-/** The reviews that wait for the last step for which any does; undefined when none waits. */
+/** The reviews at the latest step for which any waits; undefined when none waits. */
 function furthest(
   steps: ReadonlyMap<ReviewStep, Waiting[]>,
 ): [waiting: Waiting[], step: ReviewStep] | undefined {

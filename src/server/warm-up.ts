@@ -10,18 +10,18 @@ import { buildWebhook, type Parts } from './app.ts'
 import { Bodies } from './bodies.ts'
 import { createMetrics } from './metrics.ts'
 
-/** How often each of them is judged: after twice the times no longer fall much. */
+/** How often each example is judged: after two rounds it hardly gets faster. */
 const ROUNDS = 2
-/** Milliseconds of CPU time: two rounds take a fifth of it on a server of 2024. */
+/** Milliseconds of CPU time at most; two rounds take a fifth of it on a server of 2024. */
 const MOST_CPU = 3_000
-/** Milliseconds, for a container whose CPU is throttled. */
+/** Milliseconds at most, for a container whose CPU is throttled. */
 const LONGEST = 10_000
 
 /**
- * Judges a right and a wrong example of each rule before the first review comes: V8 compiles what runs for the first
- * time, and a first review would take ten times as long as later ones. The requests go over loopback to a second webhook
- * of the same code, so that nothing of them is in the log and the metrics of the first one, and nothing is read from the
- * API server.
+ * Judges a valid and an invalid example of each rule before the first review arrives: V8 compiles code when it first
+ * runs, and a first review would take ten times as long as later ones. The requests go over loopback to a second
+ * webhook with the same code, so that none of them is in the log or the metrics of the real one, or reads from the API
+ * server.
  */
 export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal): Promise<void> {
   const quiet = pino({ base: null }, { write: () => undefined })
@@ -34,9 +34,9 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   try {
     await webhook.listen({ host: '127.0.0.1', port: 0 })
     const { port } = webhook.server.address() as AddressInfo
-    // The process calls itself, so no certificate has to be checked.
+    // The process calls itself, so the certificate need not be verified.
     socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
-    // Between two requests nothing else listens for an error, which would end the process.
+    // Between two requests there is no other listener for an error, which would end the process.
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
     const { group } = parts.judge().world
@@ -56,9 +56,9 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   }
 }
 
-/** A right and a wrong example of each rule in reviews as the API server sends them, to both paths. */
+/** Reviews of a valid and an invalid example of each rule, as the API server sends them, for both paths. */
 function* exampleRequests(group: string): Iterable<string> {
-  // The same code runs at the other places of a rule, and in its other examples.
+  // One place of each rule is enough: the same code runs at the others, and for its other examples.
   const places = new Map(rulePlaces().map((place) => [place.rule.id, place]))
   for (const place of places.values()) {
     const examples = Object.values(
@@ -79,12 +79,12 @@ function* exampleRequests(group: string): Iterable<string> {
   }
 }
 
-/** Matchers of each of these requests, and parts of each of them: 12 KB, all different, so that no cache knows them. */
+/** Matchers in each request, and parts of each matcher: 12 KB, all different, so that no cache has them. */
 const MATCHERS = 6
 const PARTS = 20
 const LONG = 1
 
-/** Reviews with long matchers, because the text of CEL costs most where the code that reads it is not compiled yet. */
+/** Reviews with long matchers, because the CEL parser is the slowest code while it is not compiled. */
 function* longRequests(group: string): Iterable<string> {
   for (let i = 0; i < LONG; i++) {
     const roleMappings = Array.from({ length: MATCHERS }, (_, j) => ({

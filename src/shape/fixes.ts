@@ -37,7 +37,7 @@ export function schemaFix(
   return fix && setting(at, fix.text, fix.title)
 }
 
-/** Quotes too many, and the bare name of a reference, as older releases wrote it. */
+/** The fix of a boolean in quotes, or of a reference that is a bare name, as older releases had it. */
 function typeFix(at: readonly Segment[], value: unknown, node: SchemaNode | undefined): Fix | undefined {
   if (typeof value !== 'string') return undefined
   if (node?.type === 'boolean' && (value === 'true' || value === 'false'))
@@ -49,8 +49,8 @@ function typeFix(at: readonly Segment[], value: unknown, node: SchemaNode | unde
 }
 
 /**
- * The fix of a misspelt field: undefined where the field that is meant is given too, or has another type. The value takes
- * effect then.
+ * The rename of a misspelt field, by which its value takes effect; undefined where the right field is given too, or has
+ * another type.
  */
 export function renameFix(
   at: readonly Segment[],
@@ -81,7 +81,7 @@ export function edited(object: object, edit: Edit): object {
   })
 }
 
-/** Numbers in the paths of a `Moving` are the indexes of lists. */
+/** A number in a path of `Moving` is the index of a list. */
 const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
 function moved(object: object, { at, moves, adds }: Moving): object {

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { jsonKey, keyOfToken, type Segment } from '../rule/index.ts'
 
-/** A schema node: its fields, and the keywords that judge them. */
+/** A node of a schema: its fields, and the keywords by which it is judged. */
 export interface SchemaNode {
   readonly type?: string | readonly string[]
   readonly open?: boolean
@@ -62,7 +62,7 @@ export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]):
   })
 }
 
-/** Without fields in the schema a step that looks like a name counts as one. */
+/** Where the schema lists no fields, a step that looks like a field name counts as a field. */
 function isField(holder: SchemaNode | undefined, key: string): boolean {
   if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
   return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)

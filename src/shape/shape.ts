@@ -24,7 +24,7 @@ import { schemaFix } from './fixes.ts'
 import { typeAdvice } from './type-advice.ts'
 import * as validators from './generated/validators.js'
 
-/** The findings of the schema in a resource, and the resource as rules read it. */
+/** The findings of the schema, and the resource as rules read it. */
 export interface Shaped {
   readonly findings: readonly Finding[]
   /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is not an object. */
@@ -38,7 +38,7 @@ const validatorOf = validators as unknown as Readonly<Record<string, ValidateFun
 /** Facts about the JSON text of an object, which spare searches in the object. */
 export interface Contents {
   readonly nulls: boolean
-  /** JSON that it is a part of. */
+  /** The JSON text that contains the object. */
   readonly text?: string
 }
 
@@ -67,7 +67,7 @@ export function shape(
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
 }
 
-/** The findings that lie neither at one of the places nor below it. */
+/** The findings that are neither at one of the places nor below one. */
 export function outside(
   places: readonly (readonly Segment[])[],
   findings: readonly Finding[],
@@ -115,13 +115,13 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
   return changedAt(value, taken, (holder, key) => setOwn(holder, key, undefined))
 }
 
-/** By keyword: the keywords whose error at the same place is the more useful one. */
+/** By keyword: the keywords whose error at the same place makes its own needless. */
 const SAID_BY: Readonly<Record<string, readonly string[]>> = {
   pattern: ['type', 'minLength'],
   format: ['type', 'minimum', 'maximum'],
 }
 
-/** One finding for each cause: a wrong type hides every other keyword there, an empty value its pattern. */
+/** One finding for each mistake: a wrong type hides every other keyword at its place, an empty value the pattern. */
 function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
   const said = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`))
   return errors
@@ -142,11 +142,11 @@ function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding 
   }
 }
 
-/** Whether a place lies in a field of newer releases: what such a field may hold is theirs to say (decision 3). */
+/** Whether a place is in a field of newer releases, whose content only those releases define (decision 3). */
 const isOfNewerReleases = (schema: SchemaNode, at: readonly Segment[]): boolean =>
   at.some((_, i) => nodeAt(schema, at.slice(0, i + 1))?.newer === true)
 
-/** The parameters of Ajv's errors that we read, by keyword. */
+/** The parameters of Ajv's errors that are read here, by keyword. */
 interface Params {
   readonly type: string | readonly string[]
   readonly missingProperty: string
@@ -201,7 +201,7 @@ function fieldError(
   return { type, at, detail, value: shown, ...(fix && { fix }) }
 }
 
-/** The value that a misspelt one was probably meant to be. */
+/** The allowed value that was probably meant, as the end of a message. */
 function nearValue(value: unknown, allowed: readonly string[]): string {
   const near = typeof value === 'string' ? nearest(value, allowed.map(String)) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
@@ -217,7 +217,7 @@ const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.lengt
 const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)
 const typeNames = (type: string | readonly string[]) => [type].flat().join(' or ')
 
-/** The JSON type, in the place of a mistyped value: the value itself may be a secret that was pasted in. */
+/** The JSON type, printed instead of a mistyped value, which may be a pasted secret. */
 function jsonType(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'array'

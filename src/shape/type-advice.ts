@@ -26,7 +26,10 @@ export function typeAdvice(node: SchemaNode | undefined, value: unknown): string
   }
 }
 
-/** Quotes are all that is missing, or the field has a pattern that the text does not match either. */
+/**
+ * Advice to put the text in quotes or, where the pattern would refuse it, what the pattern demands; empty where no text
+ * fits.
+ */
 function asText({ pattern, enum: values, format }: SchemaNode, text: string): string {
   if (format !== undefined || values?.includes(text) === false) return ''
   if (pattern === undefined || compilePattern(pattern).test(text)) return '; put it in quotes'
@@ -37,7 +40,7 @@ function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: s
   return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
 }
 
-/** Whether the object is a reference: it has a name, or a name and a key, and no other field. */
+/** How to write a reference, if all required fields are `name` and `key` (or `name` alone); else empty. */
 function referenceTo(required: readonly string[]): string {
   if (required.length === 0 || !required.every((field) => field === 'name' || field === 'key')) return ''
   return `, such as {${required.map((field) => `${field}: ${field.toUpperCase()}`).join(', ')}}`

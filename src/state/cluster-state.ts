@@ -1,4 +1,4 @@
-/** The objects of a cluster, or of files, as rules look them up: per namespace, by kind and name, and by their referrers. */
+/** The objects of a cluster or of files, as rules look them up: per namespace, by kind and name, and by referrer. */
 
 import { referencesOf } from '../relations/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -15,7 +15,7 @@ import { Digests, hashOf, isAmong, referenceHashes } from './digests.ts'
 import { ANYTHING, shape } from '../shape/index.ts'
 import { factsOf, storedBytes } from './size.ts'
 
-/** Where the objects come from. */
+/** Facts about the source of the objects. */
 export interface Extent {
   readonly group: string
   /** Whether every object of the kind in the namespace is known. */
@@ -24,7 +24,7 @@ export interface Extent {
   where?(namespace: string): string
 }
 
-/** Most estimated bytes of all objects, and of one. */
+/** Most estimated bytes of all objects together, and of one. */
 export interface MemoryBudget {
   readonly all: number
   readonly object: number
@@ -39,57 +39,60 @@ export interface Displaced extends ObjectName {
 
 interface Stored {
   readonly name: ObjectName
-  /** As it was put, without the metadata that no rule reads. */
+  /** The object as it was put, without the metadata that no rule reads. */
   readonly object: unknown
-  /** As rules read it: without nulls and parts of a wrong JSON type. */
+  /** The object as rules read it: without nulls and parts of a wrong JSON type. */
   readonly resource: Resource
   /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
   readonly bytes: number
-  /** Of one that was too large, so that only the facts of `factsOf` are kept of it; undefined of one that is kept whole. */
+  /** Set for an object that was too large, and is stored as a reduced copy (`factsOf`). */
   readonly part: Part | undefined
 }
 
 interface Part {
-  /** The objects that it refers to: `referenceHashes`. */
+  /** Hashes of the objects to which this one refers: see `referenceHashes`. */
   readonly refers: Float64Array
   /** Estimated bytes of the whole object. */
   readonly wholeBytes: number
 }
 
-/** The objects that are kept in part, each with what rules read of it while there is room. */
+/** What rules read of the objects that are stored as reduced copies. */
 type PartDigests = Digests<Stored>
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
-  /** The same, sorted; computed on demand, and dropped when a name is added or removed. */
+  /** `names`, sorted; computed on demand, and dropped when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
-  /** Those of some kinds, by the list of these kinds; each review asks for them again. */
+  /** Referrers of certain kinds, by the list of kinds; each review asks for them again. */
   among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
 interface Namespace {
-  /** By kind, then by name. */
+  /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** By `kind/name` of the target, whether or not the target exists; without those of the objects in `partial`. */
+  /** Referrers by `kind/name` of the target, whether or not it exists; without those in `partial`. */
   readonly referrers: Map<string, Referrers>
-  /** The objects of which only facts are kept. */
+  /** The objects that are stored as reduced copies (`factsOf`). */
   readonly partial: Set<Stored>
-  /** Counts the changes. */
+  /** Number of changes so far. */
   changes: number
   /** Estimated bytes of the objects. */
   bytes: number
 }
 
-/** Most names that the search for a near name looks at. */
+/** The most names among which a near name is searched. */
 const MOST_NAMES = 2_000
 
-/** The objects of a cluster or of files. With a budget it keeps facts of large objects, and drops objects when it is full. */
+/**
+ * The objects of a cluster or of files. With a budget it stores only reduced copies of large objects, and drops objects
+ * when it is full.
+ */
 export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace, the kinds of which objects are left out, and the count of `#leftOut` when that was last seen. */
+  /** By namespace: the kinds of dropped objects, each with the value of `#leftOut` at its last drop. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0
@@ -106,10 +109,10 @@ export class ClusterState {
   }
 
   /**
-   * Stores an object in place of the one of its name. `fallback` is the namespace of an object that names none; the values
-   * at the places in `unknown` are placeholders and read as unreadable. Ignores an object without a name: nothing can refer
-   * to it. Keeps only facts (`factsOf`) of an object over the budget. When the state is full, drops objects of the largest
-   * namespace, and returns their names.
+   * Stores an object, in place of the one of its name. `fallback` is the namespace of an object that names none; rules
+   * cannot read the values at the places in `unknown`, which are placeholders. Ignores an object without a name:
+   * nothing can refer to it. Of an object over the budget it stores a reduced copy (`factsOf`). When full, it drops
+   * objects of the largest namespace and returns their names.
    */
   put(
     kind: Kind,
@@ -124,29 +127,29 @@ export class ClusterState {
     return this.#store(namespace, { name: { kind: kind.kind, name }, object, resource, version })
   }
 
-  /** Whether an object is kept, and not only facts of it. */
+  /** Whether an object is stored whole, not as a reduced copy. */
   isWhole(kind: string, namespace: string, name: string): boolean {
     const stored = this.#find(kind, namespace, name)
     return stored !== undefined && stored.part === undefined
   }
 
-  /** Whether only facts are kept of some objects of the namespace. */
+  /** Whether some objects of the namespace are stored as reduced copies. */
   hasPartialIn(namespace: string): boolean {
     return (this.#namespaces.get(namespace)?.partial.size ?? 0) > 0
   }
 
-  /** Whether rules see the object whole, although only facts are kept of it: its digest is there. */
+  /** Whether rules can read an object although it is stored as a reduced copy: its digest is there. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     const stored = this.#find(kind, namespace, name)
     return stored !== undefined && this.#digests.has(stored)
   }
 
-  /** Estimated bytes of an object of which only facts are kept; 0 of any other. */
+  /** Estimated bytes of the whole object where a reduced copy is stored; else 0. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#find(kind, namespace, name)?.part?.wholeBytes ?? 0
   }
 
-  /** The objects of which only facts are kept, in one namespace or in all. */
+  /** The objects that are stored as reduced copies, in one namespace or in all. */
   *partial(within?: string): Iterable<ObjectName & { readonly namespace: string }> {
     for (const [namespace, { partial }] of this.#namespaces) {
       if (within === undefined || within === namespace)
@@ -155,8 +158,8 @@ export class ClusterState {
   }
 
   /**
-   * Keeps what rules read of an object of which only facts are kept, until it changes or the room is needed. Answers with
-   * whether it is kept: not when it is of another version, nor when there is no room.
+   * Keeps what rules read of an object that is stored as a reduced copy, until it changes or others need the room.
+   * False when it is of another version, or when there is no room.
    */
   keepDigest({ kind, name }: ObjectName, namespace: string, resource: Resource): boolean {
     const stored = this.#find(kind, namespace, name)
@@ -165,12 +168,12 @@ export class ClusterState {
     return this.#digests.keep(stored, resource, storedBytes(name, resource), most)
   }
 
-  /** Whether objects of the namespace are left out because the state is full. */
+  /** Whether objects of the namespace were dropped because the state is full. */
   lacksObjectsIn(namespace: string): boolean {
     return this.#lacking.has(namespace)
   }
 
-  /** Whether objects of the kind are left out because the state is full, in one namespace or (undefined) in any. */
+  /** Whether objects of the kind were dropped because the state is full, in one namespace or (undefined) in any. */
   lacks(kind: string, within: string | undefined): boolean {
     for (const [namespace, kinds] of this.#lacking) {
       if (kinds.has(kind) && (within === undefined || within === namespace)) return true
@@ -178,7 +181,7 @@ export class ClusterState {
     return false
   }
 
-  /** Whether every object of the namespace that was put is kept whole. */
+  /** Whether no object of the namespace was dropped or reduced. */
   knowsWholeNamespace(namespace: string): boolean {
     const partial = this.#namespaces.get(namespace)?.partial.size ?? 0
     return partial === 0 && !this.lacksObjectsIn(namespace)
@@ -188,19 +191,19 @@ export class ClusterState {
     return this.#namespaces.has(namespace)
   }
 
-  /** Estimated bytes of the kept objects and digests; of how many only facts are kept; how often an object was left out. */
+  /** Estimated bytes of objects and digests; the number of reduced copies; how many drops there were so far. */
   get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
     return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
   }
 
-  /** Whether any object is left out now. */
+  /** Whether any dropped object is still missing. */
   get isFull(): boolean {
     return this.#lacking.size > 0
   }
 
   /**
-   * Every object of a kind was put since `leftOut` had the given value: what was left out before that no longer counts.
-   * Answers with the namespaces of which all of the kind is known again.
+   * To call after every object of a kind was put again since `leftOut` had the given value: drops before that no longer
+   * count. Returns the namespaces in which no object of the kind is missing any more.
    */
   settle(kind: string, within: string | undefined, leftOut: number): string[] {
     const settled: string[] = []
@@ -214,7 +217,7 @@ export class ClusterState {
     return settled
   }
 
-  /** Stores the facts about an object of which nothing else is kept: a Secret or a ConfigMap. */
+  /** Stores facts in place of an object: of a Secret or a ConfigMap, which is never stored itself. */
   putFacts(name: ObjectName, namespace: string, facts: Resource): void {
     this.#store(namespace, { name, object: facts, resource: facts, version: '' })
   }
@@ -254,14 +257,14 @@ export class ClusterState {
     return [...this.#namespaces.keys()]
   }
 
-  /** Another number when an object of the namespace has come, changed or gone since; -1 when there is none. */
+  /** A number that differs after any change of an object in the namespace; -1 when the namespace has no objects. */
   changes(namespace: string): number {
     return this.#namespaces.get(namespace)?.changes ?? -1
   }
 
   /**
-   * The objects as rules in one namespace see them. After a change the caller makes a new one. `onPartial` gets the objects
-   * that a rule asked for and of which only facts are known; `release` is that of the operator, where it is known.
+   * The objects as rules in one namespace see them; to be made anew after a change. `onPartial` is called with each
+   * object that a rule asks for and that is only a reduced copy; `release` is that of the operator, where it is known.
    */
   in(namespace: string, release?: string, onPartial?: (name: ObjectName) => void): Cluster {
     return new NamespaceObjects(namespace, {
@@ -335,7 +338,10 @@ export class ClusterState {
     this.#digests.drop(stored)
   }
 
-  /** Leaves out objects of the largest namespace, until there is room or the one that comes is of the largest. */
+  /**
+   * Drops objects of the largest namespace until the new one has room; does not fit when its own namespace is the
+   * largest.
+   */
   #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
     const displaced: Displaced[] = []
     this.#digests.shrink(Math.max(0, this.#budget.all - this.#bytes - bytes))

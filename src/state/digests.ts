@@ -1,9 +1,12 @@
-/** Digests of objects too large to keep whole: their references, and, while there is room, the fields that rules read. */
+/** Digests: of each object that is too large to be stored, the fields that rules read, and hashes of its references. */
 
 import { visitTargets } from '../relations/index.ts'
 import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'
 
-/** Milliseconds for which a digest that was used gives no room to another: with too many, some are kept, and not none in turn. */
+/**
+ * Milliseconds for which a used digest is not dropped for another: where too many are needed, some stay, instead of all
+ * in turn.
+ */
 const HOLDS = 10_000
 
 interface Digest {
@@ -12,9 +15,11 @@ interface Digest {
   used: number
 }
 
-/** Digests of objects: what rules read of other objects, by whatever stands for a version of the object. Bounded in bytes. */
+/**
+ * The fields that rules read of large objects, by a key that stands for one version of the object. Bounded in bytes.
+ */
 export class Digests<Of extends object> {
-  /** The one that was used longest ago first. */
+  /** In the order of last use, the oldest first. */
   readonly #kept = new Map<Of, Digest>()
   readonly #now: () => number
   #bytes = 0
@@ -40,7 +45,10 @@ export class Digests<Of extends object> {
     return this.#kept.has(of)
   }
 
-  /** Keeps a digest where there is room for it below `most` bytes of all; answers with whether it is kept. */
+  /**
+   * Stores a digest where all fit below `most` bytes, after dropping those unused for `HOLDS`. False when there is no
+   * room.
+   */
   keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
     this.drop(of)
     const now = this.#now()
@@ -61,7 +69,7 @@ export class Digests<Of extends object> {
     this.#kept.delete(of)
   }
 
-  /** Drops those that were used longest ago, until all take `most` bytes. */
+  /** Drops the digests that were used longest ago, until the rest takes at most `most` bytes. */
   shrink(most: number): void {
     for (const of of this.#kept.keys()) {
       if (this.#bytes <= most) return
@@ -70,14 +78,14 @@ export class Digests<Of extends object> {
   }
 }
 
-/** The objects that a resource refers to, in eight bytes each: hashes, in order. */
+/** The objects that a resource refers to, as sorted hashes of eight bytes. */
 export function referenceHashes(kind: string, resource: Resource): Float64Array {
   const hashes: number[] = []
   visitTargets(kind, resource, (kind, name) => hashes.push(hashOf({ kind, name })))
   return new Float64Array(hashes).sort()
 }
 
-/** Whether an object is among those of `referenceHashes`. */
+/** Whether the hash of an object is among those of `referenceHashes`. */
 export function isAmong(hashes: Float64Array, target: number): boolean {
   let [from, to] = [0, hashes.length]
   while (from < to) {
@@ -88,10 +96,13 @@ export function isAmong(hashes: Float64Array, target: number): boolean {
   return hashes[from] === target
 }
 
-/** Another one in each process, so that nobody can name two objects of one hash. */
+/** Random for each process, so that nobody can choose two names with the same hash. */
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** 53 bits of an object's name: two names of a million share theirs once in ten thousand processes. Two lanes of 32 bits, each as in MurmurHash3. */
+/**
+ * A hash of 53 bits: among a million names two are equal once in ten thousand processes. Two lanes of 32 bits, each as
+ * in MurmurHash3.
+ */
 export function hashOf(name: ObjectName): number {
   const key = nameKey(name)
   let high = 0xdeadbeef ^ SEED

@@ -31,7 +31,7 @@ export function overlay(cluster: Cluster, self: ObjectName, resource: Resource):
 const targetsOf = (kind: string, resource: Resource): Set<string> =>
   new Set(referencesOf(kind, resource).map(({ to }) => nameKey(to)))
 
-/** The place of a name among names in order, or where it would be. */
+/** The index of a name in sorted names, or the index at which it would be inserted. */
 function placeOf(names: readonly ObjectName[], name: ObjectName): number {
   let [from, to] = [0, names.length]
   while (from < to) {

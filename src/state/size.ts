@@ -26,17 +26,18 @@ function bytesOf(value: unknown): number {
   return bytes
 }
 
-/** A text with any character beyond Latin-1 takes two bytes for each. */
+/** Estimated bytes of a text: V8 stores one with any character beyond Latin-1 in two bytes a character. */
 const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
-/** Longest text that is kept of a large object: names of objects and providers are shorter. */
+/** The longest text in a reduced copy; names of objects and providers are shorter. */
 const LONGEST_FACT = 1_000
-/** Most fields of an object that is kept of a large one: an object with more is a map of any length. */
+/** The most fields of an object in a reduced copy: one with more is a map of any length. */
 const MOST_FIELDS = 50
 
 /**
- * The facts that are kept of an object over the budget: it without lists, large maps and long texts. These read as if they
- * had a wrong JSON type, so rules assume nothing about them. `most`: bytes of the facts; beyond it the spec is undefined.
+ * The reduced copy of an object over the budget: its spec without lists, large maps and long texts. Rules read these as
+ * parts of a wrong JSON type, and so assume nothing about them. Where the copy takes over `most` bytes, the spec is
+ * undefined.
  */
 export function factsOf({ spec }: Resource, most: number): Resource {
   const facts = factsIn(spec)

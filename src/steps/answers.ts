@@ -11,12 +11,12 @@ import type { Lattice, Move, StateNode } from './lattice.ts'
 import { costAlong, type StepPath } from './search.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** Whether a tool can apply a change as one commit, and how. */
+/** Whether a tool can apply the change as a single commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
-  /** The problem: `VirtualMCPServer default/tools is refused: …`; undefined where there is none. */
+  /** What goes wrong: `VirtualMCPServer default/tools is refused: …`; undefined where nothing does. */
   readonly problem: string | undefined
-  /** Argo CD: sync waves with which the one commit passes; only beside a problem. */
+  /** Argo CD: sync waves with which a single commit passes all the same; only beside a problem. */
   readonly waves?: readonly Wave[]
   /** Argo CD: the waves need the sync option PruneLast=true. */
   readonly isPruneLast: boolean
@@ -34,7 +34,7 @@ export interface Commits {
   readonly asOne: readonly ToolAnswer[]
 }
 
-/** The commits of a way, each in an order of writes that passes. */
+/** Divides an order of writes into commits, each of which passes with every tool. */
 export function commitsOf(
   lattice: Lattice,
   path: StepPath,
@@ -55,7 +55,7 @@ export function commitsOf(
     let to: StateNode | undefined
     for (const tool of tools) {
       const groups = ordered(tool, moves)
-      // In another order, what is given up could be gone for longer.
+      // In the order of the tool, a harm that cannot be avoided could last longer.
       if (path.cost > 0 && costAlong(lattice, from, groups.flat()) > costAlong(lattice, from, moves))
         return undefined
       const delivered = deliver(lattice, from, groups, allowed)
@@ -96,7 +96,7 @@ function problemText({ move, refused, harm }: CommitProblem, changes: readonly C
   return `after ${who}, ${harm.text}${why}`
 }
 
-/** The sync waves in which Argo CD applies the way as one commit; undefined where waves alone do not help. */
+/** The sync waves in which Argo CD applies all writes as one commit; undefined where waves alone do not help. */
 function wavesOf(
   lattice: Lattice,
   { moves, cost }: StepPath,

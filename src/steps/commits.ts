@@ -7,10 +7,10 @@ import type { ChangedObject } from './versions.ts'
 export const TOOLS = ['kubectl', 'flux', 'argocd'] as const
 export type Tool = (typeof TOOLS)[number]
 
-/** Writes in their order; those in one group are sent at once, so they come in any order. */
+/** Writes in their order. A tool sends those of one group at once, so that they arrive in any order. */
 export type Groups = readonly (readonly Move[])[]
 
-/** A problem when a tool applies a commit. */
+/** What goes wrong when a tool applies a commit: the write that is refused, or does harm. */
 export interface CommitProblem {
   readonly move: Move
   readonly refused?: readonly Finding[]
@@ -20,7 +20,7 @@ export interface CommitProblem {
 export type Delivered =
   { readonly to: StateNode; readonly problem?: undefined } | { readonly problem: CommitProblem }
 
-/** The place of the document of a change among those of the new state; kubectl applies in this order. */
+/** The index of the document of a change in the new state: kubectl applies documents in this order. */
 export type DocumentOrder = (change: ChangedObject) => number
 
 /**
@@ -70,10 +70,10 @@ export function orderOf(
   }
 }
 
-/** Most writes at once of which every order is tried. */
+/** The most writes at once of which every order is tried. */
 const MOST_AT_ONCE = 8
 
-/** Applies groups of writes one after the other; `allowed` are harms that no order avoids. */
+/** Applies groups of writes one after the other; `allowed` are the harms that no order avoids. */
 export function deliver(
   lattice: Lattice,
   from: StateNode,
@@ -96,7 +96,7 @@ function inAnyOrder(
   allowed: ReadonlySet<string>,
 ): Delivered {
   if (group.length > MOST_AT_ONCE) {
-    // Too many orders: one after the other, there and back.
+    // Too many orders to try: only the given one and its reverse.
     const problem = [group, group.toReversed()]
       .map((order) =>
         deliver(
@@ -128,14 +128,14 @@ function inAnyOrder(
   }
   const [to = from, another] = ends.values()
   const [move] = group
-  // The values that /mutate writes can depend on the order.
+  // The order can change what /mutate writes, so that several last states are possible.
   return another === undefined || move === undefined ? { to } : { problem: { move } }
 }
 
-/** Most writes for which every division into commits is tried. */
+/** The most writes for which every division into commits is tried. */
 const MOST_DIVIDED = 6
 
-/** The fewest commits, each of which all the tools apply without a refusal and without harm, or without more than the path. */
+/** The fewest commits that all the tools apply without a refusal, and with no more harm than the path does. */
 export function fewestCommits(
   lattice: Lattice,
   path: StepPath,
@@ -151,7 +151,7 @@ interface Reached {
   readonly commits: readonly (readonly Move[])[]
 }
 
-/** Breadth-first over the commits; large ones are tried first. */
+/** Tries divisions by the number of commits, breadth-first; large commits come first. */
 function divided(
   lattice: Lattice,
   path: readonly Move[],
@@ -181,7 +181,7 @@ function divided(
   return undefined
 }
 
-/** The subsets that can be one commit, large ones first: at most one version of each object, the next one. */
+/** The subsets that can be one commit, large ones first: of each object only its next version. */
 function subsets(moves: readonly Move[]): Move[][] {
   const isNext = (move: Move) => moves.find(({ of }) => of === move.of) === move
   const possible = moves.filter(isNext)
@@ -191,7 +191,10 @@ function subsets(moves: readonly Move[]): Move[][] {
   return all.toSorted((a, b) => b.length - a.length)
 }
 
-/** As many of the next writes as pass and lead where they lead one after the other, again and again. */
+/**
+ * Takes as many of the next writes into a commit as pass together and reach the same state, then starts the next
+ * commit.
+ */
 function greedy(
   lattice: Lattice,
   { moves, nodes }: StepPath,

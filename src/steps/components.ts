@@ -4,13 +4,16 @@ import type { Item, Items } from './states.ts'
 import { keyOf } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
-/** Objects that references connect, in any of their versions: what is done to others concerns none of them. */
+/**
+ * A set of objects that references connect, in the old, the new or an intermediate version: writes of others do not
+ * affect them.
+ */
 export interface Component {
   readonly changes: readonly ChangedObject[]
   readonly objects: readonly Omit<Item, 'value'>[]
 }
 
-/** The components in which something changes. */
+/** The components that contain a change. */
 export function componentsOf(changes: readonly ChangedObject[], old: Items, now: Items): Component[] {
   const all = new Map([...old, ...now])
   const changed = new Set(changes.map(({ key }) => key))
@@ -18,7 +21,7 @@ export function componentsOf(changes: readonly ChangedObject[], old: Items, now:
   const connect = (item: Omit<Item, 'value'>, value: unknown) => {
     for (const { to } of referencesOf(item.kind.kind, value as { readonly spec?: unknown })) {
       const target = objectKey({ ...to, namespace: item.namespace })
-      // An unchanged MCPOIDCConfig does not connect the objects that refer to it.
+      // An unchanged MCPOIDCConfig does not connect the objects that refer to it: many share one.
       if (to.kind === 'MCPOIDCConfig' && all.has(target) && !changed.has(target)) continue
       union.join(keyOf(item), target)
     }

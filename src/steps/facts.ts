@@ -12,12 +12,12 @@ import { without } from './versions.ts'
 
 /** The credentials that a VirtualMCPServer sends to a backend. */
 export interface SentCredentials {
-  /** Whether it is a member of the group, and not only a key of `backends`. */
+  /** Whether the backend is a workload of the group, not only a key of `backends`. */
   readonly isMember: boolean
   readonly type: string | null
   readonly token: string | null
   readonly provider: string | null
-  /** The settings of the configuration, without the provider. */
+  /** The spec of the MCPExternalAuthConfig, without the provider. */
   readonly settings: unknown
 }
 
@@ -28,22 +28,24 @@ export interface Login {
   readonly reason: string | null
   readonly oidcConfig: string | null
   readonly audience: string | null
-  /** The MCPOIDCConfig without what only says how its issuer is reached. */
+  /** The spec of the MCPOIDCConfig, without fields about how its issuer is reached. */
   readonly settings: unknown
 }
 
-/** A part of a configuration that chooses by claims what a caller gets, as one server uses it. */
+/** A part of a resource that gives callers access by their claims, as one server uses it. */
 export interface ChoicePart {
   readonly at: readonly Segment[]
   readonly settings: unknown
   readonly choice: (selection: RoleSelection) => Choice
 }
 
-/** The facts of a state in words, by the object that they are about. */
+/**
+ * What a state means for authentication, by the object concerned; the states of an order are compared by these facts.
+ */
 export interface Facts {
-  /** Backends that are sent credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
+  /** Backends that get credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
   readonly sent: ReadonlyMap<string, SentCredentials>
-  /** Why a backend has none. */
+  /** Backends that get no credentials, with the reason. */
   readonly lacking: ReadonlyMap<string, string>
   readonly logins: ReadonlyMap<string, Login>
   readonly parts: ReadonlyMap<string, ChoicePart>
@@ -51,7 +53,7 @@ export interface Facts {
 
 const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 
-/** The facts about these objects in a state; objects that it does not have are left out. */
+/** The facts about these objects in a state; skips objects that the state lacks. */
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],
@@ -72,7 +74,7 @@ class Collected implements Facts {
   readonly parts = new Map<string, ChoicePart>()
   readonly #state: ClusterState
   readonly #reading: DocumentReading
-  /** That of the operator, where it is known. */
+  /** The release of the operator, where it is known. */
   readonly #release: string | undefined
 
   constructor(state: ClusterState, reading: DocumentReading, release: string | undefined) {
@@ -157,7 +159,7 @@ function withoutReach(part: unknown): unknown {
   return Object.fromEntries(kept.map(([name, value]) => [name, withoutReach(value)]))
 }
 
-/** The provider is compared on its own: /mutate writes it. */
+/** The spec without the provider: /mutate writes that, and it is compared on its own. */
 function withoutProvider(spec: unknown): unknown {
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return spec
   return { ...spec, tokenExchange: without(spec.tokenExchange, 'subjectProviderName') }

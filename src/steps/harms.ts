@@ -4,28 +4,33 @@ import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { type Budget, deepEqual } from '../rule/index.ts'
 import type { Facts, Login, ChoicePart, SentCredentials } from './facts.ts'
 
-/** A harm of a state on the way, which neither the old nor the new state does. */
+/**
+ * A harm in a state between the old and the new one that neither of these has, such as a backend without credentials.
+ */
 export interface Harm {
   readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'claims'
   /** The harm: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
   readonly text: string
-  /** Why, which may change from step to step; empty where the text says all. */
+  /** The reason, which may change from step to step; empty where the text says all. */
   readonly why: string
 }
 
-/** A harm that gives somebody access weighs more than any number of those that take it away. */
+/**
+ * The weight of a harm in the cost of an order: one that gives access weighs more than any number of those that take it
+ * away.
+ */
 export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : GAIN)
 
 export const GAIN = 1_000_000
 
-/** Compares states on the way with the old and the new state. */
+/** Finds the harms of states between the old and the new one. */
 export class Comparison {
   readonly #old: Facts
   readonly #new: Facts
   readonly #budget: Budget
   readonly #gains = new Map<string, Harm | undefined>()
 
-  /** Proofs about claims spend from the budget. */
+  /** Proofs about claims spend from `budget`. */
   constructor(old: Facts, now: Facts, budget: Budget) {
     this.#old = old
     this.#new = now
@@ -36,7 +41,7 @@ export class Comparison {
     return [...this.#lost(facts), ...this.#sent(facts), ...this.#logins(facts), ...this.#parts(facts)]
   }
 
-  /** Backends that have credentials in both states, and none in this one. */
+  /** Backends that get credentials in the old and the new state, but not in this one. */
   *#lost({ sent, lacking }: Facts): Iterable<Harm> {
     for (const backend of this.#old.sent.keys()) {
       if (!this.#new.sent.has(backend) || sent.has(backend)) continue
@@ -48,7 +53,7 @@ export class Comparison {
   *#sent({ sent }: Facts): Iterable<Harm> {
     for (const [backend, now] of sent) {
       const sides = [this.#old.sent.get(backend), this.#new.sent.get(backend)]
-      // Nothing is behind such a key while its workload is not there.
+      // No credentials are sent for such a key while no workload has its name.
       if (!now.isMember && !sides.every((side) => side !== undefined)) continue
       if (sides.some((side) => side !== undefined && isSameSent(side, now))) continue
       const text = `${backend} is sent other credentials than before and after`
@@ -92,7 +97,10 @@ export class Comparison {
   }
 }
 
-/** The access that a part gives callers on the way and in neither state; undefined where there is none. */
+/**
+ * Whether a part gives callers access in this state that they have in neither the old nor the new one; undefined where
+ * not.
+ */
 function gainIn(
   key: string,
   part: ChoicePart,
@@ -124,13 +132,13 @@ const isSameSent = (a: SentCredentials, b: SentCredentials): boolean =>
 
 const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === null
 
-/** An open side allows any login meanwhile: it lets everybody in. */
+/** Whether callers log in alike. A side that checks no tokens accepts any login. */
 const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * The new choice for callers to whom the choice of now gives the same, and the old choice for all others. It differs from the
- * choice of now for exactly the callers to whom that gives what neither state gives.
+ * For a caller to whom `now` and `after` give the same: what `after` gives; for all others what `old` gives. It
+ * therefore differs from `now` for exactly the callers to whom `now` gives what neither state gives.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

@@ -7,14 +7,14 @@ import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** A state on the way: the version of each object that changes, and what is stored of it. */
+/** A state between the old and the new one: of each object that changes, the index of its version and the value stored. */
 export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]
   readonly key: string
 }
 
-/** One write: an object, by its index, gets a version. */
+/** One write: the object with index `of` gets the version with index `to`. */
 export interface Move {
   readonly of: number
   readonly to: number
@@ -24,10 +24,13 @@ export interface Move {
 type Result =
   { readonly node: StateNode; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
 
-/** Units of a budget that take as long as comparing the facts of an object in a state. */
+/** As many units of the budget take as long as comparing the facts of one object in a state. */
 const UNITS_PER_OBJECT = 40
 
-/** The states between the old and the new one of some objects, each judged once, beside objects that stay as they are. */
+/**
+ * The states between the old and the new one of some objects; the other objects stay as they are. Each state is judged
+ * once.
+ */
 export class Lattice {
   readonly changes: readonly ChangedObject[]
   readonly start: StateNode
@@ -41,7 +44,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects`: those of which the facts are compared. The state is moved to and fro. */
+  /** `objects`: those whose facts are compared. `state` is changed to each state that is judged. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,
@@ -61,12 +64,12 @@ export class Lattice {
     )
   }
 
-  /** How many states were judged. */
+  /** The number of states that were judged. */
   get states(): number {
     return this.#harms.size
   }
 
-  /** The same with what judging writes spent beyond the usual, in states. */
+  /** The number of judged states, plus the units that judging writes spent, converted to states. */
   get work(): number {
     return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
@@ -75,7 +78,7 @@ export class Lattice {
     return this.changes.every((change, i) => at[i] === lastOf(change) || (at[i] === 0 && isTemporary(change)))
   }
 
-  /** The write of a version, as the webhook answers it in this state. */
+  /** The result of a write in this state, as the webhook answers it. */
   move(from: StateNode, { of, to }: Move): Result {
     const key = `${from.key} ${of} ${to}`
     const known = this.#results.get(key)
@@ -94,7 +97,7 @@ export class Lattice {
     return found
   }
 
-  /** Makes the state that of a node. */
+  /** Changes the cluster state to that of the node. */
   goTo(node: StateNode): void {
     this.changes.forEach((change, i) => {
       if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
@@ -141,7 +144,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // The values that /mutate writes depend on the moment of the write; all others on the version alone.
+  // Identifies the state: what /mutate writes depends on the state at the write, all else only on the version.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

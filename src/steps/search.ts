@@ -9,23 +9,23 @@ export interface StepPath {
   readonly cost: number
 }
 
-/** The result of a search. */
+/** The result of a search; `path` is undefined where none was found. */
 interface Found {
   readonly path: StepPath | undefined
-  /** False when the most states ended the search. */
+  /** False when the search ended because too many states were judged. */
   readonly isComplete: boolean
 }
 
 interface Searching {
-  /** Most objects that take an intermediate version. */
+  /** The most objects that may take an intermediate version. */
   readonly between: number
-  /** Whether an object may lose something on the way, or be deleted and created again. */
+  /** Whether an object may lose a reference for a while, or be deleted and created again. */
   readonly interruptions: boolean
-  /** Whether states that do harm may be passed, as few as possible. */
+  /** Whether the order may pass states with harm; then the search minimises it. */
   readonly harms: boolean
-  /** Whether deletions come after everything else. */
+  /** Whether deletions come after all other writes. */
   readonly deletionsLast: boolean
-  /** The search ends when so many states were judged, by this and earlier searches. */
+  /** The search ends when this and earlier searches judged so many states together. */
   readonly mostStates: number
 }
 
@@ -33,8 +33,9 @@ interface Searching {
 const MOST_BETWEEN = 3
 
 /**
- * Finds a way: whole objects first, then intermediate versions, then the least harm; interruptions come at the last. The
- * orders without harm may take half of the states, and each search for the least harm half of those that are left.
+ * Finds an order: with whole objects only, else with intermediate versions, else with the least harm; interruptions are
+ * tried last. The searches without harm may judge half of the states, and each search for the least harm half of the
+ * rest.
  */
 export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
   const whole: Searching = {
@@ -65,14 +66,14 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   }
   let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
-    // A search that is too large with many intermediate versions may succeed with fewer.
+    // A search that is too large with many intermediate versions may end with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
       const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
       if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
       if (path !== undefined || isWhole) break
     }
-    // Tries interruptions only when the best order gives access to somebody who has it in neither state.
+    // Interruptions only where the best order gives callers access that they have in neither state.
     if ((best?.cost ?? Infinity) < GAIN) break
   }
   return { path: best, isComplete }
@@ -88,13 +89,13 @@ interface Reached {
 
 export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
 
-/** Weight of a harm in the last state, which no later step ends. */
+/** The weight of a harm in the last state, which no later write ends. */
 const AT_THE_END = 100
 
 const costAt = (lattice: Lattice, node: StateNode): number =>
   costOf(lattice.harms(node)) * (lattice.isEnd(node) ? AT_THE_END : 1)
 
-/** The cost of writes, one after the other; Infinity where one is refused. */
+/** The cost of these writes in their order; Infinity where one is refused. */
 export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Move[]): number {
   let [node, cost] = [from, 0]
   for (const move of moves) {
@@ -106,7 +107,7 @@ export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Mov
   return cost
 }
 
-/** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
+/** Finds the order with the least harm (uniform-cost search); of equal ones, that which `preferred` puts first. */
 function search(lattice: Lattice, searching: Searching, tell: (states: number) => void): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
@@ -120,7 +121,7 @@ function search(lattice: Lattice, searching: Searching, tell: (states: number) =
     if (lattice.work >= searching.mostStates) return { path: undefined, isComplete: false }
     closed.add(key)
     tell(lattice.states)
-    // The last that is pushed is the first that is tried.
+    // In reverse: the search continues with what was pushed last.
     for (const of of order.toReversed()) {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
         const result = lattice.move(node, { of, to })
@@ -179,7 +180,7 @@ const KINDS_IN_ORDER = [
   'VirtualMCPServer',
 ]
 
-/** Objects to which others refer come first; deletions come last, in the opposite order. */
+/** The indexes of the changes: objects to which others refer come first; deletions come last, referrers first. */
 function preferred(changes: readonly ChangedObject[]): number[] {
   const rank = ({ kind, versions }: ChangedObject) => {
     const place = KINDS_IN_ORDER.indexOf(kind.kind)
@@ -202,7 +203,7 @@ function pathTo(end: Reached): StepPath {
   return { moves, nodes, cost: end.cost }
 }
 
-/** The frontier of the search: the least cost, then the fewest intermediate versions, then the last one first. */
+/** The frontier of the search: pops the least cost, then the fewest intermediate versions, then the latest. */
 class Open {
   readonly #byRank = new Map<number, Reached[]>()
 

@@ -40,7 +40,7 @@ export function itemsOf(values: readonly unknown[], reading: DocumentReading): I
   return items
 }
 
-/** How the webhook judges, and what it stores. */
+/** How the webhook judges and what it writes, for all states. */
 export interface StateJudging {
   readonly settings: Settings
   readonly reading: DocumentReading
@@ -49,7 +49,7 @@ export interface StateJudging {
   readonly release?: Release | undefined
 }
 
-/** Judges as the webhook does in this state, which may change meanwhile. */
+/** A judge like that of the webhook in this cluster state, which may change later. */
 export const judgeIn = (
   state: ClusterState,
   { settings, reading, defaults: written, release }: StateJudging,
@@ -62,7 +62,7 @@ export const judgeIn = (
     defaults: { written, serviceAccountAudience: '' },
   })
 
-/** Puts an object into the state in place of the one of its name, or takes it out. */
+/** Stores an object in the state in place of the one of its name; undefined removes it. */
 export function put(
   state: ClusterState,
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
@@ -73,7 +73,7 @@ export function put(
   else putAll(state, [value], { ...reading, namespace })
 }
 
-/** The submission of a write of an object over the stored one. */
+/** The request that an apply of an object over the stored one sends. */
 export function submitted(
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
   value: unknown,
@@ -87,20 +87,22 @@ export function submitted(
   )
 }
 
-/** Whether the value itself has the field that an apply without it would leave as /mutate wrote it. */
+/** Whether the value has `subjectProviderName`; an apply without the field would leave the one that /mutate wrote. */
 function namesProvider(value: unknown): boolean {
   const { tokenExchange } = isObject(value) && isObject(value.spec) ? value.spec : {}
   return isObject(tokenExchange) && tokenExchange.subjectProviderName !== undefined
 }
 
-/** The object with the provider that /mutate would write, or without one, said so that an apply sends it. */
+/**
+ * The object with an explicit `subjectProviderName`, empty where it has none, so that an apply changes the stored one.
+ */
 export function namingProvider(value: Manifest): Manifest {
   const { spec } = value
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return value
   return { ...value, spec: { ...spec, tokenExchange: { subjectProviderName: '', ...spec.tokenExchange } } }
 }
 
-/** The objects as the API server has them after each was applied beside all: with the defaults of /mutate. */
+/** The objects as the API server stores them when all are applied: with the defaults of /mutate. */
 export function storedItems(
   items: Items,
   before: ReadonlyMap<string, unknown>,

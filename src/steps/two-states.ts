@@ -19,17 +19,17 @@ import {
 import { withCopies } from './copies.ts'
 import { type ChangedObject, interruptions, isTemporary, type Version, versionsBetween } from './versions.ts'
 
-/** The old and the new state of a question. */
+/** The old and the new state for which an order is wanted. */
 export interface StatePair extends StateJudging {
   readonly old: Items
   readonly new: Items
-  /** A state that knows of both sides what rules read beside these objects, such as Secrets; it is changed. */
+  /** A state with everything else that rules read, such as Secrets; planning changes it. */
   readonly state: ClusterState
-  /** Whether the old objects are as the API server has them, with the defaults of /mutate. */
+  /** Whether the old objects come from an API server, so that they have the defaults of /mutate. */
   readonly isStored: boolean
-  /** Whether an old object is deleted that the new state does not have. */
+  /** Whether an object is deleted that only the old state has. */
   isDeleted(key: string): boolean
-  /** Whether an apply of the new value would send nothing although the stored object has more. */
+  /** Whether an apply of the new value changes nothing, although the stored object has more fields. */
   isApplied?(old: unknown, now: unknown): boolean
 }
 
@@ -128,7 +128,10 @@ export class TwoStates implements Component {
     })
   }
 
-  /** The states between both of some of the changes, of which the facts of these objects are compared; it starts at the old one. */
+  /**
+   * The states between the old and the new one of a component, beginning at the old one; compared by the facts about
+   * its objects.
+   */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given
     this.#toState(this.#new)

@@ -1,11 +1,11 @@
 import { deepEqual, isObject, metadataOf } from '../rule/index.ts'
 import type { Item, Manifest } from './states.ts'
 
-/** A version of an object on the way from the old one to the new one; without a value the object is not there. */
+/** A version of an object: the old, the new or one between them. Without a value the object does not exist. */
 export interface Version {
   readonly is: 'old' | 'between' | 'copy' | 'interruption' | 'new'
   readonly value: Manifest | undefined
-  /** The description of an intermediate version: `the new version, and upstreamProviders of the old one`. */
+  /** Describes an intermediate version: `the new version, and upstreamProviders of the old one`. */
   readonly words: string
 }
 
@@ -25,14 +25,14 @@ export const isTemporary = ({ versions }: ChangedObject): boolean =>
 
 export const lastOf = ({ versions }: ChangedObject): number => versions.length - 1
 
-/** Lists whose items have names, and maps, that an intermediate version can have of both sides. */
+/** Maps, and lists of named items, that an intermediate version can merge from both versions. */
 const UNITED = [
   ['spec', 'authServerConfig', 'upstreamProviders'],
   ['spec', 'embeddedAuthServer', 'upstreamProviders'],
   ['spec', 'outgoingAuth', 'backends'],
 ] as const
 
-/** Versions between the old and the new one that may help where no order of whole objects exists. */
+/** Intermediate versions, for changes that no order of whole objects brings about. */
 export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
   const old = asFile(stored)
   const candidates: [value: Manifest, words: string][] = []
@@ -45,7 +45,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
     candidates.push([unite(old, now), `the old version with ${names} of the new one added`])
   }
   const parts = partsThatDiffer(old, now)
-  // With one part, this would be the new version.
+  // With a single part, the result would be the new version.
   for (const part of parts.length > 1 ? parts : []) {
     const at = ['spec', part]
     candidates.push([withValue(old, at, valueIn(now, at)), `the old version with ${part} of the new one`])
@@ -65,7 +65,9 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
 
 const REFERENCE = 'externalAuthConfigRef'
 
-/** Versions that take something away for a while: for where every order gives somebody what neither state gives. */
+/**
+ * Versions that interrupt a service for a while, for changes where every order gives access that neither state gives.
+ */
 export function interruptions(stored: Manifest): Version[] {
   const old = asFile(stored)
   const isReferring = isObject(old.spec) && old.spec[REFERENCE] !== undefined
@@ -78,7 +80,7 @@ export function interruptions(stored: Manifest): Version[] {
   ]
 }
 
-/** Without what the API server adds to an object. */
+/** The object without what the API server adds to it. */
 function asFile(stored: Manifest): Manifest {
   const { name, namespace, labels, annotations } = metadataOf(stored)
   const kept = isObject(annotations) ? without(annotations, LAST_APPLIED) : {}
@@ -113,7 +115,7 @@ export function withValue(holder: Manifest, [first, ...rest]: readonly string[],
 const canUnite = (old: unknown, now: unknown): boolean =>
   !deepEqual(old, now) && ((Array.isArray(old) && Array.isArray(now)) || (isObject(old) && isObject(now)))
 
-/** The items of the base, then those of the other side whose names the base does not have. */
+/** The items of the base, and those of the other list or map whose names the base lacks. */
 function united(base: unknown, other: unknown): unknown {
   if (isObject(base) && isObject(other)) return { ...other, ...base }
   if (!Array.isArray(base) || !Array.isArray(other)) return base

@@ -62,6 +62,7 @@ const aws = (region: string, name = 'aws') =>
   })
 
 const POLICY_REPORTS = fileURLToPath(new URL('../formats/policyreports-crd.yaml', import.meta.url))
+const OPEN_REPORTS = fileURLToPath(new URL('../formats/openreports-crd.yaml', import.meta.url))
 const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
 
 /** What audit says of the contradictions. */
@@ -130,6 +131,29 @@ await withApiServer(root, async (t, api) => {
     t.match(await stored(), { summary: { pass: 1, fail: 2, warn: 3 } })
     t.equal((await stored()).results.length, 5)
     t.match((await api.kubectl(['apply', '-f', '-'], { stdin: await report() })).stdout, 'unchanged')
+  })
+
+  await t.test('reports of OpenReports are applied, and shown by kubectl', async (t) => {
+    await api.kubectl(['apply', '-f', OPEN_REPORTS])
+    await api.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', OPEN_REPORTS])
+    const { stdout } = await cli.run('audit', '--output', 'openreports')
+    // Strictly: a field that the CRD does not have would be refused.
+    await api.kubectl(['apply', '--validate=strict', '-f', '-'], { stdin: stdout })
+    const shown = await api.kubectl(['get', 'reports', '--all-namespaces', '--no-headers'])
+    t.strictSame(
+      shown.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ +/).slice(0, -1).join(' ')),
+      [
+        'shop mcpexternalauthconfig-aws 0 1 0 0 0',
+        'tools mcpexternalauthconfig-wiki 0 0 1 0 0',
+        'tools mcpoidcconfig-clients 0 0 1 0 0',
+        'tools mcpserver-wiki 0 0 1 0 0',
+        'tools virtualmcpserver-gateway 0 2 0 0 0',
+      ],
+    )
+    t.match((await api.kubectl(['apply', '-f', '-'], { stdin: stdout })).stdout, 'unchanged')
   })
 
   await t.test('what is stored in contradiction', async (t) => {

@@ -7,6 +7,7 @@ import t from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { COMMAND_ROWS, writeInputs } from '../support/command-rows.ts'
+import { ANSWERS, askOf } from '../support/mcp.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -61,6 +62,7 @@ t.test('every command, without Node on the machine', { skip: skipOn('x64') }, as
     t.equal(ended.status, status, args.join(' '))
     t.match(ended.said, said)
   }
+  t.strictSame(await askOf(executable, [], empty, { PATH: '', HOME: empty }), ANSWERS)
 })
 
 const skip =

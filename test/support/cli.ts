@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../src/cli/run.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
+import { problemWithOutput } from './output-schemas.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -62,7 +63,10 @@ function divert(): void {
 }
 divert()
 
-/** Runs the CLI in this process, in a folder; one run after the other. Settings of whoever runs the tests do not count. */
+/**
+ * Runs the CLI in this process, in a folder; one run after the other. Settings of whoever runs the tests do not count. What it
+ * prints as JSON must be of its schema.
+ */
 export function runCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const running = last.then(async () => {
     const { cwd, input = '', program = run } = options
@@ -72,6 +76,8 @@ export function runCli(args: readonly string[], options: RunOptions): Promise<Ru
     const own = { input: Readable.from([Buffer.from(input)]), stdout: '', stderr: '' }
     try {
       const status = await streams.run(own, () => program(args, environmentIn(options)))
+      const problem = program === run ? problemWithOutput(args, own.stdout) : undefined
+      if (problem !== undefined) throw new Error(problem)
       return { status, stdout: own.stdout, stderr: own.stderr }
     } finally {
       process.chdir(before.cwd)

@@ -38,6 +38,8 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['steps', 'aws.yaml', 'aws.yaml'], 0, /^no object changes$/m],
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
+  // Its input is empty.
+  [['mcp'], 0, /^$/],
   [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
   [['probe', '--list', 'gateway.yaml'], 0, /not asked: a name for documentation/],
   [['probe', 'aws.yaml'], 0, /0 requests sent: 0 errors/],

@@ -7,40 +7,40 @@ import { shrink } from './shrink.ts'
 import { sampled, whyNotDecided } from './samples.ts'
 import { onlyThose, soughtFirst } from './usual.ts'
 
-/** A caller for whom the old and the new state choose differently. */
+/** An example of a caller who gets different access in the old and the new state. */
 export interface CallerChange {
   readonly old: Outcome
   readonly new: Outcome
   readonly witness: Claims
 }
 
-/** A question without an answer. */
+/** An access of which it is not decided whether a caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
-  /** Whether somebody newly gets it, or loses it. */
+  /** Whether callers get it only in the new state, or only in the old one. */
   readonly question: 'gains' | 'loses'
   readonly why: string
 }
 
 export interface Difference {
-  /** The first of each pair of an old and a new access that was found. */
+  /** One example for each pair of an old and a new access that was found. */
   readonly changes: readonly CallerChange[]
-  /** Whether there may be other pairs of the accesses named in `changes`. */
+  /** Whether the accesses that occur in `changes` may also form other pairs of an old and a new one. */
   readonly more: boolean
   readonly undecided: readonly UndecidedChange[]
 }
 
-/** Units for one comparison: about two seconds. */
+/** Units of the budget for one comparison. */
 export const COMPARISON = 6_000_000
 /** Units for all comparisons of a run. */
 export const ALL_COMPARISONS = 5 * COMPARISON
 const MOST_PAIRS = 60
-/** Witnesses that are made as small as they can be; the others are as they were found. */
+/** The most examples that are made as small as possible; further ones stay as they were found. */
 const MOST_SHRUNK = 40
 
 /**
- * Who gets what differently. Every change has a witness that both sides were evaluated for; without changes and undecided
- * questions there is no difference for any claims.
+ * Finds who gets different access. Every change has example claims, which both sides were evaluated for. Without
+ * changes and undecided accesses it is proved that there is no difference for any claims.
  */
 export function compareChoices(
   old: Choice,
@@ -52,9 +52,9 @@ export function compareChoices(
 
 interface Settings {
   readonly budget?: Budget
-  /** Callers to try first, such as those that other releases choose differently for. */
+  /** Claims to try first, such as examples for other releases. */
   readonly callers?: readonly Claims[]
-  /** Whose callers they are: those who cannot exist are left out. */
+  /** The tokens that the callers have: claims that no token has are left out. */
   readonly behind?: Callers
 }
 
@@ -109,7 +109,10 @@ class Search {
     this.#findMorePairs(before, after)
   }
 
-  /** Asks all open questions at once, then one by one; after one without a caller, those that are left at once again. */
+  /**
+   * Answers all open questions together, then one by one; after one for which no caller exists, the rest together
+   * again.
+   */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
     for (const question of questions) {
@@ -118,7 +121,7 @@ class Search {
     }
   }
 
-  /** Whether it is proved that no caller answers a question that is open. */
+  /** Whether it is proved that no caller is an example for any open question. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))
@@ -131,7 +134,7 @@ class Search {
     return this.#witness([some], holds) && this.#changes.size === size
   }
 
-  /** Whether a caller was found. */
+  /** Whether an example was found. */
   #answerOne(question: Question): boolean {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
@@ -149,7 +152,7 @@ class Search {
     return this.#answered[question].has(access)
   }
 
-  /** Looks for further pairs of an old and a new access. */
+  /** Finds further pairs of an old and a new access. */
   #findMorePairs(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
     const world = this.#world
     const blocked = new Set<string>()
@@ -184,7 +187,10 @@ class Search {
     }
   }
 
-  /** Whether the question is decided: a witness was found and kept, or there is none. One that identity providers issue is sought first. */
+  /**
+   * Looks for an example, first one with claims as identity providers issue them. True when it was found and stored, or
+   * when it is proved that there is none.
+   */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
     const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)
     const answer = soughtFirst(this.#world, this.#behind, (more) =>
@@ -219,7 +225,7 @@ class Search {
   }
 }
 
-/** Whether somebody newly gets the access, or loses it, and when that is so. */
+/** Does a caller gain the access, or lose it? `when` is the literal that says so. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

@@ -1,7 +1,7 @@
 import { type Expr, printed, type Program, read, type ClaimsWorld } from '../../cel/index.ts'
 import type { Condition } from './choice.ts'
 
-/** The condition that a matcher is true. */
+/** The condition under which a matcher is true. */
 export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condition => ({
   when: read(world, expr, matcher).yes,
   text: printed(expr),
@@ -10,7 +10,7 @@ export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condi
   },
 })
 
-/** The expression without one part of its `&&`, `||` and `?:`. */
+/** The expression with one operand of an `&&`, `||` or `?:` removed. */
 function* smallerThan(expr: Expr): Iterable<Expr> {
   if (expr.kind !== 'call') return
   const { name, args } = expr

@@ -8,18 +8,18 @@ import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
 import { roleChoice } from './role-choice.ts'
 
-/** A part of a resource that lets callers have something by their claims. */
+/** A part of a resource that gives callers access by their claims: an `awsSts`, or the policy of a trusted issuer. */
 export interface Entry {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The index of the document. */
+  /** The index of the document that has the resource. */
   readonly document: number
   readonly at: readonly Segment[]
-  /** The key that identifies the part in another state, beside the resource. */
+  /** Identifies the part within its resource, in the old and the new state alike. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
-  /** Whose callers they are. */
+  /** The tokens of the callers, by the objects that use the part. */
   readonly behind: Behind
 }
 
@@ -27,8 +27,8 @@ export interface Entry {
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /**
- * All such parts of the documents; of two documents of one resource the later one counts, as when both are applied. The
- * state says who uses them.
+ * The parts of the documents that decide access by claims; of two documents of one resource the later one counts, as
+ * when both are applied. `state` has the objects that use these parts.
  */
 export function entriesOf(
   values: readonly unknown[],
@@ -76,7 +76,7 @@ function partsOf(value: Readonly<Record<string, unknown>>, isConfig: boolean): P
   return [...roles, ...policiesIn(spec, ['spec'])]
 }
 
-/** The policies of trusted issuers, wherever an embedded authorization server is configured. */
+/** The policies of trusted issuers, in every embedded authorization server of the value. */
 function policiesIn(part: unknown, at: readonly Segment[]): Part[] {
   if (!isObject(part)) return []
   return Object.entries(part).flatMap(([name, member]) => {
@@ -108,7 +108,7 @@ function issuerPolicies(
   ])
 }
 
-/** With a key of its own for each, also where several are about one issuer. */
+/** Makes the keys unique: several parts may be about one issuer. */
 function numbered(parts: readonly Part[]): Part[] {
   const seen = new Map<string, number>()
   return parts.map((part) => {

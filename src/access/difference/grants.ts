@@ -8,16 +8,16 @@ import { ALONE, type Behind, canExist } from '../role/behind.ts'
 import { shrink } from './shrink.ts'
 import { onlyThose, soughtFirst } from './usual.ts'
 
-/** A place that names an access, and who gets it there. */
+/** A place in a choice that gives an access, and the callers who get it there. */
 export interface Grant {
   readonly access: string
   /** The place: `roleMappings[0]`. */
   readonly by: string
-  /** The condition on the callers; null for everyone. */
+  /** The condition on the callers, in the words of the manifest; null for everyone. */
   readonly callers: string | null
-  /** Callers of these get something else, as an earlier place takes them. */
+  /** Callers who satisfy the condition, but get something else because an earlier place is for them. */
   readonly except: readonly Taken[]
-  /** Whether every part of the description is needed, or that could not be proved in time. */
+  /** Whether nothing in the description is superfluous; false also where that was not proved in time. */
   readonly isMinimal: boolean
   readonly answer: Answer
 }
@@ -26,18 +26,18 @@ type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
 
 type Answer =
   | { readonly is: 'somebody'; readonly example: Claims }
-  /** Proved. `takenBy` are the earlier places that take all callers of this one. */
+  /** Proved. `takenBy` are the earlier places that are for all callers of this one. */
   | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
   | { readonly is: 'not decided'; readonly why: string }
 
 interface Taken {
   readonly callers: string
   readonly by: string
-  /** The access of these callers; null for none. */
+  /** The access that they get; null for none. */
   readonly access: string | null
 }
 
-/** The text for a choice that is too large to be read. */
+/** The result for a choice that is too large for the budget. */
 const UNREAD: Grant = {
   access: '',
   by: '',
@@ -49,13 +49,13 @@ const UNREAD: Grant = {
 
 interface Settings {
   readonly budget?: Budget
-  /** Callers to try first. */
+  /** Claims to try first. */
   readonly callers?: readonly Claims[]
-  /** Whose callers they are: those who cannot exist are left out. */
+  /** The tokens that the callers have: claims that no token has are left out. */
   readonly behind?: Behind
 }
 
-/** Every place of a choice that names such an access, and who gets it there. */
+/** Each place of a choice that gives a wanted access, with the callers who get it there. */
 export function grantsOf(
   choice: Choice,
   isAsked: (access: string) => boolean,
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** The ways that together take all callers of this one, without those that are not needed for that. */
+/** The earlier ways in that together admit all callers of this one, without those that are not needed for it. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {
@@ -131,8 +131,8 @@ const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean
   solve(world, literals).is === 'impossible'
 
 /**
- * The callers in the words of the manifest, without the parts that can be left out. An earlier place that gives the
- * same access takes nothing away.
+ * Describes the callers in the words of the manifest, without superfluous parts. An earlier place that gives the same
+ * access is no exception.
  */
 function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
   let { condition } = way
@@ -163,7 +163,7 @@ const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): De
   isMinimal,
 })
 
-/** The smallest condition found that says the same of all callers for whom `around` holds. */
+/** The smallest condition that was found to mean the same for all callers for whom `around` is true. */
 function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
   const saysTheSame = (other: Condition) =>
     isImpossible(world, [...around, condition.when, -other.when]) &&

@@ -25,25 +25,25 @@ import {
 } from './choice.ts'
 import { isTrue } from './condition.ts'
 
-/** A mapping that a gateway can evaluate. */
+/** A role mapping that a gateway can evaluate. */
 export interface ReadMapping {
   readonly index: number
   readonly roleArn: string
-  /** Neither: nobody matches. */
+  /** The claim; the mapping has this or `program`, and with neither it matches nobody. */
   readonly claim: string | undefined
   readonly program: Program | undefined
 }
 
-/** The mappings of a configuration in the order tried. */
+/** The role mappings of an `awsSts`, in the order in which they are tried. */
 export interface ReadMappings {
   readonly mappings: readonly ReadMapping[]
   readonly roleClaim: string
   readonly fallback: string | undefined
-  /** Why the workload does not start. */
+  /** Why the workload does not start with these mappings; undefined where it does. */
   readonly refused: string | undefined
 }
 
-/** Reads the role mappings of an awsSts configuration, any JSON, as gateways with this selection do. */
+/** Reads the mappings of an MCPExternalAuthConfig, any JSON, as the gateways of a generation of releases do. */
 function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
@@ -71,7 +71,7 @@ function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   }
 }
 
-/** Which role callers get of an awsSts configuration; undefined stands for none. */
+/** The AWS role that an MCPExternalAuthConfig gives callers; undefined in place of one gives no role. */
 export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   if (value === undefined) return NOTHING
   const read = readMappings(value, selection)
@@ -105,13 +105,13 @@ const rolesOf = ({ roleClaim }: Pick<ReadMappings, 'roleClaim'>): string => clai
 const closedBy = (read: Pick<ReadMappings, 'roleClaim'>): string =>
   `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
 
-/** The access of callers whom no mapping matches. */
+/** The outcome for callers whom no mapping matches. */
 const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
   fallback === undefined
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
     : { access: fallback, by: 'fallbackRoleArn' }
 
-/** When a mapping matches. */
+/** The condition under which a mapping matches. */
 function conditionOf(
   world: ClaimsWorld,
   { claim, program }: ReadMapping,
@@ -126,7 +126,7 @@ function conditionOf(
   )
 }
 
-/** When the role claim has a form for which newer gateways give no role at all. */
+/** The condition under which newer gateways give no role, because the role claim has a wrong form. */
 function closedOf(
   world: ClaimsWorld,
   { mappings, roleClaim }: ReadMappings,
@@ -165,7 +165,7 @@ interface Deciding {
 
 const outcomeOf = (mapping: ReadMapping): Outcome => ({ access: mapping.roleArn, by: placeOf(mapping) })
 
-/** Whether the matcher is true; a failure and a value that is not a bool are not. Throws OutOfBudget. */
+/** Whether the matcher is true; false where it fails or is not a bool. Throws OutOfBudget. */
 export function isTrueFor(program: Program, claims: Value, budget?: Budget): boolean {
   const within = bounded(LIMITS, Infinity, () => 0)
   const spend = (cost: number) => {

@@ -9,10 +9,10 @@ import {
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
-/** Callers that are tried at random where a question is not decided. */
+/** The number of random callers to try where a question is not decided. */
 const MOST_SAMPLES = 3_000
 
-/** The first caller of which that holds, of many that are tried at random. Throws OutOfBudget. */
+/** The first of many random callers for which `holds` is true. Throws OutOfBudget. */
 export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean): Claims | undefined {
   for (const claims of samples(world, MOST_SAMPLES)) {
     world.budget.spend(20)
@@ -29,7 +29,7 @@ export function whyNotDecided({ guesses }: ClaimsWorld): string {
   return `not every claim can be tried for ${first.text}${others}`
 }
 
-/** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
+/** Random claims from values that the matchers mention; the same for the same matchers. */
 function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
   const guesses = guessesIn(world)
@@ -71,7 +71,7 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** All parts that are not understood, those in lists as well. */
+/** The guesses of the world (tests without a formula), and those of the worlds of its lists. */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

@@ -14,7 +14,7 @@ import {
 import { type Entry, entryKey } from './entries.ts'
 import { grantsOf } from './grants.ts'
 
-/** A part of the old or the new state, or of both. */
+/** A part of a resource (`Entry`) in the old and the new state; undefined in a state that lacks it. */
 export interface Pair {
   readonly old: Entry | undefined
   readonly new: Entry | undefined
@@ -25,13 +25,13 @@ export interface ForReleases {
   readonly releases: string
 }
 
-/** How a part differs. */
+/** The differences in what a part gives callers. */
 export interface PartDifference extends Pair {
   readonly changes: readonly (CallerChange & ForReleases)[]
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
-  /** Whether there may be other pairs of the accesses in `changes`. */
+  /** Whether there may be further pairs of accesses that `changes` names. */
   readonly more: boolean
-  /** The changes of whose token goes to STS. */
+  /** Changes of the token that goes to STS. */
   readonly tokens: readonly TokenChange[]
 }
 
@@ -43,7 +43,7 @@ export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
 }
 
-/** The part that is there: the new one, or else the old one. */
+/** The part in the new state or, where that lacks it, in the old one. */
 export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
 
 const NO_ENTRY: Entry = {
@@ -97,8 +97,9 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
 }
 
 /**
- * Callers bring tokens of another issuer than before, so that nothing is proved of all of them: for each role somebody who
- * gets it on one side, and what the same person gets on the other, with the claims that arrive there.
+ * Compares where callers bring tokens of another issuer than before, so that nothing can be proved for all of them. For
+ * each role of one side it takes an example caller, and evaluates what that caller gets on the other side with the
+ * claims that arrive there.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
   const examples = [old, now].flatMap(([choice, behind]) =>
@@ -132,7 +133,7 @@ interface Settings {
   readonly callers: readonly Claims[]
 }
 
-/** The values of each generation, each with the releases that have it. */
+/** The values with the releases that they hold for; equal values of several generations of releases become one. */
 export function grouped<T extends object>(
   found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],
 ): (T & ForReleases)[] {
@@ -148,14 +149,14 @@ export function grouped<T extends object>(
   return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
 }
 
-/** The access that a part gives one caller, before and after. */
+/** The access that a part gives one caller in the old and the new state. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
   readonly oldOutcome: Outcome
   readonly newOutcome: Outcome
 }
 
-/** The access that a part gives the claims, by release. */
+/** The access that a part gives a caller with these claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify(

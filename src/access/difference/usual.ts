@@ -3,20 +3,20 @@ import { LIST_CLAIMS, TEXT_CLAIMS } from '../../kinds/mcp-external-auth-config/c
 import type { Behind } from '../role/behind.ts'
 import type { Claims } from '../role/claims.ts'
 
-/** The assumptions that claims have the forms in which identity providers issue them. */
+/** Assumptions that claims have the forms in which identity providers issue them. */
 const usualForms = (world: ClaimsWorld): Literal[] =>
   [...world.root.parts].flatMap(([name, place]) => {
     if (LIST_CLAIMS.has(String(name))) return others(place, ['absent', 'list'])
     if (TEXT_CLAIMS.has(String(name))) return others(place, ['absent', 'string'])
     const { list, forms } = place
-    // A claim whose elements are asked for is a list in most tokens.
+    // A claim whose elements a matcher tests is a list in most tokens.
     return list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : []
   })
 
 const others = ({ forms }: ValuePlace, usual: readonly Form[]): Literal[] =>
   Object.entries(forms).flatMap(([form, literal]) => (usual.includes(form as Form) ? [] : [-literal]))
 
-/** The first claim of which the form is one that no identity provider issues. */
+/** The first claim in a form that no identity provider issues. */
 export function unusualClaim(claims: Claims): string | undefined {
   return Object.keys(claims).find((name) => {
     const value = claims[name]
@@ -25,13 +25,13 @@ export function unusualClaim(claims: Claims): string | undefined {
   })
 }
 
-/** The assumption that callers have no claims but those that they can have everywhere. */
+/** Assumptions that callers have only claims that all their possible tokens may have. */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
   partly === undefined
     ? []
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
 
-/** The answer for callers who are sought first: with common claims, then with claims of usual forms, then all. */
+/** Asks first for callers with usual forms of claims that all tokens may have, then with usual forms, then for any. */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
   behind: Pick<Behind, 'partly'>,
@@ -50,7 +50,7 @@ export function soughtFirst<A extends { readonly is: string }>(
   return ask([])
 }
 
-/** Leaves only callers who can exist: with none of the claims that their tokens lack. */
+/** Excludes claims that no token of the callers has. */
 export function onlyThose(world: ClaimsWorld, { lacks }: Pick<Behind, 'lacks'>): void {
   if (lacks === undefined) return
   for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])

@@ -14,22 +14,30 @@ import {
 import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
-/** Those who choose roles by a configuration, and the tokens of their callers. */
+/**
+ * The tokens that callers can bring to an MCPExternalAuthConfig, by the VirtualMCPServers and workloads that use it.
+ */
 export interface Behind {
-  /** Whether no caller has the claim; undefined where somebody brings tokens of another issuer, which may have any. */
+  /**
+   * Whether no token has the claim; undefined where some callers bring tokens of another issuer, which may have any
+   * claim.
+   */
   readonly lacks: ((claim: string) => boolean) | undefined
-  /** The same for callers of some of them only; `others` are those whose callers may have any claim. */
+  /**
+   * Set where only some callers have tokens of embedded servers: what those lack, and who has callers with other
+   * tokens.
+   */
   readonly partly: { readonly lacks: (claim: string) => boolean; readonly others: string } | undefined
-  /** Who issues the tokens, and which claims there are: `VirtualMCPServer vmcp issues …`; empty without `lacks`. */
+  /** Who issues the tokens, and the claims in them: `VirtualMCPServer vmcp issues …`; empty without `lacks`. */
   readonly issued: string
-  /** Whose token goes to STS, by the VirtualMCPServer or workload that sends it. */
+  /** The token that goes to STS, by the VirtualMCPServer or workload that sends it. */
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** A configuration of which nobody is known who uses it. */
+/** Where no object is known that uses the MCPExternalAuthConfig. */
 export const ALONE: Behind = { lacks: undefined, partly: undefined, issued: '', tokens: new Map() }
 
-/** Those who choose roles by the configuration of the name. */
+/** The tokens that callers can bring to the MCPExternalAuthConfig of this name. */
 export function behindOf(name: string, cluster: Cluster): Behind {
   const awsSts = awsStsOf(getAuthConfig(cluster, name))
   if (awsSts === undefined) return ALONE
@@ -55,7 +63,9 @@ export function behindOf(name: string, cluster: Cluster): Behind {
   }
 }
 
-/** Whether callers of a proxy bring tokens of one of the embedded servers, or none: then a user of the machine is taken. */
+/**
+ * Whether a proxy's callers bring tokens of one of the embedded servers, or none: then its process uses the local user.
+ */
 function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>, cluster: Cluster): boolean {
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}
   if (spec === undefined) return false
@@ -65,7 +75,7 @@ function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>
   return issuer !== undefined && issuers.has(issuer)
 }
 
-/** The token that a VirtualMCPServer or a workload with an embedded server sends. */
+/** The token that a VirtualMCPServer or a workload with an embedded server sends to STS, in words. */
 function tokenOf(awsSts: AwsSts, front: Front): string {
   const opaque = opaqueSubject(awsSts, front)
   const subject = subjectOf(awsSts, front)
@@ -90,11 +100,11 @@ function tokenWithoutServer(kind: string, awsSts: AwsSts): string {
 export const canExist = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): boolean =>
   lacks === undefined || !Object.keys(claims).some(lacks)
 
-/** The claims without those that no caller has. */
+/** The claims without those that no token has. */
 export const arriving = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
-/** The changes of whose token goes to STS, of those who send one before and after. */
+/** The changes of the token that goes to STS, for the objects that send one before and after. */
 export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)
@@ -102,7 +112,7 @@ export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   })
 }
 
-/** A change of whose token goes to STS. */
+/** A change of the token that one object sends to STS. */
 export interface TokenChange {
   readonly sender: string
   readonly old: string

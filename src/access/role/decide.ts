@@ -16,7 +16,7 @@ type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 
 type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
 
-/** The outcome of one mapping for the claims. */
+/** Whether one mapping matches the claims, and why. */
 export interface MappingOutcome {
   readonly index: number
   readonly claim?: string
@@ -25,7 +25,7 @@ export interface MappingOutcome {
   readonly roleArn?: string
   readonly outcome: Outcome
   readonly reason: string
-  /** Why no caller ever gets its role: the text of role-mapping-reachable. */
+  /** Why no caller can get its role: the text of the rule role-mapping-reachable. */
   readonly unreachable?: string
 }
 
@@ -46,12 +46,12 @@ export interface ReleaseDecision extends RoleDecision {
 
 type EvaluationOf = (matcher: string) => Evaluation | undefined
 
-/** The texts of the matchers whose evaluations `decideRole` needs. */
+/** The matchers that have to be evaluated before `decideRole`. */
 export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
 
-/** The decision of each generation; those that decide the same, mapping by mapping, are one. */
+/** The decision by each generation of releases; generations that decide alike, mapping by mapping, share one. */
 export function decideForReleases(
   value: unknown,
   claims: Claims,
@@ -82,8 +82,8 @@ const ALONE = createJudge({
 })
 
 /**
- * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: the caller passes
- * the evaluation of each matcher.
+ * The role that an MCPExternalAuthConfig, any JSON, gives a caller, and why (specification 2.4.1). The caller of this
+ * function passes the evaluation of each matcher.
  */
 export function decideRole(
   value: unknown,
@@ -121,12 +121,12 @@ export function decideRole(
   }
 }
 
-/** The claim that names the session, as the configuration says it. */
+/** The claim that names the session, as written in the MCPExternalAuthConfig. */
 export function sessionNameClaimOf(value: unknown): string | undefined {
   return configOf(value).spec?.awsSts?.sessionNameClaim
 }
 
-/** The configuration, without parts of a wrong JSON type. */
+/** The MCPExternalAuthConfig without parts of a wrong JSON type. */
 export function configOf(value: unknown): ExternalAuthConfig {
   return (shape(mcpExternalAuthConfig, value).resource ?? {}) as ExternalAuthConfig
 }
@@ -134,7 +134,7 @@ export function configOf(value: unknown): ExternalAuthConfig {
 export const mappingsOf = ({ spec }: ExternalAuthConfig): RoleMappings => spec?.awsSts?.roleMappings ?? []
 
 const LAST = Number.MAX_VALUE
-/** Lower is tried first. */
+/** The priority of a mapping; lower ones are tried first. */
 export const priorityOf = (mapping: RoleMapping | undefined) => mapping?.priority ?? LAST
 
 function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
@@ -147,7 +147,7 @@ function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
   }
 }
 
-/** The texts of role-mapping-reachable, by the index of the mapping. */
+/** The texts of the rule role-mapping-reachable, by the index of the mapping. */
 function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, string> {
   const ours = findings.filter(({ id }) => id === 'role-mapping-reachable')
   return new Map(ours.map(({ error }) => [Number(error.at[3]), error.detail]))
@@ -180,7 +180,7 @@ function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
   return decided('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
-/** The outcome of a mapping with this `claim` for the claims. */
+/** Whether a mapping with this `claim` matches the claims, and why. */
 export function claimOutcome(
   claim: string,
   { selection, roleClaim, claims }: Omit<Caller, 'evaluationOf'>,
@@ -193,7 +193,7 @@ export function claimOutcome(
   return selection.roleClaim === 'asList' ? inList(claim, path, holder) : inAsItIs(claim, path, holder)
 }
 
-/** `claim in claims[roleClaim]`, as CEL evaluates it over anything but a list. */
+/** `claim in claims[roleClaim]` where that is not a list, as CEL evaluates it. */
 function inAsItIs(claim: string, path: string, holder: unknown): Decided {
   if (typeof holder === 'object' && holder !== null) return Object.hasOwn(holder, claim) ? MATCH : NO_MATCH
   return decided('skipped', `${path} is ${described(fromJson(holder))}, and \`in\` needs a list`)
@@ -229,7 +229,10 @@ function afterWinner(mapping: MappingOutcome, winner: MappingOutcome | undefined
 /** The mapping as messages name it: `roleMappings[0]`. */
 export const placeOf = ({ index }: Pick<MappingOutcome, 'index'>): string => `roleMappings[${index}]`
 
-/** The role of the winner, or why there is none. One refused mapping keeps the workload from starting. */
+/**
+ * The role of the first mapping that matches, or why there is none. One refused mapping keeps the workload from
+ * starting.
+ */
 function choose(
   mappings: readonly MappingOutcome[],
   winner: MappingOutcome | undefined,
@@ -252,7 +255,10 @@ function choose(
   return { from: 'nowhere', reason: `${reason}, and there is no fallbackRoleArn` }
 }
 
-/** Notes on stopped mappings before the winner: the gateway may evaluate them to the end, and give their role. */
+/**
+ * Notes on earlier mappings whose evaluation was stopped: the gateway may evaluate them to the end, and give their
+ * role.
+ */
 function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutcome | undefined): string[] {
   const before = winner === undefined ? mappings : mappings.slice(0, mappings.indexOf(winner))
   return before

@@ -10,14 +10,14 @@ import {
 } from '../../cel/index.ts'
 import { OutOfBudget } from '../../rule/index.ts'
 
-/** The result of evaluating a matcher: plain data, which a worker thread can send. */
+/** The result of a matcher, as plain data that a worker thread can send. */
 export type Evaluation =
   | { readonly kind: 'value'; readonly value: boolean }
   /** The result is not a bool; `type` has an article: `a string`. */
   | { readonly kind: 'otherType'; readonly type: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'stopped'; readonly message: string }
-  /** It does not compile. */
+  /** The matcher does not compile. */
   | { readonly kind: 'refused'; readonly message: string }
 
 /** Thrown when an evaluation exceeds its limits. */
@@ -25,11 +25,11 @@ export class Stopped extends Error {}
 
 export interface Limits {
   /**
-   * For each matcher, in units of cel-go's cost. The gateway ends an evaluation at 1,000,000 (toolhive-core,
-   * cel/engine.go); we count a little more than it does, so what ends here may still end well there.
+   * The limit for each matcher, in units of cel-go's cost. The gateway ends an evaluation at 1,000,000 (toolhive-core,
+   * cel/engine.go). The cost here is a little higher, so the gateway may finish an evaluation that is stopped here.
    */
   readonly cost: number
-  /** For all matchers together. */
+  /** The limit for all matchers together. */
   readonly milliseconds: number
   readonly megabytes: number
 }
@@ -49,7 +49,7 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
   }
 }
 
-/** The message of an evaluation that the time limit stopped. */
+/** The message about an evaluation that the time limit stopped. */
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 

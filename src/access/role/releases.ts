@@ -2,13 +2,13 @@ import { type Generation, GENERATIONS } from '../../kinds/mcp-external-auth-conf
 
 const RELEASE = /^v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?$/
 
-/** Throws an Error that says what to write. */
+/** The text, if it is empty or a release such as `0.48`; else throws an Error that says what to write. */
 export function readRelease(text: string): string {
   if (text === '' || RELEASE.test(text)) return text
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** All generations without a release; the generations before and after a release that is in none. */
+/** The generation that has the release; the two around a release that is in none; all of them without a release. */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS

@@ -4,7 +4,7 @@ import { described, fromJson } from '../../cel/index.ts'
 /** The name of the role session, which CloudTrail shows. */
 export interface SessionName {
   readonly claim: string
-  /** The text of the claim, fit or not. */
+  /** The text of the claim, whether or not AWS accepts it. */
   readonly value?: string
   /** Why the gateway answers 401 in place of assuming the role. */
   readonly problem?: string

@@ -4,7 +4,7 @@ import { goFloat } from '../../rule/index.ts'
 
 const HEXADECIMAL = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/i
 
-/** As Go's `strconv.ParseFloat`; undefined where that is an error: no number, or one that is too large. */
+/** As Go's `strconv.ParseFloat`; undefined where Go returns an error: not a number, or too large. */
 export function parseDouble(text: string): number | undefined {
   if (/^nan$/i.test(text)) return NaN
   if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
@@ -17,7 +17,7 @@ function parseDecimal(text: string): number | undefined {
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
-/** `0x1.8p3`: an exponent is required, and an underscore may stand behind the prefix too. */
+/** Parses `0x1.8p3`: Go requires the exponent, and allows an underscore behind the prefix too. */
 function parseHexadecimal(text: string): number | undefined {
   const match = HEXADECIMAL.exec(text.replace(/(?<=[\da-fx])_(?=[\da-f])/gi, ''))
   const [, sign, whole = '', part = '', power = ''] = match ?? []
@@ -26,13 +26,13 @@ function parseHexadecimal(text: string): number | undefined {
   return sign === '-' ? -value : value
 }
 
-/** The double nearest to `integer * 2 ** power`, the even one of two. */
+/** The double nearest to `integer * 2 ** power`; of two equally near ones the even one. */
 function scaled(integer: bigint, power: number): number {
   if (integer === 0n) return 0
   const top = integer.toString(2).length + power
   if (top > 1024) return Infinity
   if (top < -1074) return 0
-  // The weight of the last bit: a double has 53, and none below 2 ** -1074.
+  // The exponent of the last bit: a double has 53 bits, and none below 2 ** -1074.
   const last = Math.max(top - 53, -1074)
   const dropped = last - power
   if (dropped <= 0) return Number(integer << BigInt(-dropped)) * 2 ** last

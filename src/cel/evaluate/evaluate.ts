@@ -24,14 +24,14 @@ export interface Situation {
   readonly spend: Spend
 }
 
-/** An evaluation on its way: with the variables in scope. */
+/** A running evaluation, with the variables in scope. */
 interface Evaluation extends Situation {
   readonly scope: Map<string, Result>
 }
 
 /**
  * Evaluates a checked expression over `claims` (CEL language definition, "Evaluation"), with the results of cel-go.
- * `spend` hears of at least the cost that cel-go counts. Throws only what `spend` throws.
+ * Calls `spend` with at least the cost that cel-go counts, and throws only what `spend` throws.
  */
 export function evaluate(expr: Expr, situation: Situation): Result {
   try {
@@ -42,7 +42,7 @@ export function evaluate(expr: Expr, situation: Situation): Result {
   }
 }
 
-/** As in cel-go (common/cost.go). The further cost of a call depends on its arguments. */
+/** The costs of cel-go (common/cost.go) without what a call costs for the size of its arguments. */
 const COSTS: Readonly<Record<Expr['kind'], number>> = {
   literal: 0,
   ident: 1,
@@ -54,10 +54,10 @@ const COSTS: Readonly<Record<Expr['kind'], number>> = {
   comprehension: 0,
 }
 
-/** The work of going through one part of an expression, in units of a budget. */
+/** The work of visiting one node of the tree, in units of a budget. */
 const NODE_WORK = 1 / 8
 
-/** cel-go counts one more where a path begins with anything but a name: `[1][0]`, `f(x).y`. */
+/** cel-go counts one more where a path does not begin with a name: `[1][0]`, `f(x).y`. */
 function costOf(expr: Expr): number {
   const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
   return COSTS[expr.kind] + Number(holder !== undefined && holder.kind !== 'ident' && !isPath(holder))
@@ -88,7 +88,7 @@ function run(evaluation: Evaluation, expr: Expr): Result {
   }
 }
 
-/** The values of all, or the first failure. */
+/** The values of the expressions, or the first failure. */
 function runAll(evaluation: Evaluation, exprs: readonly Expr[]): Value[] | Failure {
   const values: Value[] = []
   for (const expr of exprs) {
@@ -115,7 +115,9 @@ function runSelect(evaluation: Evaluation, select: Select): Result {
   return operand instanceof CelMap && operand.get(select.field) !== undefined
 }
 
-/** `google.protobuf.Timestamp`, which no variable begins with. */
+/**
+ * The type `google.protobuf.Timestamp` and the like; undefined for other paths. No variable has a name of this form.
+ */
 function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName | undefined {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return undefined
   const { name, absolute } = operand.operand
@@ -145,7 +147,7 @@ function item(expr: Expr, list: readonly Value[], index: Value): Result {
 
 const LONGEST_PATH = 80
 
-/** The expression as it was written, as far as it is a path. */
+/** The source of an expression that is a path, for messages. */
 function pathOf(expr: Expr): string {
   const path = written(expr)
   return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH).toWellFormed()}…`
@@ -192,7 +194,10 @@ function unsettled(
   )
 }
 
-/** One side that decides is enough, whatever the other side is (CEL language definition, "Logical Operators"). */
+/**
+ * `&&` or `||`: one operand with the value `decisive` is enough, whatever the other one is (CEL language definition,
+ * "Logical Operators").
+ */
 function logical(
   evaluation: Evaluation,
   symbol: string,
@@ -250,7 +255,7 @@ function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
   return result
 }
 
-/** The steps of `map` and `filter` append to a list that only they hold, so it grows in place. */
+/** The list that `map` and `filter` build is used nowhere else, so a step appends to it in place. */
 function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
   const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
   if (appended === undefined) return run(evaluation, loop.step)
@@ -259,7 +264,10 @@ function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Resu
   return accumulated
 }
 
-/** The values that the step of `map` or `filter` appends; none where the test of the element is false. */
+/**
+ * The values that a step of `map` or `filter` appends, none where `filter` is false; undefined for a step of another
+ * form.
+ */
 function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): Value[] | Failure | undefined {
   if (step.kind !== 'call') return undefined
   const [test, append = step] = step.name === '_?_:_' ? step.args : []
@@ -276,7 +284,7 @@ function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): V
 function elementsOf(range: Result, celGo: CelGoVersion): Iterable<Value> | Failure {
   if (range instanceof Failure || isList(range)) return range
   if (range instanceof CelMap) return Array.from(range.entries(), ([key]) => key)
-  // cel-go 0.33 asks for the size before the type.
+  // cel-go 0.33 tests for an empty value before it tests the type.
   const isEmpty = range === '' || (range instanceof Uint8Array && range.length === 0)
   if (isEmpty && celGo === '0.33') return []
   return new Failure(`a loop goes over a list or a map, and not over ${described(range)}`)

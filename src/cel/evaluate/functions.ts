@@ -38,17 +38,19 @@ import {
 const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
 
-/** How much of a text or a list counts as a unit of cost: what cel-go counts (common/cost.go), or the work of a copy. */
+/**
+ * Elements or characters for one unit: of the cost of cel-go (common/cost.go), of patterns, and of the work of a copy.
+ */
 const TEXT_PER_UNIT = 10
 const PATTERN_PER_UNIT = 4
 const COPIED_PER_UNIT = 64
 
-/** The cost of going through the shorter of two values. */
+/** The cost of a walk through the shorter of two values. */
 function costOfBoth(a: Value, b: Value): number {
   return Math.min(sizeOf(a), sizeOf(b)) / TEXT_PER_UNIT
 }
 
-/** The cost of going through one value for each part of the other. */
+/** The cost of a walk through one value for each part of the other. */
 function costOfProduct(a: Value, b: Value, partPerUnit = PATTERN_PER_UNIT): number {
   return Math.ceil((sizeOf(a) + 1) / TEXT_PER_UNIT) * Math.ceil(sizeOf(b) / partPerUnit)
 }
@@ -58,13 +60,16 @@ function sizeOf(value: Value): number {
   return value instanceof CelMap ? value.size : 1
 }
 
-/** How much of a text is read for a unit of a budget. */
+/** Characters of a text that can be read for one unit of a budget. */
 const TEXT_PER_WORK = 64
 export const lengthOfText = (value: Value): number => (typeof value === 'string' ? value.length : 0)
 
 /** Longest text that an expression may build, in UTF-16 code units. */
 const LONGEST_TEXT = 1 << 20
-/** Most elements of a list that an expression may build: one array that is larger than the heap of a thread ends the process. */
+/**
+ * Most elements of a list that an expression may build: an array that is larger than the heap of a thread ends the
+ * process.
+ */
 const LONGEST_LIST = 1 << 20
 
 interface ValueNamed {
@@ -97,7 +102,7 @@ function define<const Signature extends string>(
   overloads.set(signature, run)
 }
 
-/** Calls a function by the types that its arguments have now (CEL language definition, "List of Standard Definitions"). */
+/** Calls a function by the types of the actual arguments (CEL language definition, "List of Standard Definitions"). */
 export function call(name: string, args: readonly Value[], spend: Spend): Result {
   const [a = null, b = null] = args
   switch (name) {
@@ -123,7 +128,7 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
   spend(0, (lengthOfText(a) + lengthOfText(b)) / TEXT_PER_WORK)
   const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
   if (run !== undefined) return run(args as never, spend)
-  // cel-go counts a call that fails like one that does not; this is as much as any function costs.
+  // cel-go charges a failed call like any other; this is the most that a function costs.
   spend(costOfProduct(a, b))
   return noOverload(name, args)
 }
@@ -137,7 +142,7 @@ const ORDERS = {
 
 function ordered(name: string, a: Value, b: Value, test: (order: number) => boolean): Result {
   const order = compare(a, b)
-  // As in cel-go NaN is looked for before the type of the right side.
+  // As in cel-go NaN is tested before the type of the right operand.
   if ((Number.isNaN(a) || Number.isNaN(b)) && compare(a, a) !== undefined) return false
   return order === undefined ? noOverload(name, [a, b]) : test(order)
 }
@@ -146,7 +151,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // Go cannot look such a key up where there are others; in objects of the claims cel-go looks for strings only.
+    // Go cannot look up bytes in a map with entries; in an object of the claims cel-go tests for a string first.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined
@@ -154,7 +159,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   return new Failure(`\`in\` needs a list or a map, and finds ${described(holder)}`)
 }
 
-/** As cel-go says it, with the operator as it is written. */
+/** The failure of a call that no signature fits, in the words of cel-go. */
 function noOverload(name: string, args: readonly Value[]): Failure {
   const symbol = name.replace(/^[@_]|_$/g, '')
   const [first = '', second = ''] = args.map(described)
@@ -218,7 +223,7 @@ define('_+_(list, list)', ([a, b], spend) => {
   return [...a, ...b]
 })
 
-/** The work of looking a time zone up, in units of a budget. */
+/** The work of a look-up of a time zone, in units of a budget. */
 const ZONE_WORK = 80
 
 const TIME = 'google.protobuf.Timestamp'
@@ -271,7 +276,9 @@ define('matches(string, string)', ([text, pattern], spend) => {
   return isFound(pattern, text, (work) => spend(0, work))
 })
 
-/** Digits with a sign or without. Beyond 20 of them the number fits no type, and its exact value does not matter. */
+/**
+ * The number of digits with or without a sign. Beyond 20 digits it fits no type, so its exact value does not matter.
+ */
 function wholeNumber(text: string): bigint {
   const digits = text.replace(/^[+-]?0*/, '').slice(0, 21)
   return text.startsWith('-') ? -BigInt(digits) : BigInt(digits)
@@ -296,7 +303,7 @@ define('double(string)', ([text]) => parseDouble(text) ?? unfit('double'))
 define('int(int)', ([a]) => a)
 define('int(uint)', ([a]) => checkedInt(a.value))
 define('int(double)', ([a]) =>
-  // As in cel-go the lowest int does not come from a double.
+  // As in cel-go no double converts to the lowest int.
   Math.abs(a) < 2 ** 63 ? BigInt(Math.trunc(a)) : new Failure('integer overflow'),
 )
 define('int(string)', ([text]) => (/^[+-]?\d+$/.test(text) ? checkedInt(wholeNumber(text)) : unfit('int')))

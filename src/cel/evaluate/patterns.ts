@@ -4,24 +4,24 @@ import { RE2JS } from '@bufbuild/re2'
 import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
 import { Failure } from './values.ts'
 
-/** A pattern that was compiled. */
+/** A compiled pattern. */
 interface Pattern {
-  /** At least as many as the instructions of its program. */
+  /** An upper bound of the instructions of its program. */
   readonly size: number
-  /** Undefined where RE2 does not take the pattern. */
+  /** The program; undefined where RE2 refuses the pattern. */
   readonly program: RE2JS | undefined
 }
 
 /** Largest program that is compiled: it takes 1.5 MB. */
 const LARGEST = 10_000
 const BYTES_PER_INSTRUCTION = 150
-/** RE2JS copies a run of literals for each further one. */
+/** RE2JS copies a run of literals for each literal that it adds. */
 const LITERALS_PER_INSTRUCTION = 8_000
 
-/** Matchers repeat their patterns in loops. */
+/** A cache, because matchers repeat their patterns in loops. */
 const known = new BoundedCache<Pattern>('compiled patterns', 4 * 2 ** 20)
 
-/** Compiles a pattern. Throws OutOfBudget for one whose program is too large; `spend` hears of its size before. */
+/** Compiles a pattern; `spend` is called with its size first. Throws OutOfBudget for one whose program is too large. */
 export function compiledPattern(pattern: string, spend: (instructions: number) => void): Pattern {
   const { size, text } = read(pattern)
   if (size > LARGEST) throw new OutOfBudget('a regular expression that is too large')
@@ -33,7 +33,9 @@ export function compiledPattern(pattern: string, spend: (instructions: number) =
   return compiled
 }
 
-/** Whether the pattern is found in the text; a Failure where RE2 does not take it. `spend` hears of the work. */
+/**
+ * Whether the pattern is found in the text; a Failure where RE2 refuses the pattern. `spend` is called with the work.
+ */
 export function isFound(pattern: string, text: string, spend: (work: number) => void): boolean | Failure {
   const { size, program } = compiledPattern(pattern, spend)
   if (program === undefined) return new Failure('the regular expression is none that RE2 takes')
@@ -49,18 +51,18 @@ function compile(text: string): RE2JS | undefined {
   }
 }
 
-/** The units for a class of Unicode (`\pL`): its ranges. */
+/** Instructions of a class of Unicode (`\pL`), one for each of its ranges. */
 const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** The program size of the part that a repetition behind this place repeats. */
+  /** The size of the last item, which a repetition behind it would repeat. */
   last: number
 }
 
 /**
- * The size of the program of a pattern, and the pattern as RE2JS takes it: two groups of one name, and the repetition of
- * a `{` that is not itself a repetition, are refused there and taken by Go. Any text may go in.
+ * The size of the program of a pattern, and the pattern for RE2JS, which refuses two things that Go accepts: two groups
+ * of one name, and the repetition of a `{` that is not itself a repetition. Any text may go in.
  */
 function read(pattern: string): { readonly size: number; readonly text: string } {
   const groups: Group[] = [{ size: 1, last: 0 }]
@@ -89,9 +91,9 @@ function read(pattern: string): { readonly size: number; readonly text: string }
 
 interface Token {
   readonly length: number
-  /** Instructions; of a repetition, how often it repeats. */
+  /** Number of instructions; for a repetition the number of times. */
   readonly size?: number
-  /** The pattern that RE2JS reads in its place. */
+  /** The pattern to give RE2JS instead. */
   readonly as?: string
   readonly is?: 'open' | 'close' | 'repeat'
 }
@@ -142,7 +144,10 @@ function escapeAt(pattern: string, at: number): Token {
   return { length: Math.min(2, pattern.length - at), size }
 }
 
-/** A class with its brackets; the rest of the pattern where it does not end, which RE2 refuses. */
+/**
+ * The token of a character class with its brackets; the rest of the pattern where it is never closed, which RE2
+ * refuses.
+ */
 function classAt(pattern: string, at: number): Token {
   let end = at + 1
   let size = 1

@@ -8,7 +8,10 @@ const EARLIEST = -62_135_596_800n
 const LATEST = 253_402_300_799n
 const INT64 = 1n << 63n
 
-/** From 0001-01-01 to 9999-12-31 in UTC; `offset` in minutes is that of the text it was read from. */
+/**
+ * A timestamp from 0001-01-01 to 9999-12-31 in UTC, else a Failure; `offset`, in minutes, is that of the text it came
+ * from.
+ */
 function instant(nanoseconds: bigint, offset = 0): Result {
   const seconds = floorDivide(nanoseconds, SECOND)
   if (seconds < EARLIEST || seconds > LATEST) return new Failure('the timestamp is out of range')
@@ -21,17 +24,17 @@ export function span(nanoseconds: bigint): Result {
   return new Span(nanoseconds)
 }
 
-/** A later moment; as in Go it is printed with the offset of the first. */
+/** The timestamp after a duration. As in Go it is printed with the offset of the first one. */
 export const later = ({ nanoseconds, offset }: Instant, by: Span): Result =>
   instant(nanoseconds + by.nanoseconds, offset)
 
-/** An earlier moment. cel-go turns the duration's sign first, which the shortest duration has no room for. */
+/** The timestamp before a duration. cel-go negates the duration first, which fails for the lowest int64. */
 export function earlier(from: Instant, by: Span): Result {
   const turned = span(-by.nanoseconds)
   return turned instanceof Span ? later(from, turned) : turned
 }
 
-/** The duration from one timestamp to another. As in cel-go the whole seconds alone must fit too. */
+/** The duration from one timestamp to another. As in cel-go its whole seconds must fit int64 nanoseconds too. */
 export function between(from: Instant, to: Instant): Result {
   const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
@@ -83,7 +86,7 @@ function printOffset(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`
 }
 
-/** In seconds, `1.5s`; as in cel-go they are a double first, so that long durations lose digits. */
+/** The duration in seconds, `1.5s`. As in cel-go it becomes a double first, so that long durations lose digits. */
 export function printSpan({ nanoseconds }: Span): string {
   return `${plainDouble(Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9)}s`
 }
@@ -103,7 +106,7 @@ export function parseSpan(text: string): Result {
     : new Span(nanoseconds)
 }
 
-/** A part of a date, from the moment as a date whose UTC parts are those of the time zone. */
+/** The parts of a date by name; each takes a Date whose UTC parts are those of the wanted time zone. */
 const DATE_PARTS: readonly (readonly [string, (date: Date) => number])[] = [
   ['getFullYear', (date) => date.getUTCFullYear()],
   ['getMonth', (date) => date.getUTCMonth()],
@@ -134,7 +137,9 @@ export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Res
   ]),
 )
 
-/** The getters of a duration count the whole of it; as in Go the larger units are doubles first. */
+/**
+ * The getters of a duration: each gives the whole duration in its unit; as in Go the larger units are doubles first.
+ */
 export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map([
   ['getHours', inUnits(3600n * SECOND)],
   ['getMinutes', inUnits(60n * SECOND)],
@@ -160,7 +165,7 @@ function offsetOf(zone: string): number | undefined {
   return (sign === '-' ? -MINUTE : MINUTE) * (Number(hours) * 60 + Number(minutes))
 }
 
-/** Go reads the names of time zones as file names, in which case counts. */
+/** Go reads the names of time zones as file names, so upper and lower case differ. */
 function ianaOffset(date: Date, zone: string): number | undefined {
   if (zone === '' || zone === 'Local') return 0
   if (zone === zone.toLowerCase()) return undefined

@@ -15,7 +15,7 @@ export type Value =
   | CelMap
   | readonly Value[]
 
-/** The result of an expression that fails: passed on like a value until an operator absorbs it. */
+/** The result of an expression that fails. It is passed on like a value until an operator absorbs it. */
 export class Failure {
   readonly message: string
 
@@ -26,7 +26,7 @@ export class Failure {
 
 export type Result = Value | Failure
 
-/** Thrown where cel-go panics: the whole evaluation fails, and no operator absorbs that. */
+/** Thrown where cel-go panics: the whole evaluation fails, and no operator absorbs it. */
 export class Aborted extends Error {}
 
 export class Uint {
@@ -48,7 +48,7 @@ export class Instant {
   }
 }
 
-/** A duration. */
+/** A duration in nanoseconds. */
 export class Span {
   readonly nanoseconds: bigint
 
@@ -65,9 +65,9 @@ export class TypeName {
   }
 }
 
-/** As in cel-go, 1, 1u and 1.0 are three keys, and a lookup tries the number types that cel-go tries. */
+/** A map. As in cel-go, 1, 1u and 1.0 are three keys, and a look-up tries the number types that cel-go tries. */
 export class CelMap {
-  /** Whether it is an object of the claims and not written in the expression. */
+  /** Whether the map is an object of the claims, not written in the expression. */
   readonly ofClaims: boolean
   readonly #entries = new Map<unknown, readonly [Value, Value]>()
 
@@ -96,7 +96,7 @@ export class CelMap {
   }
 }
 
-/** Lists and maps are keys by identity, the rest by type and value. */
+/** The key under which a Map stores a CEL key: lists and maps by identity, all others by type and value. */
 function identity(key: Value): unknown {
   if (key instanceof Uint) return `uint ${key.value}`
   if (key instanceof Instant) return `timestamp ${key.nanoseconds}`
@@ -154,7 +154,7 @@ export function described(value: Value): string {
   return WORDS[type] ?? `a ${type}`
 }
 
-/** JSON as toolhive hands it over: every number is a double. */
+/** A JSON value as toolhive passes it to CEL: every number is a double. */
 export function fromJson(value: unknown): Value {
   if (Array.isArray(value)) return value.map(fromJson)
   if (typeof value === 'object' && value !== null) {
@@ -165,14 +165,13 @@ export function fromJson(value: unknown): Value {
   return value as null | boolean | number | string
 }
 
-/** Whether the value is a list. */
 export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
 /**
- * Hears of the cost that cel-go counts, and of the work here in units of a budget: a quarter of the cost where it is not given.
- * Throws when the sum of either exceeds a limit.
+ * Called with the cost that cel-go counts, and with the work here in units of a budget, by default a quarter of the
+ * cost. Throws when the sum of either exceeds a limit.
  */
 export type Spend = (cost: number, work?: number) => void
 
@@ -214,7 +213,7 @@ const numeric = (value: Value): bigint | number | undefined => {
   return value instanceof Uint ? value.value : undefined
 }
 
-/** Below, at or above 0, NaN when one of them is that; undefined where the two have no order. */
+/** Negative, 0 or positive; NaN when one of them is NaN; undefined where the two values have no order. */
 export function compare(a: Value, b: Value): number | undefined {
   const [x, y] = [numeric(a), numeric(b)]
   if (x !== undefined && y !== undefined) return order(x, y)
@@ -226,7 +225,7 @@ export function compare(a: Value, b: Value): number | undefined {
   return undefined
 }
 
-/** As in cel-go an integer beside a double is made one. */
+/** As in cel-go an integer becomes a double when the other is one. */
 function order(a: bigint | number, b: bigint | number): number {
   if (typeof a !== typeof b) return order(Number(a), Number(b))
   if (a < b) return -1
@@ -234,7 +233,7 @@ function order(a: bigint | number, b: bigint | number): number {
   return a === b ? 0 : NaN
 }
 
-/** By code points, as Go's order of UTF-8 bytes. */
+/** Orders by code points, as Go orders UTF-8 bytes. */
 function compareTexts(a: string, b: string): number {
   let i = 0
   while (i < a.length && a.charCodeAt(i) === b.charCodeAt(i)) i++

@@ -6,7 +6,7 @@ import { member } from './members.ts'
 import { type Case, FAILED, constant, opposite, type ValuePart, sumOf, typeOfPart, unknown } from './parts.ts'
 import type { Reading } from './reading.ts'
 
-/** The cases of a call whose arguments have been read. */
+/** The possible results of a call, given its arguments. */
 export function applied(
   reading: Reading,
   expr: Call,
@@ -69,7 +69,7 @@ export function applied(
   return reading.always(byType(expr, types))
 }
 
-/** The result by the types of the arguments alone: a call that no signature takes fails. */
+/** The result as far as the types of the arguments tell: a failure where no signature fits. */
 function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
   const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
     args.every(

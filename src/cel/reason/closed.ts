@@ -2,14 +2,14 @@ import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 
-/** Most tests of one loop that are taken out of it: each divides it into three cases. */
+/** The most tests that are moved out of one loop: each one splits the loop into three cases. */
 export const MOST_HOISTED = 3
 
 const AT = { offset: 0, height: 0 } as const
 export const YES: Expr = { kind: 'literal', type: 'bool', value: true, ...AT }
 export const NO: Expr = { kind: 'literal', type: 'bool', value: false, ...AT }
 const number = (value: bigint): Expr => ({ kind: 'literal', type: 'int', value, ...AT })
-/** A division by zero. */
+/** An expression that fails when it is evaluated: a division by zero. */
 export const FAILING: Expr = {
   kind: 'call',
   name: '_/_',
@@ -20,7 +20,7 @@ export const FAILING: Expr = {
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '_?_:_'])
 
-/** The largest test in the body of a loop that asks for claims, and is the same for every element. */
+/** The largest test in the body of a loop that reads claims, but not the loop variable. */
 export function closedTest(body: Expr | undefined, variable: string, budget: Budget): Expr | undefined {
   if (body === undefined) return undefined
   const names = namesIn(body, budget)
@@ -34,7 +34,7 @@ export function closedTest(body: Expr | undefined, variable: string, budget: Bud
   return undefined
 }
 
-/** The tests with another one in place of one of them. */
+/** The body with one of its tests replaced. */
 export function replaced(body: Expr, part: Expr, by: Expr): Expr {
   if (body === part) return by
   if (body.kind !== 'call' || !LOGIC.has(body.name)) return body

@@ -44,7 +44,7 @@ export function equality(reading: Reading, a: ValuePart, b: ValuePart): ValuePar
   return { is: 'truth', truth: { yes: holds, no: -holds } }
 }
 
-/** When two parts of one type are equal. */
+/** The condition under which two values of one type are equal; undefined where no formula says it. */
 function same(reading: Reading, a: ValuePart, b: ValuePart): Literal | undefined {
   const world = reading.world
   if ((a.is === 'text' || a.is === 'map') && b.is === a.is && a.place === b.place) return world.true
@@ -71,7 +71,9 @@ function allEqual(reading: Reading, parts: readonly ValuePart[]): Literal | unde
   return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
 }
 
-/** When a part equals a value of its type. */
+/**
+ * The condition under which a partly known value equals a known one of its type; undefined where no formula says it.
+ */
 function equals(reading: Reading, part: ValuePart, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
@@ -107,10 +109,10 @@ function equals(reading: Reading, part: ValuePart, value: Result): Literal | und
   )
 }
 
-/** Most ways to divide a text among the pieces of a concatenation. */
+/** The most ways to split a text among the pieces of a concatenation. */
 const MOST_SPLITS = 400
 
-/** The literal that the concatenated pieces equal the text: a disjunction over the ways to divide it. */
+/** The condition under which the concatenated pieces equal the text: one of the ways to split it. */
 function splits(
   world: ClaimsWorld,
   pieces: readonly (string | ValuePlace)[],
@@ -121,7 +123,7 @@ function splits(
     const isLast = i === pieces.length - 1
     if (typeof piece !== 'string' && !isLast) {
       const count = ways.reduce((sum, { rest }) => sum + rest.length, 0)
-      // A character takes up to two code units.
+      // A character has up to two code units.
       if (count > 2 * MOST_SPLITS) return undefined
     }
     world.budget.spend(ways.length * (1 + text.length / 64))
@@ -268,7 +270,7 @@ function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]):
   return { is: 'truth', truth: { yes, no: -yes } }
 }
 
-/** When the value of a variable equals a value. */
+/** The condition under which the element that a loop variable stands for equals a value. */
 function within(reading: Reading, item: Binding, value: ValuePart): Literal | undefined {
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)
@@ -333,7 +335,7 @@ export function size(reading: Reading, part: ValuePart): ValuePart {
 
 const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(constant)
 
-/** The bool that a text stands for, as `bool` has it. */
+/** The bool that `bool(text)` returns. */
 export function boolOf(
   reading: Reading,
   text: ValuePart,
@@ -364,7 +366,7 @@ export function wholeNumber(reading: Reading, part: ValuePart): readonly Case[] 
     return reading.always(isOpen ? unknown('int') : FAILED)
   }
   const fits = world.and(-part.least(2 ** 63), part.more(-(2 ** 63)))
-  // The whole part is at least n when the number is, and below 1 also when it is above n - 1.
+  // For whole > 0, trunc(x) >= whole if x >= whole; for others if x > whole - 1, because trunc rounds towards 0.
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
     return whole > 0 ? part.least(whole) : part.more(whole - 1)

@@ -6,7 +6,10 @@ import type { Program } from './program.ts'
 import { read } from './reader.ts'
 import { ClaimsWorld } from './world.ts'
 
-/** Whether the expression is true for all claims, or never; undefined where neither is proved. Throws OutOfBudget. */
+/**
+ * Whether the expression is true for all claims (true) or for none (false); undefined where neither is proved. Throws
+ * OutOfBudget.
+ */
 export function provedConstant({ expr, ...matcher }: Program, budget: Budget): boolean | undefined {
   const world = new ClaimsWorld(budget, ['map'])
   const { yes } = read(world, expr, matcher)
@@ -14,6 +17,6 @@ export function provedConstant({ expr, ...matcher }: Program, budget: Budget): b
   return solve(world, [-yes]).is === 'impossible' ? true : undefined
 }
 
-/** Whether it is true for a caller without any claim. Throws OutOfBudget. */
+/** Whether the expression is true for a caller without any claim. Throws OutOfBudget. */
 export const isTrueWithoutClaims = (program: Program, budget: Budget): boolean =>
   evaluate(program.expr, { ...program, claims: new CelMap(true), spend: spendingFrom(budget) }) === true

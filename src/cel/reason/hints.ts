@@ -1,4 +1,4 @@
-/** Values to try where the structure of a question is not understood. */
+/** Values to try for tests that have no formula. */
 
 export const TEXTS = ['', '0', '1', '3', '42', 'true', 'false', '1.5', '1h', '2026-01-31T12:00:00Z', 'a', 'x']
 export const NUMBERS = [
@@ -6,11 +6,11 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
-/** Longest text whose parts are tried, and most of them: of each the rest before and behind it is tried too. */
+/** The longest text of which parts are tried, and the most parts: with each goes the text before it, and behind it. */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40
 
-/** Texts that a constant of a matcher suggests. */
+/** Texts to try because of a constant in the matcher. */
 export function textsFrom(hint: unknown): string[] {
   if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
   if (typeof hint !== 'string') return []
@@ -26,7 +26,7 @@ export function textsFrom(hint: unknown): string[] {
   ]
 }
 
-/** Numbers that a constant of a matcher suggests. */
+/** Numbers to try because of a constant in the matcher. */
 export function numbersFrom(hint: unknown): number[] {
   const value = typeof hint === 'bigint' || typeof hint === 'string' ? Number(hint) : hint
   if (typeof hint === 'string') {

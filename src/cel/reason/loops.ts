@@ -28,7 +28,7 @@ import type { Literal } from './solver.ts'
 import { isText } from './texts.ts'
 import type { ValuePlace } from './world.ts'
 
-/** The cases of a macro such as `exists`. Throws NotModelled. */
+/** The possible results of a macro such as `exists`. Throws NotModelled. */
 export function comprehension(reading: Reading, loop: Comprehension): readonly Case[] {
   const macro = macroOf(loop)
   if (macro === undefined) throw new NotModelled('a loop of another kind')
@@ -52,7 +52,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: ValueP
   return unrolled(reading, loop, macro, items)
 }
 
-/** cel-go 0.33 takes an empty text for an empty list. */
+/** A loop over a text: cel-go 0.33 treats an empty one as an empty list, all else fails. */
 function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))
@@ -65,7 +65,7 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
   ]
 }
 
-/** Only `exists` and `all` of several lists are put together of those of each. */
+/** A loop over concatenated lists: `exists` and `all` combine the results of each list; other macros are unknown. */
 function overJoined(
   reading: Reading,
   loop: Comprehension,

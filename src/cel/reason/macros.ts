@@ -1,13 +1,13 @@
 import type { Comprehension, Expr } from '../ast.ts'
 
-/** `exists`, `all` and `exists_one`. */
+/** A loop of `exists`, `all` or `exists_one`. */
 interface TestMacro {
   readonly name: 'all' | 'exists' | 'one'
   readonly type: 'bool'
   readonly test: Expr
 }
 
-/** `map` and `filter`. */
+/** A loop of `map` or `filter`. */
 export interface MapMacro {
   readonly name: 'map'
   readonly type: 'list'
@@ -17,7 +17,7 @@ export interface MapMacro {
 
 export type Macro = TestMacro | MapMacro
 
-/** The macro that a comprehension was written as. */
+/** The macro from which a comprehension was expanded; undefined for another form. */
 export function macroOf({ init, step, result }: Comprehension): Macro | undefined {
   if (step.kind !== 'call') return undefined
   const [first, second] = step.args

@@ -72,7 +72,7 @@ export function member(reading: Reading, expr: Expr, holder: ValuePart, key: Val
   }
 }
 
-/** The value of `holder[key]` for a key that is not known: one of those that there are, or a failure. */
+/** The possible values of `holder[key]` for an unknown key: each member of the holder, or a failure. */
 function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): readonly Case[] {
   const [type, keyType] = [typeOfPart(holder), typeOfPart(key)]
   const open = reading.always(unknown(undefined))
@@ -90,7 +90,7 @@ function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): reado
   return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
 }
 
-/** The map as far as it is known; undefined where its keys are not. */
+/** A map with known keys, whose values may be partly known; undefined where a key is not known. */
 export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   const entries = new Map<string | bigint, ValuePart>()
   for (let i = 0; i < values.length; i += 2) {
@@ -102,7 +102,7 @@ export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   return entries.size * 2 === values.length ? { is: 'record', entries } : undefined
 }
 
-/** The members of a list or a map that is known as far as its keys; undefined for another one. */
+/** The members of a list or map whose keys are known; undefined for any other. */
 function membersOf(
   holder: ValuePart,
 ): readonly { readonly key: Value; readonly value: ValuePart }[] | undefined {

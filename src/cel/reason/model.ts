@@ -20,14 +20,14 @@ type Answer =
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
   | { readonly is: 'unknown' }
 
-/** Most values that are tried for one question whose parts are not all understood. */
+/** The most values that are tried for one question with tests that have no formula (`Guess`). */
 const MOST_TRIES = 60
-/** Most keys that are looked for one after the other. */
+/** The most keys that are found one after the other. */
 const MOST_FURTHER = 12
 
 /**
- * Looks for a value of the world for which all assumptions hold. `confirm` says whether a value that was found really is
- * one; without parts that are not understood, it is.
+ * Looks for a value of the world's root for which all assumptions hold. `confirm` tests a value that was found; without
+ * guesses it always passes.
  */
 export function solve(
   world: ClaimsWorld,
@@ -57,7 +57,7 @@ export function solve(
   return { is: 'unknown' }
 }
 
-/** Reads a value off the model that the solver of a world has found, or says in lemmas why there is none. */
+/** Builds a value from the model that the solver of a world has found, or lemmas that say why there is none. */
 class Model {
   readonly #world: ClaimsWorld
 
@@ -65,19 +65,22 @@ class Model {
     this.#world = world
   }
 
-  /** The work of going through so many of each kind of thing. */
+  /** Spends the work of a walk through so many things. */
   #spend(...counts: readonly number[]): void {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }
 
-  /** Values that constants of guesses suggest. */
+  /** Values that the constants in guesses suggest. */
   #hinted<T>(guesses: readonly Guess[], from: (hint: unknown) => readonly T[]): T[] {
     const hints = guesses.flatMap((guess) => guess.hints.flatMap(from))
     this.#spend(hints.length)
     return hints
   }
 
-  /** Clauses that exclude the guesses with which the evaluator disagrees about the value. */
+  /**
+   * For each guess (a test whose result the solver chose freely) that evaluates otherwise for the value: a clause that
+   * excludes the wrong answer together with this value.
+   */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
       if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []
@@ -97,12 +100,12 @@ class Model {
     return this.#world.isTrue(yes) === (result === true) && this.#world.isTrue(no) === (result === false)
   }
 
-  /** The literal or its opposite: the one that is false in the model. */
+  /** The literal or its negation, whichever is false in the model. */
   #against(literal: Literal): Literal {
     return this.#world.isTrue(literal) ? -literal : literal
   }
 
-  /** The literals of which one is true where the value at the place is another one. */
+  /** Literals that are false in the model; one of them is true for any other value at the place. */
   #differs(place: ValuePlace): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
@@ -121,7 +124,7 @@ class Model {
     return FORMS.find((form) => this.#world.isTrue(place.forms[form])) ?? 'absent'
   }
 
-  /** A value for the place as the model has it; adds lemmas where there is none. */
+  /** A value at the place that fits the model; adds lemmas where there is none. */
   valueAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     this.#spend(place.texts.size, place.bounds.size, place.parts.size, place.guesses.length)
     switch (this.#formOf(place)) {
@@ -144,12 +147,12 @@ class Model {
     }
   }
 
-  /** The guesses about the place alone that count. */
+  /** The guesses that read this place alone and that matter in the model (see `guards`). */
   #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first value on which all guesses evaluate as in the model; a lemma when there is none. */
+  /** The first of the values for which all guesses evaluate as in the model; adds a lemma when there is none. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -303,7 +306,7 @@ class Model {
     return further.map(({ value }) => String(value))
   }
 
-  /** As many keys as the map needs, of any names. */
+  /** Further keys of any names, as many as the map needs. */
   #anyKeys(place: ValuePlace, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
     const wanted = counts.filter(({ literal }) => this.#world.isTrue(literal)).map(({ least }) => least)
     const most = counts.filter(({ literal }) => !this.#world.isTrue(literal)).map(({ least }) => least - 1)
@@ -317,7 +320,7 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether a literal about a key holds for this one; `open` where that depends on a guess. */
+  /** Whether the literal is true of this key; `open` where that depends on a guess. */
   #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
     if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
@@ -379,7 +382,7 @@ class Model {
     return isOver && lemmas.length === 0 ? this.#single(place, model, lemmas) : values
   }
 
-  /** The elements at indexes that matchers read, with the literals that they are known to satisfy. */
+  /** The elements at the indexes that matchers name, with the literals that each satisfies. */
   #placedItems(place: ValuePlace, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, FoundElement> {
     const { elements, counts } = list
     const placed = new Map<number, FoundElement>()
@@ -403,7 +406,7 @@ class Model {
     return placed
   }
 
-  /** The list with all its elements, as long as it must be. */
+  /** The list with all its elements, of the least possible length. */
   #filled(place: ValuePlace, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
     const { elements } = list
     const long = counts.filter(({ literal, of }) => of === elements.true && this.#world.isTrue(literal))
@@ -425,7 +428,9 @@ class Model {
     return values
   }
 
-  /** A list that would be too long, made of one element that satisfies all literals together. */
+  /**
+   * For a list that got too long with an element for each count: a list of one element that satisfies all true counts.
+   */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -442,12 +447,12 @@ class Model {
         return []
       }
     }
-    // Several elements could be one in other ways, which are not tried.
+    // Elements could also be shared in other ways, which are not tried.
     lemmas.push({ clause: this.#differs(place), proved: false })
     return []
   }
 
-  /** An element that satisfies the literals and none of the others; or a clause that excludes it. */
+  /** An element that satisfies the literals and none of `none`; or a clause that says why there is none. */
   #element(
     list: ListPlace,
     none: readonly Count[],
@@ -477,11 +482,11 @@ class Model {
   }
 }
 
-/** A list as the model has it: elements at indexes, and further ones. */
+/** The elements of a list for the model: at named indexes, and further ones. */
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** The literals that no element satisfies. */
+  /** The counts that are 0: no element may satisfy their literal. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]
@@ -490,7 +495,7 @@ interface ListModel {
 const countIn = ({ placed, items }: ListModel, of: Literal): number =>
   [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
 
-/** The literals that say that the place has this value; undefined for a list and a map. */
+/** The literals that together say that the place has this value; undefined for a list or a map. */
 function pinsOf(world: ClaimsWorld, place: ValuePlace, value: unknown): Literal[] | undefined {
   const { forms } = place
   if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
@@ -505,7 +510,7 @@ interface Lemma {
   readonly proved: boolean
 }
 
-/** The value where the place is, with nothing else around it. */
+/** A root that contains only this value, at the place. */
 function around(place: ValuePlace, value: unknown): unknown {
   if (place.parent === undefined) return value
   const { key } = place
@@ -515,7 +520,7 @@ function around(place: ValuePlace, value: unknown): unknown {
   return around(place.parent, value === undefined ? items : [...items, value])
 }
 
-/** An object of any keys, `__proto__` too. */
+/** An object; any key is allowed, `__proto__` too. */
 function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries(members)
 }

@@ -2,13 +2,19 @@ import { Failure, type Result, typeOf, Uint, type Value } from '../evaluate/valu
 import type { Literal } from './solver.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** When an expression is true and when it is false; neither when it fails or is not a bool. */
+/**
+ * The condition under which an expression is true, and that under which it is false. When it fails or is not a bool,
+ * neither holds.
+ */
 export interface Truth {
   readonly yes: Literal
   readonly no: Literal
 }
 
-/** A value as far as it is known, and when it is that. The guards of the cases of an expression exclude each other. */
+/**
+ * A possible value of an expression, and the condition under which it has it. The guards of an expression exclude each
+ * other.
+ */
 export interface Case {
   readonly guard: Literal
   readonly value: ValuePart
@@ -17,31 +23,31 @@ export interface Case {
 export type ValuePart =
   | { readonly is: 'value'; readonly value: Result }
   | { readonly is: 'text'; readonly place: ValuePlace }
-  /** A text that is made of several. */
+  /** A concatenation of texts and of claims that are texts. */
   | { readonly is: 'sum'; readonly pieces: readonly (string | ValuePlace)[] }
   | Measure
   | ListPart
-  /** A map that the expression writes, of which not every value is known. */
+  /** A map that is written in the expression, with known keys; some values are not known. */
   | { readonly is: 'record'; readonly entries: ReadonlyMap<string | bigint, ValuePart> }
   | { readonly is: 'tuple'; readonly items: readonly ValuePart[] }
-  /** Lists after each other. */
+  /** A concatenation of lists. */
   | { readonly is: 'joined'; readonly lists: readonly ValuePart[] }
   | { readonly is: 'map'; readonly place: ValuePlace }
   | { readonly is: 'truth'; readonly truth: Truth }
-  /** Nothing is known but perhaps its type. */
+  /** A value of which at most the type is known. */
   | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
 
-/** A number of which is known which bounds it exceeds. */
+/** A number that is known only by the conditions under which it is `least` a bound or `more` than it. */
 export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'
-  /** The claim that it is, if it is one. */
+  /** The place of the number, if it is the value of a claim. */
   readonly place?: ValuePlace
   readonly least: (bound: number) => Literal
   readonly more: (bound: number) => Literal
 }
 
-/** The elements of a list, or the keys of a map, that satisfy `of`, each mapped by `item`. */
+/** The elements of a list, or the keys of a map, for which `of` holds; the value of each is that of `item`. */
 export interface ListPart {
   readonly is: 'list'
   readonly place: ValuePlace
@@ -50,7 +56,7 @@ export interface ListPart {
   readonly item: Binding
 }
 
-/** The value of a variable of a comprehension. */
+/** What a loop variable stands for. */
 export type Binding =
   | { readonly is: 'value'; readonly value: Value }
   | { readonly is: 'place'; readonly world: ClaimsWorld }
@@ -61,7 +67,7 @@ export type Binding =
       readonly id: number
     }
 
-/** A variable whose value is another expression. Two of them are different, even when they are spelled alike. */
+/** A variable that stands for another expression. Two of them are different, even with the same name. */
 export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
@@ -71,11 +77,13 @@ export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): B
 
 export type Scope = ReadonlyMap<string, Binding>
 
-/** Thrown for a part that has no formula here: it reads outside of its list, is of another kind, or has too many cases. */
+/**
+ * Thrown for a test that has no formula: it reads outside of its list, is of an unknown form, or has too many cases.
+ */
 export class NotModelled extends Error {}
 
 const LONGEST_COUNT = 2_000
-/** The longest list of which each element is read. */
+/** The longest list whose elements are read one by one. */
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
@@ -83,11 +91,11 @@ export const constant = (value: Result): ValuePart & { readonly is: 'value' } =>
 export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
-/** The cases, each only where the guard holds. */
+/** The cases with the guard as a further condition of each. */
 export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
-/** The cases that follow from each case. */
+/** The cases that `use` makes of each case, under the guard of that case. */
 export const through = (
   world: ClaimsWorld,
   cases: readonly Case[],
@@ -102,7 +110,7 @@ export function tuple(items: readonly ValuePart[]): ValuePart {
   return { is: 'tuple', items }
 }
 
-/** Two texts after each other; undefined where a text is not known as pieces. */
+/** The concatenation of two texts; undefined where one of them is not known as pieces. */
 export function sumOf(a: ValuePart, b: ValuePart): ValuePart | undefined {
   const [left, right] = [piecesOf(a), piecesOf(b)]
   if (left === undefined || right === undefined) return undefined
@@ -130,7 +138,7 @@ export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
-/** One side that decides is enough, whatever the other side is (CEL language definition, "Logical Operators"). */
+/** Of `&&` and `||` one operand can decide, even if the other fails (CEL language definition, "Logical Operators"). */
 export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),
@@ -173,7 +181,7 @@ export function typeOfPart(part: ValuePart): string | undefined {
   }
 }
 
-/** A value that is known to be a text. */
+/** The text of a value that is certainly a text. */
 export const textOf = (value: Result): string => (typeof value === 'string' ? value : '')
 
 export const isNumeric = (type: string): boolean => type === 'double' || type === 'int' || type === 'uint'
@@ -184,7 +192,7 @@ export function numberOf(value: Result): number | undefined {
   return value instanceof Uint ? Number(value.value) : undefined
 }
 
-/** The index in a list; undefined for a value that is not an index. */
+/** The value as an index of a list; undefined where it cannot be one. */
 export function indexOf(value: Result): number | undefined {
   const place = numberOf(value)
   return place !== undefined && Number.isInteger(place) && place >= 0 ? place : undefined
@@ -200,7 +208,7 @@ export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
   }
 }
 
-/** Beyond 2^53 doubles have gaps, in which the comparison of whole numbers is not theirs. */
+/** Refuses bounds beyond 2^53: doubles have gaps there, and a comparison with them differs from that of integers. */
 export const exact =
   (compare: (bound: number) => Literal) =>
   (bound: number): Literal => {
@@ -208,7 +216,7 @@ export const exact =
     return compare(bound)
   }
 
-/** A count of which is known whether it is at least so much. */
+/** A count that is known only by the condition under which it is at least a number. */
 export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal): ValuePart {
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
@@ -219,7 +227,7 @@ export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal)
   return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }
 }
 
-/** Cases with the same simple value become one. */
+/** Merges the cases with the same simple value. */
 export function merged(world: ClaimsWorld, cases: readonly Case[]): readonly Case[] {
   world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()

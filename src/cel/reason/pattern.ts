@@ -11,7 +11,7 @@ export type Instruction =
   | { readonly op: 'begin' | 'end'; readonly next: number }
   | { readonly op: 'match' }
 
-/** Largest program: counted repetitions are written out. */
+/** Largest program; counted repetitions are expanded. */
 const MOST_INSTRUCTIONS = 2_000
 
 const LAST = 0x10ffff
@@ -36,10 +36,10 @@ type Tree =
   | { readonly op: 'all' | 'any'; readonly parts: readonly Tree[] }
   | { readonly op: 'repeat'; readonly part: Tree; readonly least: number; readonly most: number }
 
-/** Thrown for syntax that is not read here, such as `\b` and `\pL`; RE2 may well take it. */
+/** Thrown for syntax that this parser does not know, such as `\b` and `\pL`; RE2 may accept it. */
 class Unread extends Error {}
 
-/** The program of a pattern that RE2 takes; undefined where it has a part that is not read here. */
+/** The program of a pattern that RE2 accepts; undefined where it has syntax that this parser does not know. */
 export function programOf(pattern: string, budget: Budget): readonly Instruction[] | undefined {
   try {
     budget.spend(pattern.length / 4)
@@ -54,7 +54,10 @@ export function programOf(pattern: string, budget: Budget): readonly Instruction
   }
 }
 
-/** A pattern that asks for one text somewhere: at the start, at the end, at both, or anywhere. */
+/**
+ * The text of a pattern that only searches for it: at the start, at the end, at both, or anywhere. Undefined for any
+ * other.
+ */
 export function plainPattern(
   program: readonly Instruction[],
 ): { readonly text: string; readonly atStart: boolean; readonly atEnd: boolean } | undefined {
@@ -71,7 +74,7 @@ export function plainPattern(
   return { text, atStart, atEnd }
 }
 
-/** A program that is being written. */
+/** A program that is being built. */
 interface Program {
   readonly instructions: Instruction[]
   readonly budget: Budget
@@ -82,7 +85,7 @@ function push({ instructions }: Program, instruction: Instruction): void {
   instructions.push(instruction)
 }
 
-/** Appends the instructions of a tree; control falls through to the instruction after them. */
+/** Appends the instructions of a tree; after them control falls through to the next instruction. */
 function emit(program: Program, tree: Tree): void {
   const { instructions, budget } = program
   budget.spend(1 / 4)
@@ -185,7 +188,7 @@ class PatternReader {
     return true
   }
 
-  /** Flags that a group sets end with the group. */
+  /** Parses alternatives; flags that are set in a group end with it. */
   #alternatives(): Tree {
     const flags = this.#flags
     const parts: Tree[] = []
@@ -198,7 +201,7 @@ class PatternReader {
   #sequence(): Tree {
     const parts: Tree[] = []
     while (!['', '|', ')'].includes(this.#peek())) {
-      // After flags such as `(?i)`, RE2 repeats what stands before them.
+      // After flags such as `(?i)`, RE2 repeats what comes before the flags.
       if (this.#bounds() !== undefined) throw new Unread('a repetition of nothing')
       const part = this.#part()
       if (part !== undefined) parts.push(this.#repeated(part))
@@ -305,7 +308,7 @@ class PatternReader {
     return tree
   }
 
-  /** Reads the flags between `(?` and the group; `rest` when the flags are for the rest of the group around. */
+  /** Reads flags behind `(?`: those of a `group`, or, as `rest`, those of the rest of the group around. */
   #groupFlags(): 'group' | 'rest' {
     const rest = this.#characters.slice(this.#at, this.#at + 200).join('')
     const [name] = /^P?<\w+>/.exec(rest) ?? []
@@ -337,7 +340,7 @@ function negated(ranges: readonly Range[]): readonly Range[] {
   return rest
 }
 
-/** The ranges and the other case of their letters, as RE2 folds: the Kelvin sign is a k, and the long s an s. */
+/** The ranges with the other case of their letters, as RE2 folds: the Kelvin sign is a k, and the long s an s. */
 function folded(ranges: readonly Range[]): readonly Range[] {
   if (ranges.some(([, last]) => last > 127))
     throw new Unread('letters beyond ASCII in any case are not read here')

@@ -8,7 +8,7 @@ export interface Program extends CompiledExpr {
   readonly expr: Expr
 }
 
-/** What a matcher is for each version of cel-go: a program, or why it does not compile: `line:column: message`. */
+/** By version of cel-go: the compiled matcher, or why it does not compile, `line:column: message`. */
 export type Programs = Readonly<Record<CelGoVersion, Program | string>>
 
 /** A matcher compiled for every version of cel-go, which share its syntax tree. */
@@ -23,5 +23,5 @@ export function programsOf(text: string): Programs {
   return { '0.32': programFor('0.32'), '0.33': programFor('0.33') }
 }
 
-/** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */
+/** The matcher as that version of cel-go compiles it, or why it does not compile, `line:column: message`. */
 export const programOf = (text: string, celGo: CelGoVersion): Program | string => programsOf(text)[celGo]

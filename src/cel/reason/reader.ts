@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Reads an expression over `claims` as literals of a world whose root is the claims. */
+/** Translates an expression over `claims` into literals of a world whose root is the claims. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether `claims` is the root of the world. */
+  /** Whether the root of the world is `claims`; in a loop it is an element. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -57,7 +57,7 @@ class Reader implements Reading {
   readonly scope: Scope
   readonly matcher: CompiledExpr
   readonly #around: Around
-  /** The places that were read. */
+  /** The places that the current expression has read. */
   #touched: Set<ValuePlace>
 
   constructor(world: ClaimsWorld, around: Around, touched = new Set<ValuePlace>()) {
@@ -95,7 +95,9 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** An expression that is not a logical operator: its cases, and a guess where a case has no formula. */
+  /**
+   * Translates an expression that is not a logical operator: by its cases, with a guess where a case has no formula.
+   */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()
@@ -300,7 +302,7 @@ class Reader implements Reading {
     ]
   }
 
-  /** The cases of all parts together; where one fails, the whole fails. */
+  /** The cases of all combinations of values of the expressions; where one fails, the combination fails. */
   #product(exprs: readonly Expr[], use: (values: readonly ValuePart[]) => readonly Case[]): readonly Case[] {
     const world = this.world
     let rows: { readonly guard: Literal; readonly values: ValuePart[] }[] = [
@@ -367,7 +369,7 @@ class Reader implements Reading {
   }
 }
 
-/** The expression over other operands. */
+/** The expression with its operands replaced. */
 function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   if (expr.kind === 'call') {
     return expr.target === undefined
@@ -385,7 +387,7 @@ function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   return expr
 }
 
-/** `google.protobuf.Timestamp`, which no variable begins with. */
+/** Whether it is a name such as `google.protobuf.Timestamp`, which no variable has. */
 function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand

@@ -4,28 +4,28 @@ import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** The facts about an expression that compiling it gave. */
+/** Results of the compilation that the translation needs. */
 export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
 }
 
-/** The most cases that one expression may have. */
+/** The most possible values that one expression may have. */
 export const MOST_CASES = 150
 
-/** Reads expressions over the places of one world, with variables. */
+/** Translates expressions over the places of one world, with the variables in scope. */
 export interface Reading {
   readonly world: ClaimsWorld
   readonly scope: Scope
   readonly matcher: CompiledExpr
   truth(expr: Expr): Truth
-  /** The cases of an expression whose value is used: a bool is true, false or failed. Throws NotModelled. */
+  /** The possible values of an expression; a bool becomes true, false and failed. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
-  /** The cases of the value at a place, by its form. */
+  /** The possible values at a place, one for each form. */
   at(place: ValuePlace): readonly Case[]
-  /** The place of a member or an element. */
+  /** The place of a member of a map, or of an element of a list. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace
-  /** The result over values that are all known, as the evaluator has it. */
+  /** The result of the evaluator, for operands that are all known. */
   computed(
     expr: Expr,
     parts: readonly Expr[],
@@ -34,8 +34,8 @@ export interface Reading {
   ): Result
   always(value: ValuePart): readonly Case[]
   allOf(place: ValuePlace, over: Over): ListPart
-  /** A reader of the elements of a list; with a variable, of expressions that name it. */
+  /** A reader for expressions about an element of the list; `variable` is the name of the element in them. */
   inList(list: ListPart, variable?: string): Reading
-  /** A reader of this world with one more variable. */
+  /** A reader like this one, with one more variable in scope. */
   bound(variable: string, binding: Binding): Reading
 }

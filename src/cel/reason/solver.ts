@@ -6,7 +6,7 @@ import type { Budget } from '../../rule/index.ts'
  */
 export type Literal = number
 
-/** A literal as clauses keep it: twice its variable, one more when it is negated. */
+/** A literal in a clause: twice its variable, plus one when it is negated. */
 type Code = number
 
 const codeOf = (literal: Literal): Code => (literal > 0 ? literal * 2 : literal * -2 + 1)
@@ -19,41 +19,41 @@ const OPEN = 0
 const TRUE = 1
 const FALSE = 2
 
-/** The first two are watched: one of them is not false, or the other is true, or the clause is violated. */
+/** The solver watches the first two: one of them is not false, or the other is true, or the clause is violated. */
 type Clause = Code[]
 
 const NO_CLAUSE: Clause = []
 
 export class Solver {
   readonly #budget: Budget
-  /** By code: OPEN, TRUE or FALSE. */
+  /** By code of a literal: its value OPEN, TRUE or FALSE. */
   readonly #values: number[] = [OPEN, OPEN]
   readonly #level: number[] = [0]
   readonly #reason: (Clause | undefined)[] = [undefined]
-  /** By variable: the code that is tried first. */
+  /** By variable: the code of the value that is tried first. */
   readonly #phase: Code[] = [0]
   readonly #seen: boolean[] = [false]
-  /** By code: the clauses that watch it. */
+  /** By code: the clauses that watch this literal. */
   readonly #watches: Clause[][] = [[], []]
   readonly #trail: Code[] = []
   readonly #levels: number[] = []
   /**
-   * The variables in the order in which they are tried: those of the newest conflict, then older ones, as a linked list
-   * from `#first` to 0; by variable, the neighbours and a number that falls along the list. Variables without a conflict
-   * are tried as they were made: the parts of a formula before the whole.
+   * The variables in the order in which they are tried: those of the newest conflict, then of older ones, as a linked
+   * list from `#first` to 0; by variable, the neighbours and a number that falls along the list. Variables without a
+   * conflict follow in the order in which they were made: the parts of a formula before the whole.
    */
   readonly #next: number[] = [0]
   readonly #previous: number[] = [0]
   readonly #rank: number[] = [-Infinity]
   #first = 0
   #last = 0
-  /** No variable before this one is open. */
+  /** The search for an open variable begins here: all before it in the list are assigned. 0 is the end of the list. */
   #search = 0
-  /** The values that the last question found. */
+  /** The values of the last model. */
   #model: readonly number[] = []
   #propagated = 0
   #raised = 0
-  /** Whether the clauses contradict each other without assumptions. */
+  /** Whether the clauses contradict each other without any assumption. */
   #broken = false
 
   constructor(budget: Budget) {
@@ -74,7 +74,7 @@ export class Solver {
     return variable
   }
 
-  /** Adds a clause: one of the literals is true. */
+  /** Adds a clause: at least one of the literals must be true. */
   clause(literals: readonly Literal[]): void {
     if (this.#broken) return
     this.#budget.spend(1 + literals.length / 4)
@@ -146,7 +146,7 @@ export class Solver {
     this.#trail.push(code)
   }
 
-  /** Follows the assigned literals; the clause that is violated, if one is. */
+  /** Assigns what follows from the assigned literals; returns the clause that is violated, if there is one. */
   #propagate(): Clause | undefined {
     const values = this.#values
     while (this.#propagated < this.#trail.length) {
@@ -181,7 +181,7 @@ export class Solver {
     return undefined
   }
 
-  /** Lets the clause watch another literal in place of its second one, which is false. */
+  /** Makes the clause watch another literal in place of its second one, which is false; false where there is none. */
   #rewatch(clause: Clause): boolean {
     if (clause.length > 8) this.#budget.spend(clause.length / 32)
     for (let i = 2; i < clause.length; i++) {
@@ -195,7 +195,10 @@ export class Solver {
     return false
   }
 
-  /** Learns the first unique implication point of a conflict, and goes back to where it decides. */
+  /**
+   * Learns a clause from a conflict (first unique implication point), and backtracks to where the clause decides a
+   * literal.
+   */
   #learn(conflict: Clause): void {
     const level = this.#levels.length
     const learned: Clause = [0]
@@ -243,7 +246,10 @@ export class Solver {
     return this.#level[variableOf(code ?? 0)] ?? 0
   }
 
-  /** The assumption that is not met yet, then the first open variable; undefined when everything is assigned. */
+  /**
+   * The next literal to try: an assumption that is not yet true, else the first open variable; undefined when all are
+   * assigned.
+   */
   #decision(assumed: readonly Code[]): Code | undefined {
     while (this.#levels.length < assumed.length) {
       const assumption = assumed[this.#levels.length] ?? 0
@@ -255,7 +261,7 @@ export class Solver {
     return this.#search === 0 ? undefined : this.#phase[this.#search]
   }
 
-  /** The assumptions that make one of them false, with that one. */
+  /** The assumptions that together make an assumption false, and that one. */
   #culprits(violated: Code, assumed: ReadonlySet<Code>): Literal[] {
     const wanted = new Set([variableOf(violated)])
     const culprits = [literalOf(violated)]
@@ -299,7 +305,7 @@ export class Solver {
     if (this.#search === 0) this.#search = variable
   }
 
-  /** Moves a variable of the newest conflict to the front. */
+  /** Moves a variable of the newest conflict to the front of the list. */
   #raise(variable: number): void {
     this.#rank[variable] = ++this.#raised
     if (variable === this.#first) return

@@ -1,26 +1,26 @@
 import { type Instruction, plainPattern, programOf, type Range } from './pattern.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** A state of an automaton; states are equal when they are the same text or number. */
+/** A state of an automaton; equal strings or numbers are the same state. */
 type State = string | number
 
-/** A question on a text that a finite automaton answers, one code point at a time. */
+/** A test of a text by a finite automaton that reads one code point at a time. */
 export interface TextTest {
   readonly key: string
-  /** The text that it looks for at the beginning or at the end. */
+  /** The start or the end that the test demands of a text. */
   readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
-  /** The text that it asks for, if it is the only one with the answer yes. */
+  /** The only text that passes, if there is just one. */
   readonly only?: string
-  /** Texts to begin the search for an example with. */
+  /** Changes a text so that it probably passes: a start for the search for an example. */
   readonly hint: (text: string) => string
-  /** Code points where classes of equal behaviour begin. */
+  /** Code points at which a class of code points begins that the automaton treats alike. */
   readonly cuts: readonly number[]
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** The answer of another test that follows from a yes of this one, where a comparison of both texts shows it. */
+  /** What a pass of this test says about another test, where a comparison of their texts shows it. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
-  /** The answer, where no further character changes it. */
+  /** The result, once no further character can change it. */
   settled(state: State): boolean | undefined
 }
 
@@ -72,7 +72,7 @@ export function startsWith(text: string): TextTest {
   }
 }
 
-/** The automaton of Knuth, Morris and Pratt: the state is how much of the text has just been read. */
+/** The automaton of Knuth, Morris and Pratt: the state is the number of characters of the text that were read last. */
 function search(codes: readonly number[]): (state: number, code: number) => number {
   const borders = [0]
   for (let i = 1, length = 0; i < codes.length; i++) {
@@ -157,7 +157,10 @@ export function isAtLeast(size: number): TextTest {
 
 const FOUND = 'found'
 
-/** Whether RE2 finds the pattern in the text; undefined for a pattern that is not read here. */
+/**
+ * The test whether RE2 finds the pattern in the text; undefined for a pattern with syntax that this parser does not
+ * know.
+ */
 export function matches(pattern: string, budget: Budget): TextTest | undefined {
   const program = programOf(pattern, budget)
   if (program === undefined) return undefined
@@ -214,7 +217,7 @@ function isWithin(code: number, ranges: readonly Range[], budget: Budget): boole
   return ranges.some(([first, last]) => first <= code && code <= last)
 }
 
-/** The instructions that are reached without reading a character. */
+/** The instructions that can be reached without a character. */
 function closure(
   program: readonly Instruction[],
   from: readonly number[],
@@ -241,7 +244,7 @@ export function passes(test: TextTest, text: string): boolean {
   return test.accepts(state)
 }
 
-/** Steps to put so many tests to a text. */
+/** Units of the budget for so many tests of a text. */
 export const workOf = (tests: number, text: string): number => tests * (1 + text.length / 16)
 
 interface Wanted {
@@ -251,16 +254,16 @@ interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** Proved: no text gives all answers of one of these lists. */
+  /** Proved: for each of these lists, no text gives all the answers in it. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** Not decided: the search ended at MOST_STATES. */
+  /** Not decided: the search ended at `MOST_STATES`. */
   | undefined
 
-/** Most states of one search. */
+/** The most states of one search. */
 const MOST_STATES = 20_000
 const PLAIN = ['someone', 'x', 'a', '']
 
-/** A text that gives all the answers, or answers that contradict each other. */
+/** A text that gives all the wanted answers, or lists of answers that exclude each other. */
 export function findText(wanted: readonly Wanted[], budget: Budget): TextResult {
   const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
   if (pinned?.test.only !== undefined) {
@@ -287,7 +290,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Removes the tests that the contradiction does not need. */
+/** Removes the answers without which the others still exclude each other. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {
@@ -297,7 +300,7 @@ function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[
   return needed
 }
 
-/** The shortest text with these answers; null when there is none, undefined beyond the bound. */
+/** The shortest text with these answers; null when there is none, undefined after `MOST_STATES`. */
 function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
   budget.spend(wanted.reduce((sum, { test }) => sum + test.cuts.length, wanted.length) / 4)
   const letters = alphabetOf(wanted)
@@ -336,10 +339,10 @@ function shortest(wanted: readonly Wanted[], budget: Budget): string | null | un
 const SURROGATES = 0xd800
 const AFTER_SURROGATES = 0xe000
 const END = 0x110000
-/** The letters that examples are made of where nothing asks for others. */
+/** The characters that examples use where no test needs another one. */
 const PLAIN_LETTERS = codesOf('xaA0-.')
 
-/** One code point of each class that all tests treat alike. */
+/** One code point of each class of code points that all tests treat alike. */
 function alphabetOf(wanted: readonly Wanted[]): number[] {
   const cuts = new Set([0, SURROGATES, AFTER_SURROGATES, END])
   for (const { test } of wanted) for (const cut of test.cuts) cuts.add(cut)
@@ -353,12 +356,15 @@ function alphabetOf(wanted: readonly Wanted[]): number[] {
   return letters.toSorted((a, b) => Number(isOdd(a)) - Number(isOdd(b)))
 }
 
-/** Whether the code point looks odd in an example. */
+/** Whether the character makes an example hard to read: not printable ASCII. */
 const isOdd = (letter: number): boolean => letter < 32 || letter > 126
 
 const LONGEST_HOLDER = 40
 
-/** All texts of which the text is a test: those that it starts with, ends with or contains. */
+/**
+ * All texts for which the test is true of `text`: what it starts with, ends with or contains. Undefined for a long
+ * text.
+ */
 export function partsOf(name: 'startsWith' | 'endsWith' | 'contains', text: string): string[] | undefined {
   const characters = Array.from(text)
   const { length } = characters

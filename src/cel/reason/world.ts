@@ -3,14 +3,14 @@ import type { Bound } from './bounds.ts'
 import { type Literal, Solver } from './solver.ts'
 import { passes, type TextTest, workOf } from './texts.ts'
 
-/** The forms that a claim can have; a boolean is two of them. */
+/** The forms that a claim can have; a bool has two, one for each value. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** The forms as examples avoid them: the last is the most plain. */
+/** The forms in the order of their variables: examples avoid the first ones, and a text is the plainest. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
-/** A claim, a member of one, or an element of a list: a place in a JSON value that a matcher reads. */
+/** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */
 export interface ValuePlace {
   readonly parent: ValuePlace | undefined
   readonly key: string | number
@@ -20,22 +20,22 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** The literals about the keys of a map. */
+  /** The literals about the keys of a map, as `list` has them about elements. */
   keys: ListPlace | undefined
-  /** Whether the text is one of those that tests ask for. */
+  /** Whether the text is one of those that tests name; a chain of variables (see `#only`). */
   taken: Literal | undefined
 }
 
-/** The literals about a list: at least so many elements satisfy a literal of the world of its elements. */
+/** The literals about a list: that at least so many elements satisfy a literal of the world of its elements. */
 export interface ListPlace {
   readonly elements: ClaimsWorld
   readonly counts: Map<string, Count>
   found: FoundElement[]
-  /** Whether literals about keys hold, by literal and key. */
+  /** Whether a literal is true of a key, by literal and key. */
   readonly facts: Map<string, KeyFact>
 }
 
-/** Whether a literal holds for a key. */
+/** Whether a literal is true of a key; `open`: that depends on a guess. */
 export type KeyFact = 'always' | 'never' | 'open'
 
 export interface Count {
@@ -44,49 +44,51 @@ export interface Count {
   readonly of: Literal
 }
 
-/** The elements of a list, or the keys of a map. */
+/** Whether the elements of a list are meant, or the keys of a map. */
 export type Over = 'list' | 'keys'
 
-/** An element that was found, and which literals it satisfies. */
+/** An element that the search has found, and the literals that it satisfies. */
 export interface FoundElement {
   readonly value: unknown
   readonly satisfies: ReadonlySet<Literal>
 }
 
-/** A test that the solver takes as a free variable; `evaluate` gives its value for claims. */
+/** A test without a formula: the solver may choose its result freely, and `evaluate` tells the true one for a value. */
 export interface Guess {
-  /** It is true; it is false. Neither where it fails or is not a bool. */
+  /** The test is true (`yes`), or false (`no`); neither where it fails or is not a bool. */
   readonly yes: Literal
   readonly no: Literal
-  /** It counts where one of these holds. */
+  /** The result matters only where one of these is true. */
   readonly guards: Literal[]
   readonly places: readonly ValuePlace[]
   readonly text: string
-  /** Values to try. */
+  /** Constants of the test: values to try. */
   readonly hints: readonly unknown[]
   /** The names of the claims that it reads. */
   readonly claims: readonly string[]
-  /** Undefined for no boolean; 'unknown' where it cannot be evaluated alone. */
+  /**
+   * The result for a value of the root. Undefined where it is not a bool; 'unknown' where it cannot be evaluated alone.
+   */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-/** All JSON values that the places of it can have, as a formula that grows with each question about them. */
+/** A propositional formula for all JSON values that the root can have; each question adds the parts that it reads. */
 export class ClaimsWorld {
   readonly budget: Budget
-  /** Among the worlds of one question: equal questions name their parts alike, and so cost the same. */
+  /** Unique among the worlds of one question, and the same when the question is asked again: it then costs the same. */
   readonly id: number
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The guesses by the text of their expression: the same text is the same guess. */
+  /** The guesses by the canonical text of their expression, so that equal tests share a guess. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
-  /** Assumed in every question; clauses of `suppose` hold under it alone. */
+  /** Assumed in every question. The clauses of `suppose` hold only under it. */
   readonly #supposed: Literal
 
-  /** `forms` are those that the root may have; `within` is the world with the list of which this one holds the elements. */
+  /** `forms`: those that the root may have. `within`: the world of the list, if this one is that of its elements. */
   constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
@@ -102,7 +104,7 @@ export class ClaimsWorld {
     return -this.true
   }
 
-  /** A number that no other world or variable of the question has. */
+  /** A number that no other variable has, in this world or in those of nested loops. */
   nextId(): number {
     return this.#ids.next++
   }
@@ -142,7 +144,7 @@ export class ClaimsWorld {
     return -this.and(...literals.map((each) => -each))
   }
 
-  /** The member of that name of a map, or the element at that index of a list. */
+  /** The place of a member of a map by its name, or of an element of a list by its index. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace {
     const known = place.parts.get(key)
     if (known !== undefined) return known
@@ -188,7 +190,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** The literal that a text at the place passes the test; free where there is no text. */
+  /** The literal that the text at the place passes the test; without meaning where the place has no text. */
   text(place: ValuePlace, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
@@ -200,7 +202,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Clauses about two tests of one text that would otherwise be found one by one. */
+  /** Adds what follows for two tests of the same text, which the search would otherwise find case by case. */
   #relate(
     literal: Literal,
     test: TextTest,
@@ -220,7 +222,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** At most one text is the one at the place: a chain of variables that say whether an earlier one is. */
+  /** Ensures that the place has at most one of the named texts: `taken` says whether it has one of the earlier ones. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -232,7 +234,7 @@ export class ClaimsWorld {
     place.taken = next
   }
 
-  /** `value > bound`, or `value >= bound`, of a number at the place. */
+  /** The literal that the number at the place is `> bound` (`strict`), or `>= bound`. */
   above(place: ValuePlace, bound: number, strict: boolean): Literal {
     if (Number.isNaN(bound) || bound === Infinity) return this.false
     if (bound === -Infinity) return this.true
@@ -256,7 +258,10 @@ export class ClaimsWorld {
     return this.#manyAt(place, over).elements
   }
 
-  /** Whether at least so many elements of the list at the place, or keys of the map, satisfy a literal of their world. */
+  /**
+   * The literal that at least so many elements of the list, or keys of the map, at the place satisfy a literal of their
+   * world.
+   */
   atLeast(place: ValuePlace, least: number, of: Literal, over: Over = 'list'): Literal {
     const { elements, counts, facts } = this.#manyAt(place, over)
     if (least <= 0) return this.true
@@ -277,7 +282,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Registers a part that is not understood. */
+  /** Registers a test that has no formula. */
   guess(guess: Guess): void {
     this.guesses.push(guess)
     this.#solver.clause([-guess.yes, -guess.no])
@@ -286,15 +291,15 @@ export class ClaimsWorld {
   }
 
   /**
-   * The assumptions that contradict each other. Undefined where a model was found, which `isTrue` reads; 'unknown'
-   * where only what is supposed contradicts them.
+   * Assumptions that contradict each other. Undefined where a model was found, which `isTrue` reads; 'unknown' where
+   * the contradiction needs clauses of `suppose`.
    */
   contradiction(assumptions: readonly Literal[]): readonly Literal[] | 'unknown' | undefined {
     const core = this.#solver.solve([this.#supposed, ...assumptions])
     return core?.includes(this.#supposed) === true ? 'unknown' : core
   }
 
-  /** Adds a clause that is not proved: a contradiction that needs it is 'unknown'. */
+  /** Adds a clause that is assumed, not proved: `contradiction` answers 'unknown' where it needs the clause. */
   suppose(clause: readonly Literal[]): void {
     this.#solver.clause([-this.#supposed, ...clause])
   }

@@ -12,7 +12,7 @@ import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf } from '../../access/role/releases.ts'
 import { type Environment, UsageError } from '../../configuration/flags.ts'
-import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { isWritten, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { openReading } from '../input/world.ts'
@@ -33,8 +33,8 @@ import { sarifLog } from '../output/sarif.ts'
 import { whoJson, whoMarkdown, whoPage, type WhoReport } from '../output/who.ts'
 import { ACCESS_FLAGS, fits, type Flags, withRelease } from './access/flags.ts'
 import { oneState, overCluster, type States, twoStates } from './access/states.ts'
-import { printRoleOf } from './role/one-caller.ts'
-import { loadClaims } from './role/load-claims.ts'
+import { roleOf } from './role/one-caller.ts'
+import { claimsBeside, loadClaims } from './role/load-claims.ts'
 import { UnreadConfiguration } from './role/config.ts'
 
 export const access = defineCommand({
@@ -54,21 +54,32 @@ export const access = defineCommand({
     1: 'somebody newly gets what --deny-new denies, or the one caller no role',
     3: UNREAD,
   },
-  run: printAccess,
+  run: async (invocation) => print(await accessOf(invocation), invocation.flags.output),
 })
 
-async function printAccess({
+type Output = Flags['output']
+
+/** The formats of what is not a comparison of all callers. */
+const oneOf =
+  <Some extends Output>(formats: readonly Some[], problem: string) =>
+  (output: Output): Some => {
+    const chosen = formats.find((format) => format === output)
+    if (chosen === undefined) throw new UsageError(problem)
+    return chosen
+  }
+
+export async function accessOf({
   flags: given,
   names: positionals,
   args,
   environment,
-}: Invocation<typeof ACCESS_FLAGS>): Promise<number> {
+}: Invocation<typeof ACCESS_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const configuration = await openConfiguration(given['config-file'], files.slice(-1))
   const flags = withRelease(given, configuration)
   const reading = openReading(given, configuration)
-  // VMCP_CONFIG is meant for `role`: beside a state only who writes --config means it.
+  // VMCP_CONFIG may be set for `role`: beside a state, only a written --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
@@ -80,39 +91,42 @@ async function printAccess({
   printUnread(states.unread)
   const pairs = pairsOf(states.old, states.new)
   const generations = generationsOf(flags.release)
-  const code =
+  const { code, text } =
     flags.claims.length > 0
       ? await forCallers(states, pairs, generations, flags)
       : forAll(states, pairs, generations, flags)
-  return states.unread.length > 0 ? EXIT.unread : code
+  return { code: states.unread.length > 0 ? EXIT.unread : code, text }
 }
 
-/** Prints the role that one configuration gives to one caller. */
-function forOne(
+/** Decides the role that one MCPExternalAuthConfig gives one caller. */
+async function forOne(
   names: readonly string[],
   flags: Flags,
   reading: DocumentReading,
   environment: Environment,
-): Promise<number> {
-  const { claims, output, who } = flags
+): Promise<CommandResult<Output>> {
+  const { claims, who } = flags
   const [caller, ...others] = claims
   if (caller === undefined || others.length + names.length + who.length + flags['deny-new'].length > 0)
     throw new UsageError('name a configuration and claims: access --config FILE --claims FILE|-')
-  if (output !== 'human' && output !== 'json') throw new UsageError('--config prints human or json')
-  return printRoleOf({ ...flags, claims: caller, output }, reading, environment)
+  const formatOf = oneOf(['human', 'json'], '--config prints human or json')
+  formatOf(flags.output)
+  const { code, text } = await roleOf(flags, claimsBeside(flags.config, caller), reading, environment)
+  return { code, text: (output) => text(formatOf(output)) }
 }
 
-/** Prints who gets a role in one state. */
+/** Who gets a role in one state. */
 async function forRoles(
   names: readonly string[],
   flags: Flags,
   reading: DocumentReading,
   environment: Environment,
-): Promise<number> {
-  const { who, output, cluster, claims, release } = flags
+): Promise<CommandResult<Output>> {
+  const { who, cluster, claims, release } = flags
   if (cluster || claims.length > 0 || flags['deny-new'].length > 0)
     throw new UsageError('--who reads one state, without --cluster, --claims and --deny-new')
-  if (output === 'sarif') throw new UsageError('--who prints human, markdown or json')
+  const formatOf = oneOf(['human', 'markdown', 'json'], '--who prints human, markdown or json')
+  formatOf(flags.output)
   const { entries, unread } = await oneState(names, flags, reading, environment)
   printUnread(unread)
   const generations = generationsOf(release)
@@ -124,8 +138,11 @@ async function forRoles(
     parts: entries.map((entry) => ({ entry, grants: whoGets(entry, isAsked, generations, budget) })),
     unread,
   }
-  process.stdout.write({ human: whoPage, markdown: whoMarkdown, json: whoJson }[output](report))
-  return unread.length > 0 ? EXIT.unread : EXIT.clean
+  const printers = { human: whoPage, markdown: whoMarkdown, json: whoJson }
+  return {
+    code: unread.length > 0 ? EXIT.unread : EXIT.clean,
+    text: (output) => printers[formatOf(output)](report),
+  }
 }
 
 function forAll(
@@ -133,16 +150,18 @@ function forAll(
   pairs: readonly Pair[],
   generations: readonly Generation[],
   flags: Flags,
-): number {
+): CommandResult<Output> {
   const budget = new Budget(ALL_COMPARISONS)
   const differences = pairs.map((pair) => differenceOf(pair, generations, budget))
   const denied = deniedIn(differences, flags['deny-new'])
   const report: AccessReport = { compared: pairs.length, differences, denied, unread: states.unread }
-  process.stdout.write(print(report, states, flags))
-  return denied.length > 0 ? EXIT.findings : EXIT.clean
+  return {
+    code: denied.length > 0 ? EXIT.findings : EXIT.clean,
+    text: (output) => textOf(report, states, output),
+  }
 }
 
-function print(report: AccessReport, states: States, { output }: Flags): string {
+function textOf(report: AccessReport, states: States, output: Output): string {
   switch (output) {
     case 'human':
       return accessPage(report)
@@ -164,25 +183,29 @@ async function forCallers(
   states: States,
   pairs: readonly Pair[],
   generations: readonly Generation[],
-  { claims, output }: Flags,
-): Promise<number> {
-  if (output === 'markdown' || output === 'sarif') throw new UsageError('--claims prints human or json')
+  { claims, output: wanted }: Flags,
+): Promise<CommandResult<Output>> {
+  const formatOf = oneOf(['human', 'json'], '--claims prints human or json')
+  formatOf(wanted)
   try {
     const callers: { readonly file: string; readonly outcomes: ReturnType<typeof outcomesFor> }[] = []
     for (const file of claims) {
       const read = await loadClaims(file)
       callers.push({ file, outcomes: pairs.flatMap((pair) => outcomesFor(pair, read.claims, generations)) })
     }
-    process.stdout.write(output === 'json' ? callersJson(callers, states.unread) : callersText(callers))
-    return EXIT.clean
+    const printers = {
+      human: () => callersText(callers),
+      json: () => callersJson(callers, states.unread),
+    }
+    return { code: EXIT.clean, text: (output) => printers[formatOf(output)]() }
   } catch (error) {
     if (!(error instanceof UnreadConfiguration)) throw error
     printUnread([error.located])
-    return EXIT.unread
+    return { code: EXIT.unread, text: () => '' }
   }
 }
 
-/** What `--deny-new` denies: an access that somebody newly gets, or of which that is not decided. */
+/** The accesses that `--deny-new` denies: those that callers gain, and those of which that is not decided. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {
@@ -191,7 +214,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // Whom IAM trusts by the token of another provider is not known here.
+    // With the token of another provider callers may get any role: IAM decides, which is not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

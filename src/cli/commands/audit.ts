@@ -91,7 +91,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** That of the cluster, or the one that the flags or the configuration file name. */
+  /** The release of the cluster, or the one that the flags or the configuration file name. */
   readonly release: Release | undefined
 }
 

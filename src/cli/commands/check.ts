@@ -7,7 +7,7 @@ import {
   type Values,
 } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
+import { defineCommand, type Invocation, OF_FINDINGS, type CommandResult, print } from '../define-command.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { coversAll } from '../input/configuration.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
@@ -23,10 +23,10 @@ import { missingKindNotes } from '../output/missing-crds.ts'
 import { judgedBy, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
-import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
+import { CHECK_REPORT_FLAGS, type FormatName, reportText } from '../output/formats.ts'
 import { counted, exitCode } from '../output/report.ts'
 
-const FLAGS = {
+export const CHECK_FLAGS = {
   ...CHECK_REPORT_FLAGS,
   strict: toggle(
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
@@ -50,18 +50,18 @@ export const check = defineCommand({
     ['[flags] FILE|DIRECTORY|- ...'],
     ['--cluster FILE|DIRECTORY|- ...', 'judge them as if applied onto a cluster'],
   ],
-  flags: FLAGS,
+  flags: CHECK_FLAGS,
   examples: ['deploy/'],
   exitCodes: OF_FINDINGS,
-  run: judgeFiles,
+  run: async (invocation) => print(await checkFiles(invocation), invocation.flags.output),
 })
 
-async function judgeFiles({
+export async function checkFiles({
   flags,
   names: positionals,
   args,
   environment,
-}: Invocation<typeof FLAGS>): Promise<number> {
+}: Invocation<typeof CHECK_FLAGS>): Promise<CommandResult<FormatName | undefined>> {
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])
@@ -80,20 +80,20 @@ async function judgeFiles({
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()
   printUnread(report.unread)
-  await printReport(
+  const text = reportText(
     report,
     { ...flags, profile: world.profile },
     { scope, judgedBy: judgedBy(release), strict: world.strict, names: positionals, texts: documents.texts },
     environment,
   )
-  return exitCode(report)
+  return { code: exitCode(report), text }
 }
 
-/** Reads the cluster, judges the documents beside it, and asks the API server too where that is wanted. */
+/** Reads the cluster and judges the documents among its objects; with --server-dry-run it asks the API server too. */
 async function readAndJudge(
   documents: Documents,
   given: Judging,
-  flags: Values<typeof FLAGS>,
+  flags: Values<typeof CHECK_FLAGS>,
   environment: Environment,
 ): Promise<Checked> {
   const overlay = await readOverlay(documents, given, flags, environment)

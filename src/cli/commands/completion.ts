@@ -5,7 +5,7 @@ import { EXIT } from '../output/report.ts'
 
 const PROGRAM = 'vmcp-admission'
 
-/** The command that completes these commands. */
+/** The `completion` command, for a shell to complete these commands. */
 export const completionOf = (commands: () => Iterable<Command>): Command =>
   defineCommand({
     name: 'completion',

@@ -100,7 +100,7 @@ async function examineIfAnswering(
     await place.opened.installation.readService(place.service)
   } catch (error) {
     const message = errorMessage(error)
-    // A refusal other than 401 shows that the API server answers.
+    // Any refusal but 401 shows that the API server answers.
     if (!isRefusal(error) || message.startsWith('401 ')) return apiServerUnreachable(message)
   }
   return isProbeOnly ? examineProbe(place) : examine(place)
@@ -183,5 +183,5 @@ function printJson(
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return json({ server, namespace, findings, certificates, probe, release, counts })
+  return json({ version: 1, server, namespace, findings, certificates, probe, release, counts })
 }

@@ -13,16 +13,16 @@ import type { Resource } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
 
-/** Most objects that are named. */
+/** The most objects that a note names. */
 const MOST_NAMES = 20
 
-/** What the exemptions of the configuration did in one run. */
+/** Records what the exemptions of the configuration did in one run. */
 export class Exemptions {
   readonly #configuration: Configuration
   readonly #now: number
   readonly #used = new Set<unknown>()
   readonly #concerned = new Set<FileExemption>()
-  /** The objects in namespaces that are left out, as people find them. */
+  /** The objects in namespaces that the settings exclude, as texts for people. */
   readonly #leftOut: string[] = []
 
   constructor(configuration: Configuration, now: number) {
@@ -30,13 +30,13 @@ export class Exemptions {
     this.#now = now
   }
 
-  /** Takes note of an object that was judged. */
+  /** To call for each object that was judged. */
   judged(subject: GivenSubject, ignored: readonly Ignored[]): void {
     for (const { by } of ignored) this.#used.add(by)
     for (const each of this.#configuration.exemptions) if (isFor(each, subject)) this.#concerned.add(each)
   }
 
-  /** Takes note of an object in a namespace that is left out. */
+  /** To call for each object in a namespace that the settings exclude. */
   leftOut(
     { kind, namespace, name }: GivenSubject,
     place?: { readonly file: string; readonly line: number },
@@ -45,7 +45,7 @@ export class Exemptions {
     this.#leftOut.push(`${kind} ${namespace}/${name}${where}`)
   }
 
-  /** The objects that were not judged: none, or one entry with their count and the first of their names. */
+  /** The objects that were not judged: none, or one entry with their number and the first names. */
   get notJudged(): Located[] {
     const { length } = this.#leftOut
     if (length === 0) return []
@@ -57,9 +57,9 @@ export class Exemptions {
   }
 
   /**
-   * Notes on exemptions that have expired, or that excuse nothing in what was judged: a whole cluster, in which each must
-   * have its objects; all files of the configuration, which may be for those of other repositories too; or a part, of
-   * which an exemption for one object can be told.
+   * Notes on exemptions that have expired, or that excused nothing. `judged` says what the run judged, which decides
+   * for which exemptions that is certain: in a whole cluster each must find its objects; files may be those of another
+   * repository; in a part only an exemption for one object that was judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -84,7 +84,10 @@ export class Exemptions {
   }
 }
 
-/** The resources among the documents that the configuration leaves out: none, or one entry as `Exemptions` has it. */
+/**
+ * The resources among the documents in namespaces that the configuration excludes: none, or one entry as in
+ * `Exemptions.notJudged`.
+ */
 export function leftOutIn(
   { documents }: Pick<Documents, 'documents'>,
   reading: DocumentReading,
@@ -102,7 +105,9 @@ export function leftOutIn(
   return exemptions.notJudged
 }
 
-/** Adds what is not judged to a report: where that is to fail, to what could not be read. */
+/**
+ * Adds objects that were not judged to a report; where the run must fail because of them, to what could not be read.
+ */
 export function addNotJudged(
   { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },
   more: readonly Located[],

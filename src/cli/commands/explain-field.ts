@@ -16,7 +16,7 @@ import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { describedSource, pathOf } from '../../kinds/documentation.ts'
 import type { Rule } from '../../rule/index.ts'
 
-/** A field of a kind. */
+/** A field, and the kind that has it. */
 interface Found {
   readonly kind: Kind
   readonly field: Field
@@ -49,8 +49,9 @@ export function kindPage(kind: Kind): string[] {
 }
 
 /**
- * The fields of a path as findings print it, or as docs/fields.md does: indexes and keys in brackets do not count, the
- * kind may stand before it, and the start of the path may be left out. Equal fields of several kinds are one group.
+ * The fields that a path means, written as in findings or as in docs/fields.md: indexes and keys in brackets do not
+ * count, the kind may come first, and the start of the path may be missing. Fields of several kinds with the same
+ * description are one group.
  */
 export function fieldsAt(text: string): readonly (readonly Found[])[] {
   const [first = '', ...rest] = plain(text).split('.')
@@ -62,7 +63,7 @@ export function fieldsAt(text: string): readonly (readonly Found[])[] {
   return path === '' ? [] : [...Map.groupBy(found, sameField).values()]
 }
 
-/** Equal for fields that share one description. */
+/** A key that is the same for fields with the same description. */
 const sameField = ({ field: { name, node, required } }: Found): string =>
   JSON.stringify([name, node, required])
 
@@ -104,13 +105,13 @@ export function fieldPage(group: readonly Found[]): string[] {
 
 const asIs = (text: string): string => text
 
-/** The ids with which the schema finds something at the field itself. */
+/** The ids of findings that the schema can have at the field. */
 function schemaIds(field: Field): string[] {
   const keywords = keywordsOf(field).filter((keyword) => keyword !== 'properties' && keyword !== 'default')
   return keywords.map((keyword) => `schema-${keyword}`)
 }
 
-/** Rules of which an example has a finding at the field or below it. */
+/** Rules with an example that has a finding at the field, or below it. */
 function rulesAbout({ kind, field }: Found): Rule[] {
   const path = plain(field.path)
   const isAbout = (finding: string) => {
@@ -137,7 +138,7 @@ function fieldRows(fields: readonly Field[], within = ''): string[] {
 const ruleRows = (rules: readonly Rule[]): string[] =>
   columns(rules.map(({ id, severity, summary }) => [id, severity, summary]))
 
-/** Lines of cells in columns, a space before each. */
+/** Rows as lines with aligned columns. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
   return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd())

@@ -33,7 +33,7 @@ function printPage({ names: [name, more] }: Invocation<object>): number {
   return 0
 }
 
-/** Every id, with its severity and what it asks for. */
+/** A line for each id, with its severity and summary. */
 function idLines(): string[] {
   const all = [...allRules(), ...ENGINE_IDS]
   const width = Math.max(...all.map(({ id }) => id.length))
@@ -54,7 +54,7 @@ function pageOf(name: string): string[] {
   return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
 }
 
-/** Most fields of one name that are all printed. */
+/** The most fields of one name whose pages are all printed. */
 const MOST_PAGES = 4
 /** Most names that a message lists. */
 const MOST_NAMES = 8

@@ -1,9 +1,8 @@
-import { toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import { choice, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { pathText, withoutUserInfo } from '../../rule/index.ts'
-import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { unifiedDiff } from '../fix/diff.ts'
-import { type FileChange, fixAll } from '../fix/fix-all.ts'
+import { fixAll } from '../fix/fix-all.ts'
 import { replaceFile } from '../fix/replace-file.ts'
 import { readDocuments } from '../input/documents.ts'
 import type { Documents } from '../input/texts.ts'
@@ -12,12 +11,13 @@ import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, unlessJudged } from '../input/reading.ts'
 import { RELEASE_FLAGS } from '../input/release.ts'
 import { openWorld, type OpenWorld } from '../input/world.ts'
-import { counted, EXIT, placeText } from '../output/report.ts'
-import { visible, visiblePatch } from '../output/visible.ts'
+import { fixJson, type FixReport, fixText, type Patch, patchOf, problemWithPatch } from '../output/fix.ts'
+import { counted, EXIT } from '../output/report.ts'
 
 const { namespace, exclude, 'fail-on-not-judged': failOnNotJudged } = READING_FLAGS
 
-const FLAGS = {
+export const FIX_FLAGS = {
+  output: choice('format of the output', ['human', 'json'], 'human'),
   write: toggle('change the files; without it the changes are printed as a diff'),
   'add-defaults': toggle('write the documented defaults that are missing too'),
   namespace,
@@ -32,13 +32,22 @@ export const fix = defineCommand({
   name: 'fix',
   summary: 'print safe fixes of these files as a diff, or make them',
   arguments: [['[flags] FILE|DIRECTORY ...']],
-  flags: FLAGS,
+  flags: FIX_FLAGS,
   examples: ['--write deploy/'],
   exitCodes: { 0: 'nothing to fix, or --write has fixed it', 1: 'there are fixes in the diff', 3: UNREAD },
-  run: fixFiles,
+  run: async (invocation) => {
+    const fixes = await fixesOf(invocation)
+    const code = await print(fixes, invocation.flags.output)
+    process.stderr.write(`${fixes.counts}\n`)
+    return code
+  },
 })
 
-async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>): Promise<number> {
+/** The fixes, and how many they are. With --write they are made. */
+export async function fixesOf({
+  flags,
+  names: positionals,
+}: Invocation<typeof FIX_FLAGS>): Promise<CommandResult<'human' | 'json'> & { readonly counts: string }> {
   if (positionals.length === 0) throw new UsageError('name the files or folders to fix')
   if (flags.write && positionals.includes('-'))
     throw new UsageError('--write changes files, not standard input')
@@ -48,26 +57,40 @@ async function fixFiles({ flags, names: positionals }: Invocation<typeof FLAGS>)
   printUnread(unread)
   printLines(fixed.left)
   const changed = [...fixed.texts].filter(([file, text]) => text !== texts.get(file))
+  const patches: Patch[] = []
   const failed = new Set<string>()
   for (const [file, text] of changed) {
     const before = texts.get(file) ?? ''
-    if (!flags.write) printPatch(file, unifiedDiff(file === INPUT ? 'stdin' : file, before, text))
+    if (!flags.write) patches.push(patchOf(file, unifiedDiff(file === INPUT ? 'stdin' : file, before, text)))
     else if (!(await write(file, before, text, unread))) failed.add(file)
   }
-  const done = fixed.changes.filter(({ file }) => !failed.has(file))
-  if (flags.write) for (const change of done) process.stdout.write(`${visible(lineOf(change))}\n`)
-  const count = `${counted(done.length, 'change')} in ${counted(changed.length - failed.size, 'file')}`
+  const changes = fixed.changes.filter(({ file }) => !failed.has(file))
+  const count = `${counted(changes.length, 'change')} in ${counted(changed.length - failed.size, 'file')}`
   const next = changed.length === 0 || flags.write ? '' : '; --write makes them'
   const left = failed.size === 0 ? '' : `; ${counted(failed.size, 'file')} not written`
-  process.stderr.write(`${count}${next}${left}\n`)
-  if (unread.length > 0) return EXIT.unread
-  return changed.length > 0 && !flags.write ? EXIT.findings : EXIT.clean
+  const report = { patches, changes, left: fixed.left, isWritten: flags.write, unread }
+  const code = changed.length > 0 && !flags.write ? EXIT.findings : EXIT.clean
+  return {
+    code: unread.length > 0 ? EXIT.unread : code,
+    text: (output) => (output === 'json' ? fixJson(report) : textWithProblems(report)),
+    counts: `${count}${next}${left}`,
+  }
 }
 
-/** The texts without their documents: those are read anew for each fix, and both together would take twice the memory. */
+function textWithProblems(report: FixReport): string {
+  for (const patch of report.patches) {
+    const message = problemWithPatch(patch)
+    if (message !== undefined) printLines([{ file: patch.file, line: 0, column: 0, message }])
+  }
+  return fixText(report)
+}
+
+/**
+ * Reads only the texts: their documents are parsed again after each fix, and both together would take twice the memory.
+ */
 async function readTexts(
   names: readonly string[],
-  flags: Values<typeof FLAGS>,
+  flags: Values<typeof FIX_FLAGS>,
   world: OpenWorld,
 ): Promise<Pick<Documents, 'texts' | 'unread'>> {
   const read = await readDocuments(names, { filled: new Map(), excluded: excluding(flags.exclude) })
@@ -77,27 +100,7 @@ async function readTexts(
   return { texts, unread }
 }
 
-const lineOf = ({ file, edit, title, id }: FileChange): string =>
-  `${placeText({ ...edit, file })}: ${pathText(edit.at)}: ${title}${id === '' ? '' : ` (${id})`}`
-
-/** What a log would act upon is shown as an escape, and a password of a URL is not shown. */
-function printPatch(file: string, patch: string): void {
-  const masked = patch.split('\n').map(withoutPassword).join('\n')
-  const shown = visiblePatch(masked)
-  process.stdout.write(shown)
-  if (shown === patch) return
-  const what =
-    shown === masked
-      ? 'the diff leaves out the user information of URLs'
-      : 'the diff shows as escapes what a log would act upon'
-  const message = `${what}, so patch does not take it; --write makes the changes`
-  printLines([{ file, line: 0, column: 0, message }])
-}
-
-/** A line of a diff; its first character says what becomes of it. */
-const withoutPassword = (line: string): string => line.slice(0, 1) + withoutUserInfo(line.slice(1))
-
-/** Whether the file could be written: only one that is still as it was read, in UTF-8. */
+/** Writes a file, if it still has the text that was read, in UTF-8; false where it was not written. */
 async function write(
   file: string,
   before: string,

@@ -33,23 +33,23 @@ import { addVerdict, NO_PLACES, type FilePlace, type Report, type GivenSubject }
 
 export interface Judging extends DocumentReading {
   readonly settings: Settings
-  /** Told what the exemptions did. */
+  /** Is called with what the exemptions did. */
   readonly exemptions?: Exemptions
   readonly progress?: Progress
   /** The schemas of the API server, where they are known. */
   readonly release?: Release | undefined
 }
 
-/** The other objects beside which documents are judged. */
+/** The other objects among which documents are judged. */
 export interface Beside {
-  /** Judges beside the objects as they are after the documents are applied. */
+  /** The judge among the objects as they are after an apply of the documents. */
   readonly judge: Judge
-  /** Before the documents are applied. */
+  /** The objects before the apply. */
   readonly stored?: {
     readonly state: World['state']
     get(subject: GivenSubject): unknown
   }
-  /** The place of a part of another object: its key, in its file if it is in one. */
+  /** The place of a part of another object: in a file the key of the part, in a cluster none. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 
@@ -67,7 +67,7 @@ export function judgeDocument(
   atOnce(judgingDocument(file, document, given, beside, report))
 }
 
-/** As `judgeDocument`, in steps between which others are served. */
+/** As `judgeDocument`, in steps between which other requests are served. */
 export function* judgingDocument(
   file: string,
   document: ReadDocument,
@@ -137,11 +137,14 @@ export function* judgingDocument(
   return undefined
 }
 
-/** The place of a map or a list is its key, not its first member on the next line. */
+/** A map or list is marked at its key: its value begins with its first member, on another line. */
 export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
-/** Says once for a document which release it needs, at the first of the fields that came latest, with those of the others. */
+/**
+ * Notes once for a document which release it needs, at the field that came with the latest one; names the other new
+ * fields.
+ */
 function noteNewerFields(
   newer: readonly NewerField[],
   { file, document, report }: { file: string; document: ReadDocument; report: Report },
@@ -174,7 +177,7 @@ function listed(names: readonly string[]): string {
 const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
-/** Whether a finding names a missing object that another namespace has. */
+/** Whether a finding names an object that is missing in its namespace and exists in another. */
 function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, namespace: string): boolean {
   if (world.state === 'no cluster') return false
   const cluster = world.state.in(namespace)
@@ -184,14 +187,17 @@ function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, na
   )
 }
 
-/** A comment, and the ignore that it states; none where it has no effect by itself. */
+/** An ignore comment; `ignore` is absent where it is wrong in itself (`problem`). */
 interface Comment {
   readonly comment: IgnoreComment
   readonly ignore?: Ignore
   readonly problem?: string
 }
 
-/** A comment above a key or an item is for what is in it, and one at the top of a document for the whole. */
+/**
+ * The ignore comments of a document. One above a key or an item covers all that is in it; one at the top covers the
+ * document.
+ */
 export const commentsOf = (document: ReadDocument): readonly Comment[] =>
   (document.ignores ?? []).map((comment): Comment => {
     const { id, reason, target, left = 0 } = comment
@@ -206,7 +212,7 @@ export const commentsOf = (document: ReadDocument): readonly Comment[] =>
     return { comment, ignore: { id, reason, written: 'comment', covers } }
   })
 
-/** Notes on the comments that ignore nothing. */
+/** Adds notes on ignore comments without effect. */
 function noteComments(
   file: string,
   given: {
@@ -261,7 +267,7 @@ function reportNotJudged(
   return verdict.ignored
 }
 
-/** Shortens a template, which can be long and span lines. */
+/** The text on one line, shortened: a template may be long and have several lines. */
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`

@@ -10,12 +10,12 @@ import { counted, IN_CLUSTER, type Located, openReport, type Report } from '../o
 
 export interface Checked {
   readonly report: Report
-  /** Where the resources are, for the last line: `in 3 files`. */
+  /** The number of files for the last line, such as `in 3 files`. */
   readonly scope: string
   readonly release: Release | undefined
 }
 
-/** Judges the documents of all files beside each other. */
+/** Judges the documents of all files, with only each other as other objects. */
 export function judgeAlone(documents: Documents, judging: Judging): Checked {
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
@@ -28,7 +28,7 @@ export function judgeAlone(documents: Documents, judging: Judging): Checked {
   }
 }
 
-/** Judges the documents beside what is given. */
+/** Judges the documents among the objects of `state`. */
 export function judgeDocuments(
   documents: Documents,
   judging: Judging,
@@ -51,7 +51,7 @@ export function judgeDocuments(
   return report
 }
 
-/** Finds places in the documents by the name of their object; of two with one name the last counts. */
+/** Finds places of parts of objects in the documents; of two documents with one name the last counts. */
 function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
   const named = new Map<string, FileDocument>()
   for (const each of documents) {
@@ -67,10 +67,10 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
   }
 }
 
-/** Most places of rules that are listed. */
+/** The most places of CEL rules that a note lists. */
 const MOST_PLACES = 5
 
-/** A note on the rules of the release's CRDs that are not evaluated here: only the API server knows what they refuse. */
+/** A note on CEL rules in the release's CRDs that only the API server can evaluate: it may refuse what passes here. */
 function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
   const { release } = judging
   if (release === undefined) return []
@@ -86,7 +86,7 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideSto
   return [{ ...IN_CLUSTER, message }]
 }
 
-/** Notes on resources that are given twice and are referred to: the last one counts for their referrers. */
+/** Notes on resources that occur twice and have referrers: these are judged with the last one. */
 function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)
@@ -105,7 +105,7 @@ function noteRepetitions({ documents }: Documents, judging: Judging, state: Clus
 
 const NAME = ['metadata', 'name']
 
-/** Undefined for another kind of document, one without a name, and one without referrers. */
+/** The key of a resource; undefined without a name or referrers, and for documents of other kinds. */
 function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
   const kind = kindOf(value, judging)?.kind
   const { name } = metadataOf(value)

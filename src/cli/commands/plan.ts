@@ -14,7 +14,7 @@ import type { Release } from '../../release/index.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
-import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
+import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import type { Documents } from '../input/texts.ts'
@@ -29,7 +29,7 @@ import { READING_FLAGS, printUnread, readOptions } from '../input/reading.ts'
 import { EXIT, type Unread } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
 
-const FLAGS = {
+export const PLAN_FLAGS = {
   output: choice('format of the output', ['human', 'json', 'mermaid', 'markdown'], 'human'),
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
@@ -54,18 +54,18 @@ export const plan = defineCommand({
     ['--cluster', 'print how clients and vMCP are authenticated in a cluster'],
     ['--cluster FILE|DIRECTORY|- ...', 'print what the files would change in a cluster'],
   ],
-  flags: FLAGS,
+  flags: PLAN_FLAGS,
   examples: ['deploy/'],
   exitCodes: { 0: 'done', 3: UNREAD },
-  run: printPlan,
+  run: async (invocation) => print(await planOf(invocation), invocation.flags.output),
 })
 
-async function printPlan({
+export async function planOf({
   flags,
   names: positionals,
   args,
   environment,
-}: Invocation<typeof FLAGS>): Promise<number> {
+}: Invocation<typeof PLAN_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
   const reading = {
@@ -77,13 +77,15 @@ async function printPlan({
     ? await planCluster(positionals, flags, reading, environment)
     : await planFiles(positionals, flags, reading, environment)
   printUnread(unread)
-  process.stdout.write(text)
-  return unread.length > 0 ? EXIT.unread : EXIT.clean
+  return { code: unread.length > 0 ? EXIT.unread : EXIT.clean, text }
 }
 
-type Flags = Values<typeof FLAGS>
+type Flags = Values<typeof PLAN_FLAGS>
 
-/** How documents are read, and the release that the flags or the configuration file name; a cluster's goes before that of the file. */
+/**
+ * How documents are read, and the release that the flags or the configuration file name. The release of a cluster takes
+ * precedence over that of the file.
+ */
 interface Reading extends DocumentReading {
   readonly release: Release | undefined
   /** Whether /mutate writes defaults into objects of the namespace. */
@@ -110,10 +112,10 @@ async function planFiles(
     )
   if (names.length === 2 && !flags.together) {
     const { before, after, unread } = await openTwoStates(names, readOptions(flags, environment))
-    return comparePlans(names, { old: plansIn(before), now: plansIn(after), unread }, flags.output)
+    return comparePlans(names, { old: plansIn(before), now: plansIn(after), unread })
   }
   const { documents, unread } = await openFiles(names, readOptions(flags, environment))
-  return formatPlans({ plans: plansIn(documents), unread }, flags.output)
+  return formatPlans({ plans: plansIn(documents), unread })
 }
 
 async function planCluster(
@@ -122,19 +124,16 @@ async function planCluster(
   reading: Reading,
   environment: Environment,
 ): Promise<Printed> {
-  const { namespaces, output } = flags
+  const { namespaces } = flags
   const { group, release: named } = reading
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
     const release = readVersion(installedRelease(live.definitions, group) ?? named)
     printMissingKinds(live, group)
-    return formatPlans(
-      {
-        plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, release),
-        unread: unreadOf(live),
-      },
-      output,
-    )
+    return formatPlans({
+      plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, release),
+      unread: unreadOf(live),
+    })
   }
   if (namespaces.length > 0)
     throw new UsageError(
@@ -150,10 +149,10 @@ async function planCluster(
   printMissingKinds(live, group)
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
-  if (flags.together) return formatPlans({ plans, unread }, output)
-  // An object of the cluster that was not read would look new.
+  if (flags.together) return formatPlans({ plans, unread })
+  // Without VirtualMCPServers of namespaces that were not read from the cluster: they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
-  return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread, output)
+  return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
 
 function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {
@@ -167,53 +166,47 @@ interface Read {
   readonly unread: readonly Unread[]
 }
 
-interface Printed {
-  readonly text: string
+interface Printed extends Pick<CommandResult<Output>, 'text'> {
   readonly unread: readonly Unread[]
 }
 
 type Output = 'human' | 'json' | 'mermaid' | 'markdown'
 
-function formatPlans({ plans, unread }: Read, output: Output): Printed {
-  if (output === 'markdown')
-    throw new UsageError('--output markdown is the comment on a change: name an old and a new state')
-  // Without this line, an unread cluster would look empty.
+function formatPlans({ plans, unread }: Read): Printed {
+  // Prints nothing where everything is unread: an empty plan would look like an empty cluster.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
     human: () => (hidden ? '' : planText(plans)),
     mermaid: () => (hidden ? '' : planMermaid(plans)),
-    json: () => json({ virtualMCPServers: plans, unread }),
+    json: () => json({ version: 1, virtualMCPServers: plans, unread }),
+    markdown: () => {
+      throw new UsageError('--output markdown is the comment on a change: name an old and a new state')
+    },
   }
-  return { text: printers[output](), unread }
+  return { text: (output) => printers[output](), unread }
 }
 
 function comparePlans(
   [old = '', now = '']: readonly string[],
   plans: { readonly old: readonly Plan[]; readonly now: readonly Plan[]; readonly unread: readonly Unread[] },
-  output: Output,
 ): Printed {
-  // Two files of one state are easily passed by mistake.
+  // Refuses when only one state has a VirtualMCPServer: two files of the same state were probably passed.
   if ((plans.old.length === 0) !== (plans.now.length === 0)) {
     const empty = plans.old.length === 0 ? old : now
     process.stderr.write(
       `${visible(`no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan`)}\n`,
     )
   }
-  return formatChanges(plans.old, plans.now, plans.unread, output)
+  return formatChanges(plans.old, plans.now, plans.unread)
 }
 
-function formatChanges(
-  before: readonly Plan[],
-  after: readonly Plan[],
-  unread: readonly Unread[],
-  output: Output,
-): Printed {
+function formatChanges(before: readonly Plan[], after: readonly Plan[], unread: readonly Unread[]): Printed {
   const changes = compare(before, after)
   const printers = {
     human: () => (changes.length === 0 && unread.length > 0 ? '' : changesText(changes)),
     mermaid: () => changesMermaid(changes),
     markdown: () => changesMarkdown(changes, unread.length),
-    json: () => json({ changes, unread }),
+    json: () => json({ version: 1, changes, unread }),
   }
-  return { text: printers[output](), unread }
+  return { text: (output) => printers[output](), unread }
 }

@@ -157,7 +157,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   return exitCode(report)
 }
 
-/** What there is to ask about. */
+/** The resources that name addresses, and notes on what was read. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
@@ -220,7 +220,7 @@ async function readFromCluster(
   }
 }
 
-/** What was found, with the severities and exemptions of the settings. */
+/** The findings as a report, with the severities and exemptions of the settings. */
 function reportOf(
   { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },

@@ -1,10 +1,11 @@
 import { choice, text, toggle, UsageError } from '../../configuration/flags.ts'
-import { defineCommand, UNREAD } from '../define-command.ts'
+import { defineCommand, print, UNREAD } from '../define-command.ts'
 import { needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { openReading } from '../input/world.ts'
 import { ACCESS_FLAGS, withRelease } from './access/flags.ts'
-import { printRoleOf } from './role/one-caller.ts'
+import { claimsBeside } from './role/load-claims.ts'
+import { roleOf } from './role/one-caller.ts'
 
 const { config, release, kubeconfig, 'api-group': group } = ACCESS_FLAGS
 
@@ -41,6 +42,7 @@ export const role = defineCommand({
     needCluster(flags.cluster, args, ['kubeconfig'])
     const configuration = await openConfiguration(flags['config-file'], flags.cluster ? [] : [flags.config])
     const reading = openReading(flags, configuration)
-    return printRoleOf(withRelease(flags, configuration), reading, environment)
+    const claims = claimsBeside(flags.config, flags.claims)
+    return print(await roleOf(withRelease(flags, configuration), claims, reading, environment), flags.output)
   },
 })

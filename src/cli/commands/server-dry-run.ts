@@ -19,7 +19,7 @@ import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report
 import { type Judging } from './judge-document.ts'
 import { judgeIn } from '../judge-in.ts'
 
-/** What a dry run needs of a run of `check --cluster`. */
+/** The parts of a run of `check --cluster` that a dry run needs. */
 interface Run {
   readonly documents: Documents['documents']
   readonly judging: Judging
@@ -32,8 +32,8 @@ type Document = Documents['documents'][number]
 type Try = Document & ReturnType<typeof attemptOf>
 
 /**
- * Sends each resource to the API server as a dry run, which stores nothing, and adds to the report what it refuses and
- * what it warns of: its own checks, and those of all webhooks. What this server's rules say is in the report already.
+ * Sends each resource to the API server as a dry run, which stores nothing, and adds the refusals and warnings to the
+ * report: of the API server and of all webhooks. It omits those of our own rules, which the report has already.
  */
 export async function dryRun({ documents, judging, get, ...cluster }: Run, report: Report): Promise<void> {
   const attempts = documents.flatMap((each): Try[] => {
@@ -105,7 +105,10 @@ function addAnswer(
   addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })
 }
 
-/** Not there: the kind or the namespace. Changed: between the list and the dry run. */
+/**
+ * Statuses that say nothing of the resource. 404: its kind or namespace does not exist. 409: it was changed after it
+ * was read.
+ */
 const NOT_JUDGED = new Set([404, 409])
 
 const isForbiddenToUs = (answer: Answer): boolean =>
@@ -123,7 +126,7 @@ const idIn = (text: string): string | undefined =>
         .map(([, id = '']) => presentId(id))
         .findLast((id) => ALL_IDS.has(id))
 
-/** Whether a path is the place, or lies in it; nothing is said to lie in the whole object. */
+/** Whether a path is at the place or below it. False for the whole object, where nothing is known to be. */
 function isWithin(path: string, at: readonly Segment[]): boolean {
   const place = at.length === 0 ? undefined : pathText(at)
   return (
@@ -131,7 +134,7 @@ function isWithin(path: string, at: readonly Segment[]): boolean {
   )
 }
 
-/** The API server says so beside the errors of a schema. */
+/** The API server adds this message to errors of the schema. */
 const RULES_LEFT_OUT = 'some validation rules were not checked because the object was invalid'
 
 function findingsOf(answer: Answer, value: unknown): Finding[] {
@@ -166,7 +169,7 @@ const finding = (severity: Finding['severity'], at: readonly Segment[], detail: 
   error: { type: 'advice', at, detail },
 })
 
-/** The place that a path of the API server names: `spec.list[0].map[key].field`. */
+/** The segments of a path that the API server prints: `spec.list[0].map[key].field`. */
 function placeIn(value: unknown, path: string): Segment[] {
   const at: Segment[] = []
   if (path === '<nil>') return at

@@ -74,7 +74,7 @@ async function printSteps({
   environment,
 }: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
-  // VMCP_YES is meant for other commands: only who writes --yes is not asked.
+  // VMCP_YES may be set for other commands: only a written --yes answers the question.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)
@@ -109,13 +109,13 @@ const PRINTERS = { human: stepsText, markdown: stepsMarkdown, json: stepsJson } 
 
 interface States {
   readonly question: Omit<Question, 'settings' | 'defaults' | 'tools' | 'release'>
-  /** The release of the cluster, where there is one. */
+  /** The release of the cluster; undefined where none is read. */
   readonly installed?: Release | undefined
   readonly documents: readonly Documents[]
   readonly unread: Unread[]
 }
 
-/** The documents without a name: a second apply would create a second object. */
+/** An error for each document without a name: a second apply would create a second object. */
 const nameless = ({ documents }: Documents, reading: DocumentReading): Unread[] =>
   documents
     .filter(({ document: { value } }) => kindOf(value, reading) && nameOf(value as Resource) === '')
@@ -189,7 +189,9 @@ async function overCluster(
   }
 }
 
-/** kubectl sends nothing for a spec that it applied last: what is stored beside it are defaults. */
+/**
+ * Whether kubectl applied the same spec last: then an apply changes nothing, and further stored fields are defaults.
+ */
 function isApplied(stored: unknown, wanted: unknown): boolean {
   const { annotations } = metadataOf(stored)
   const last = isObject(annotations) ? annotations[LAST_APPLIED] : undefined

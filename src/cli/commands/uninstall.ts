@@ -25,9 +25,9 @@ const FLAGS = {
 interface Target {
   /** Kind and name. */
   readonly object: string
-  /** Whether the cluster has it. */
+  /** Whether the cluster has the object. */
   exists(): Promise<boolean>
-  /** Deletes it; false when the cluster did not have it. */
+  /** Deletes the object; false when the cluster did not have it. */
   remove(): Promise<boolean>
 }
 
@@ -91,7 +91,9 @@ async function removeInstallation({ flags, names, environment }: Invocation<type
   }
 }
 
-/** The installation for `--dry-run`: deletes nothing, and answers as if each CRD that exists were deleted. */
+/**
+ * A stand-in for the installation with `--dry-run`: deletes nothing, and answers as if each existing CRD were deleted.
+ */
 const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
   readDefinition: (plural) => installation.readDefinition(plural),
   countResources: (plural) => installation.countResources(plural),
@@ -122,7 +124,10 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
   ]
 }
 
-/** Reasons against a removal, a sentence each: it would not last, or the configurations belong to another installation. */
+/**
+ * Why not to uninstall now, a sentence each: a leader would write again, or the configurations belong to another
+ * installation.
+ */
 async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened
   const manager = `Lease ${namespace}/${WEBHOOK_NAME}`
@@ -141,7 +146,7 @@ async function findObstacles(opened: Opened, namespace: string): Promise<string[
   ]
 }
 
-/** The leader that would write the configurations again within seconds; undefined when none runs. */
+/** The leader that would write the configurations again within seconds, in words; undefined when none runs. */
 async function describeRunningWriter(
   { installation, registrations }: Opened,
   namespace: string,

@@ -1,31 +1,31 @@
-/** Members between braces and brackets, with their places in the text: the tokens of the package `yaml` say what is where. */
+/** Members between braces or brackets, with their offsets in the text, by the tokens of the package `yaml`. */
 import { CST, Lexer, Parser } from 'yaml'
 import type { Splice } from './splices.ts'
 
 /** A map or list between braces or brackets. */
 export interface Braces {
   readonly items: readonly BracedItem[]
-  /** By key or index; undefined where a key is there twice. */
+  /** The items by key or index; undefined where a key occurs twice. */
   readonly itemOf: ReadonlyMap<string, BracedItem | undefined>
-  /** Behind the brace that opens it. */
+  /** The offset after the opening brace. */
   readonly start: number
-  /** The comma behind the last item; undefined where there is none. */
+  /** The offset of a comma after the last item; undefined where there is none. */
   readonly comma: number | undefined
 }
 
-/** A member or an item: offsets in the text, without the comma before it and the comments around it. */
+/** A member or an item: its offsets in the text, without the comma before it and the comments around it. */
 export interface BracedItem {
   readonly from: number
   readonly to: number
-  /** The key and the value as they are written, without what stands between them. */
+  /** The key and the value as written, without the text between them. */
   readonly source: readonly [key: string, value: string] | undefined
-  /** The comma before it; undefined for the first one. */
+  /** The offset of the comma before it; undefined for the first one. */
   readonly comma: number | undefined
   readonly hasCommentBefore: boolean
   readonly below: Braces | undefined
 }
 
-/** What the brace or bracket at the offset opens; undefined where nothing closes it. */
+/** The map or list whose brace or bracket is at the offset; undefined where it is never closed. */
 export function bracesAt(text: string, offset: number): Braces | undefined {
   const length = lengthOf(text, offset)
   if (length === undefined) return undefined
@@ -34,7 +34,7 @@ export function bracesAt(text: string, offset: number): Braces | undefined {
   return token?.type === 'flow-collection' ? bracesOf(token, { text, offset }) : undefined
 }
 
-/** The text, and where the tokens begin in it. */
+/** The text, and the offset at which the tokens begin in it. */
 interface Around {
   readonly text: string
   readonly offset: number
@@ -107,8 +107,8 @@ function endOf(token: CST.Token): number | undefined {
 }
 
 /**
- * The cuts that take items out. Of the commas between two items that stay, the first one stays; comments between the items
- * stay, too.
+ * The cuts that remove items. Of the commas between two items that stay, the first one stays; comments between items
+ * stay too.
  */
 export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<BracedItem>): Splice[] {
   const stays = items.map((item) => !removed.has(item))
@@ -119,7 +119,7 @@ export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Brac
   const cuts = items.flatMap((item, i): Splice[] => {
     const { comma, from, to, hasCommentBefore } = item
     const next = items[i + 1]
-    // Those before the first one that stays are cut up to the next one.
+    // Commas before the first item that stays go, too.
     const isCut = comma !== undefined && !keepsComma(i) && (i > first || hasCommentBefore)
     const commaCut = isCut ? [cut(comma, comma + 1)] : []
     if (stays[i] === true) return commaCut
@@ -133,7 +133,7 @@ export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Brac
 
 const cut = (from: number, to: number): Splice => ({ from, length: to - from, written: '' })
 
-/** A member of a block as it is written within braces; undefined for what only a block can hold, as a comment. */
+/** A member in block style, rewritten for braces; undefined where braces cannot contain it, such as a comment. */
 export function inBraces(block: string): string | undefined {
   if (/(?:^|\s)#/.test(block)) return undefined
   const [document] = new Parser().parse(block)

@@ -9,12 +9,12 @@ import { documentsOf } from '../input/texts.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
 import { type PlacedEdit, withEdits } from './text-edits.ts'
 
-/** A change of a file, and the reason. */
+/** A change that was made to a file, and the reason. */
 export interface FileChange {
   readonly file: string
   readonly edit: PlacedEdit
   readonly title: string
-  /** The id of the finding; empty for a default. */
+  /** The id of the finding that it fixes; empty for a default. */
   readonly id: string
 }
 
@@ -25,10 +25,10 @@ interface Fixed {
   readonly left: readonly Located[]
 }
 
-/** A fix may bring up another: a field that is renamed is judged then. */
+/** The most rounds: a fix may bring up another one, because a field that is renamed is judged only then. */
 const MOST_ROUNDS = 5
 
-/** Applies fixes until there are no more. */
+/** Applies fixes until no finding has one, or after `MOST_ROUNDS`. */
 export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
   const texts = new Map(given)
   let changes: FileChange[] = []
@@ -60,7 +60,7 @@ interface Applied {
 export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
   apply(texts, changesOf(findings))
 
-/** The texts with the defaults and chosen providers that /mutate writes when the webhook knows these objects. */
+/** Adds to the texts the defaults and providers that /mutate would write, if the webhook knew these objects. */
 export function withDefaults(
   given: ReadonlyMap<string, string>,
   judging: Judging,

@@ -10,7 +10,7 @@ export function flow(value: unknown): string {
   return typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)
 }
 
-/** Letters first, and no word that YAML 1.1 reads as something else. */
+/** Whether a text needs no quotes: it begins with a letter, and YAML 1.1 does not read it as another type. */
 const isPlain = (text: string): boolean =>
   (/^\d+[hms]$/.test(text) || /^[A-Za-z][\w./-]*$/.test(text)) &&
   !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text)

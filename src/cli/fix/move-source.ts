@@ -1,4 +1,4 @@
-/** Where the members of an object stand in a text: as whole lines in block style, or between two commas in braces. */
+/** Finds the members of an object in a text: as whole lines in block style, or between two commas in braces. */
 import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, bracesAt } from './braces.ts'
 import { quoteTemplates } from '../input/fill.ts'
@@ -20,15 +20,15 @@ export const numbered = (steps: KeyPath) => steps.map((step) => (isIndex(step) ?
 
 export const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
-/** The object of an edit in a text. */
+/** The object that an edit changes, and the text that contains it. */
 export interface MoveSource {
   readonly text: string
   readonly value: unknown
-  /** The lines without what ends them, and where they begin. */
+  /** The lines without line ends; `starts` has their offsets. */
   readonly lines: readonly string[]
   readonly starts: readonly number[]
   readonly end: '\n' | '\r\n'
-  /** The place of the key of a member, by its path from the object. */
+  /** The place of the key of a member, whose path begins at the object. */
   readonly keyAt: (steps: KeyPath) => TextPlace
   /** The braces or brackets that are the value of a member; undefined where it is in block style. */
   readonly bracesOf: (steps: KeyPath) => Braces | undefined
@@ -78,7 +78,7 @@ export function sourceOf(
     if (document === undefined) continue
     const place = document.locate(at, 'value')
     if (place.line !== edit.line || place.column !== edit.column) continue
-    // A template begins with braces, too.
+    // A template begins with braces too, but is not a map.
     const outermost = (steps: KeyPath): Braces | undefined => {
       const value = document.locate([...at, ...numbered(steps)], 'value')
       const offset = offsetOf(value)
@@ -105,15 +105,15 @@ export function sourceOf(
   return undefined
 }
 
-/** A member in block style. */
+/** The lines of a member in block style. */
 export interface LineExtent {
-  /** The first line of the member, with comments above it, and the one behind its last. */
+  /** The index of the member's first line, with comments above it; that of its key; and that after its last line. */
   readonly start: number
   readonly key: number
   readonly end: number
-  /** Characters before the key. */
+  /** The number of characters before the key. */
   readonly indent: number
-  /** Whether the key is on the line of the dash of its item. */
+  /** Whether the key is on the line of the dash of a list item. */
   readonly isFirst: boolean
 }
 
@@ -121,7 +121,7 @@ export type Member =
   | { readonly extent: LineExtent; readonly item?: undefined }
   | { readonly item: BracedItem; readonly holder: Braces; readonly extent?: undefined }
 
-/** Undefined for a member that is written in another way. */
+/** The member at a path; undefined where it is written in a way that cannot be moved. */
 export function memberAt(source: MoveSource, path: KeyPath): Member | undefined {
   const holder = source.bracesOf(path.slice(0, -1))
   if (holder === undefined) {
@@ -135,7 +135,7 @@ export function memberAt(source: MoveSource, path: KeyPath): Member | undefined 
 export const indentOf = (line: string): number => /^ */.exec(line)?.[0].length ?? 0
 export const isBlank = (line: string): boolean => /^\s*(?:#.*)?$/.test(line)
 
-/** The lines of the member at a path from the object; undefined where it shares a line with another. */
+/** The lines of the member at a path; undefined where it shares a line with another one. */
 export function extentOf({ lines, keyAt }: MoveSource, path: KeyPath): LineExtent | undefined {
   const place = keyAt(path)
   const key = place.line - 1

@@ -1,7 +1,7 @@
 /**
- * The changes of a text for a `Moving`. The source of a member moves, with its comments: whole lines in block style, what
- * stands between two commas in braces. Nothing else of the text changes. What comes out is a guess, as every edit of a
- * text is: the caller reads it again and compares.
+ * Finds the changes of a text for a `Moving`. The source of each member moves with its comments: whole lines in block
+ * style, or the text between two commas in braces. All other text stays. As with every edit of a text, the result is a
+ * guess: the caller parses it and compares.
  */
 import { isObject, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, cutsOf } from './braces.ts'
@@ -41,7 +41,7 @@ export function movesIn(
     member: memberAt(source, move.from),
     around: goneAround(move.from, gone),
   }))
-  // What an object that goes has within goes with it.
+  // The outermost removed objects: all that they contain goes with them.
   const whole = emptied
     .filter((path) => goneAround(path, gone) === undefined)
     .map((path) => ({ path, member: memberAt(source, path) }))
@@ -67,11 +67,11 @@ export function movesIn(
     if (each.to !== undefined) leaves.push({ to: each.to, member: each.member, above: above.get(each) ?? [] })
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
-  // At one offset an addition comes before a cut, and the inner one of two first.
+  // Of changes at one offset, an addition comes before a cut, and the deeper addition before the other.
   return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
-/** The outermost object around a place that goes. */
+/** The key of the outermost removed object around a path; undefined where none is removed. */
 function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefined {
   for (let length = 1; length < path.length; length++) {
     const key = keyOf(path.slice(0, length))
@@ -80,7 +80,7 @@ function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefine
   return undefined
 }
 
-/** The paths of the objects that have no member left once these members are away. */
+/** The paths of the objects that have no member left after these members are removed. */
 function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   const keys = new Set(taken.map(keyOf))
   const holders = new Map(
@@ -93,7 +93,7 @@ function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   return found.length === 0 ? [] : [...found, ...emptiedBy(value, found)]
 }
 
-/** The comments of an object that goes, outside of the members that are moved out of it. */
+/** The comments in a removed object that are not in one of the moved members. */
 function commentsBeside(
   source: MoveSource,
   member: Member | undefined,
@@ -110,8 +110,8 @@ function commentsBeside(
 }
 
 /**
- * Takes members away. Where their lines began with the dash of an item, the first member that is left gets the dash.
- * Undefined where one cannot be taken away.
+ * The cuts that remove members. Where the removed lines began with the dash of a list item, the next member gets the
+ * dash. Undefined where a member cannot be removed.
  */
 function cutsFor(source: MoveSource, members: readonly (Member | undefined)[]): Splice[] | undefined {
   const { lines, starts } = source

@@ -5,12 +5,13 @@ import { errorMessage } from '../../rule/index.ts'
 import { followLinks, readRegularFile } from '../input/regular-file.ts'
 
 /**
- * Puts another text in the place of that of a file, which keeps its mode, and its owner where that may be set. The new text
- * is complete on the disk before it takes the name, so a full disk leaves the old one. Returns why it was not written.
+ * Replaces the text of a file, which keeps its mode and, where permitted, its owner. The new text is completely on the
+ * disk before it gets the name, so that a full disk leaves the old file. Returns why it was not written; undefined
+ * where it was.
  */
 export async function replaceFile(name: string, before: string, after: string): Promise<string | undefined> {
   try {
-    // A link may lead to another file of the tree: that one is written, and the link stays.
+    // A link may lead to another file of the tree: the target is written, and the link stays.
     const path = await followLinks(name)
     if (!(await readRegularFile(path)).equals(Buffer.from(before)))
       return 'it is not in UTF-8, or has changed'
@@ -42,7 +43,7 @@ async function writeNew(path: string, text: string, like: string): Promise<void>
   }
 }
 
-/** Only root may give a file away. */
+/** Only root may give a file to another owner. */
 async function keepOwner(file: FileHandle, uid: number, gid: number): Promise<void> {
   await file.chown(uid, gid).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException

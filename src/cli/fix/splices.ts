@@ -1,11 +1,11 @@
-/** A change of a text: what stands in the place of some characters. */
+/** A change of a text: some characters are replaced by others. */
 export interface Splice {
   readonly from: number
   readonly length: number
   readonly written: string
 }
 
-/** The text with the changes, which are told from its start to its end; undefined where two overlap. */
+/** The text after the changes, which are in the order of their offsets; undefined where two overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string | undefined {
   const parts: string[] = []
   let at = 0

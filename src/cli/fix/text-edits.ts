@@ -1,8 +1,8 @@
 /**
- * The text of a file after the steps of fixes. They are tried at their places in the text, and the file is read again: the
- * text counts only where it changes these values of these documents. So comments and layout stay, and what an alias or a
- * merge shares is never changed. Steps are tried together as far as they do not overlap, and by halves where one of them does
- * not fit: one by one would read the file for each.
+ * Applies the steps of fixes to the text of a file. They are tried at their places, and the file is parsed again: the new
+ * text counts only where exactly these values of these documents have changed. So comments and layout stay, and text
+ * that aliases or merges share is never changed. Steps are tried together as far as they do not overlap, and in parts
+ * where one does not fit, because one by one would parse the file for each.
  */
 import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
@@ -20,18 +20,20 @@ import {
 
 export type PlacedEdit = Edit & TextPlace
 
-/** Characters that may be read again for a file: a stranger can write thousands of steps of which none fits. */
+/** Characters that may be parsed again for a file: a stranger can write thousands of steps that all fail. */
 const MOST_READ = 2 ** 21
 const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 
 interface EditedText {
   readonly text: string
   readonly done: ReadonlySet<PlacedEdit>
-  /** Whether some were not tried to the end. */
+  /** Whether `readLimit` ended the attempts. */
   readonly isCut: boolean
 }
 
-/** The text with the edits that have their effect and no other, from its end to its start, so that places stay right. */
+/**
+ * Applies the edits that have exactly their effect, from the end of the text to its start, so that places stay right.
+ */
 export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedText {
   const done = new Set<PlacedEdit>()
   const offsetOf = offsetsIn(given)
@@ -84,7 +86,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 
 interface Loaded {
   readonly value: unknown
-  /** Where it begins; undefined where it could not be read. */
+  /** Where the document begins; undefined where it could not be parsed. */
   readonly place: TextPlace | undefined
 }
 
@@ -135,7 +137,7 @@ function misfitsIn(
   return found
 }
 
-/** The texts to try for one edit, the most natural first. */
+/** The texts to try for one edit, the most natural one first. */
 function candidates(
   source: () => EditedSource,
   text: string,
@@ -163,7 +165,7 @@ function withAll(
   offsetOf: OffsetOf,
   rank: number,
 ): string | number {
-  /** The text after the last edit, backwards; the last part begins at its place. */
+  /** The text after the current edit, in reverse order: the last part begins at the place of the edit before. */
   const parts: string[] = []
   let at = text.length
   for (const [index, edit] of edits.entries()) {
@@ -198,10 +200,10 @@ function withAll(
   return [...parts, text.slice(0, at)].toReversed().join('')
 }
 
-/** How far a key or a value is looked at; a longer one is not changed. */
+/** The most characters of a key or a value that is changed. */
 const LONGEST = 4096
 
-/** The changes to try, by the distance from the place of the edit; `rest` is the text from there on. */
+/** The changes to try for an edit; offsets count from its place, and `rest` is the text from there on. */
 function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({
@@ -218,16 +220,16 @@ function splices(text: string, offset: number, rest: string, edit: Exclude<Place
   )
 }
 
-/** A quoted text, or a plain one as far as it goes. */
+/** A text in quotes. */
 const QUOTED = /^(?:"(?:\\.|[^"\\\n])*"|'(?:''|[^'\n])*')/
-/** The prefix of a text that a pattern matches. */
+/** Returns the start of a text that has a certain form, such as a quoted text. */
 type Form = (rest: string) => string | undefined
 
 const quoted: Form = (rest) => QUOTED.exec(rest)?.[0]
 const KEYS: readonly Form[] = [quoted, (rest) => /^[^\s:#,{}[\]"'&*!|>]+/.exec(rest)?.[0]]
 const VALUES: readonly Form[] = [quoted, plainInBlock, plainInBrackets]
 
-/** Up to a comment or the end of the line. */
+/** A plain text up to a comment or the end of the line. */
 function plainInBlock(rest: string): string | undefined {
   const [line] = /^[^\s"'&*!|>{[].*/.exec(rest) ?? []
   if (line === undefined) return undefined
@@ -238,7 +240,7 @@ function plainInBlock(rest: string): string | undefined {
     : withoutEnd(line.slice(0, comment < 0 ? undefined : comment), ' \t')
 }
 
-/** Up to the end of an item in brackets or braces. */
+/** A plain text up to the end of an item in brackets or braces. */
 function plainInBrackets(rest: string): string | undefined {
   const [item = '', end] = /^[^\s"'&*!|>{[,][^,\]}\r\n]*([,\]}])/.exec(rest) ?? []
   return end === undefined ? undefined : withoutEnd(item.slice(0, -1), ' \t')
@@ -246,7 +248,7 @@ function plainInBrackets(rest: string): string | undefined {
 
 const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
 
-/** Whether a bracket is open on the line before the offset; a guess: the result of the edit is checked. */
+/** Whether a bracket is open on the line before the offset. This may be wrong: the result of the edit is checked. */
 function isInBrackets(text: string, offset: number): boolean {
   const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
   let depth = 0
@@ -260,7 +262,7 @@ function isInBrackets(text: string, offset: number): boolean {
 const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>
   forms.flatMap((form) => form(rest)?.length ?? [])
 
-/** A value in the quotes of the text that it replaces, then other ways to write it. */
+/** The ways to write a value, first in the quotes of the text that it replaces. */
 function inStyleOf(rest: string, value: unknown): string[] {
   if (typeof value !== 'string') return [flow(value), JSON.stringify(value)]
   if (rest.startsWith('"')) return [JSON.stringify(value)]
@@ -268,7 +270,9 @@ function inStyleOf(rest: string, value: unknown): string[] {
   return [value, JSON.stringify(value)]
 }
 
-/** A new member of the map at the offset, as the place from there and the text: in a block, in braces, in JSON. */
+/**
+ * The ways to write a new member of the map at the offset (block, braces, JSON): an offset from there, and the text.
+ */
 function additions(
   text: string,
   offset: number,
@@ -292,7 +296,9 @@ function additions(
   return written.map((member) => [0, `${member}${end}${indent}`] as const)
 }
 
-/** Lines and columns count from 1, columns in characters; a byte order mark has no column. */
+/**
+ * Converts places to offsets. Lines and columns count from 1, columns in characters; a byte order mark has no column.
+ */
 function offsetsIn(text: string): OffsetOf {
   const starts = lineStarts(text)
   const pairs = surrogatePairs(text)
@@ -302,7 +308,7 @@ function offsetsIn(text: string): OffsetOf {
     if (start === undefined) return undefined
     const before = countBefore(pairs, start)
     let offset = start + column - 1
-    // Each pair before the place moves it by one, and maybe behind the next pair.
+    // Each surrogate pair before the place moves it by one, perhaps past the next pair.
     for (let twice = 0; ;) {
       const passed = countBefore(pairs, offset) - before
       if (passed === twice) return offset

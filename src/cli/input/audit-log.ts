@@ -1,9 +1,9 @@
 import { isObject } from '../../rule/index.ts'
 
-/** A write that the API server stored, as its audit log records it (`audit.k8s.io/v1`). */
+/** A stored write, as the audit log of the API server records it (`audit.k8s.io/v1`). */
 export interface Write {
   readonly verb: 'create' | 'update' | 'patch' | 'delete'
-  /** Whether there was no such object before: an apply creates too. */
+  /** Whether the object did not exist before; a server-side apply can create one, too. */
   readonly creates: boolean
   /** The time of the request, as the log has it. */
   readonly time: string
@@ -11,21 +11,21 @@ export interface Write {
   readonly resource: string
   readonly namespace: string
   readonly name: string
-  /** The object as it was stored, or before it was deleted; undefined where the log does not hold it. */
+  /** The object as it was stored or, for a deletion, before that; undefined where the log does not have it. */
   readonly object: Readonly<Record<string, unknown>> | undefined
-  /** Why the log does not hold the object. */
+  /** Why the log does not have the object. */
   readonly lacking: string
 }
 
-/** A stored deletion of a collection: each of its objects is deleted at the webhook as if alone. */
+/** A deletion of a collection. The webhook gets a deletion of each object, as if it were deleted alone. */
 export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resource' | 'namespace'> {
-  /** The objects that the answer lists; undefined where the log does not hold it. */
+  /** A deletion for each object in the answer; undefined where the log does not have the answer. */
   readonly deleted: readonly Write[] | undefined
-  /** Whether a label or field selector chose among the objects of the namespace. */
+  /** Whether a label or field selector limited the deletion to some objects of the namespace. */
   readonly hasSelector: boolean
 }
 
-/** A line of an audit log as read: writes of the group, an event that ends the reading or counts, or nothing. */
+/** What a line of an audit log contains: writes of the API group, another event, or nothing that counts. */
 type Entry =
   | { readonly is: 'write'; readonly write: Write }
   | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }
@@ -35,7 +35,7 @@ const VERBS: ReadonlySet<unknown> = new Set<Write['verb']>(['create', 'update', 
 const isVerb = (verb: unknown): verb is Write['verb'] => VERBS.has(verb)
 const OTHER: Entry = { is: 'other' }
 
-/** Reads one line; only stored writes of whole objects of the API group are writes, so no dry runs and no status. */
+/** Reads one line. Only stored writes of whole objects of the API group count: no dry runs, and none of the status. */
 export function entryOf(line: string, group: string): Entry {
   const event = parsed(line)
   if (!isObject(event) || event.kind !== 'Event' || !String(event.apiVersion).startsWith('audit.k8s.io/'))
@@ -69,7 +69,7 @@ export function entryOf(line: string, group: string): Entry {
   return { is: 'write', write: { ...shared, verb, creates, name, object, lacking } }
 }
 
-/** The query says it, or, of deletions by kubectl, the body alone. */
+/** Whether the request is a dry run: its query says so, or for deletions by kubectl only its body. */
 const isDryRun = ({ requestURI, requestObject }: Readonly<Record<string, unknown>>): boolean =>
   /[?&]dryRun=/.test(textIn(requestURI)) ||
   (isObject(requestObject) && requestObject.kind === 'DeleteOptions' && Array.isArray(requestObject.dryRun))
@@ -97,7 +97,7 @@ function objectOf({
   )
 }
 
-/** Whether it is an object of a group, and no Status. */
+/** Whether the value is an object of an API group, and so no Status, which is of the core group. */
 const isResource = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) &&
   typeof value.apiVersion === 'string' &&

@@ -28,11 +28,11 @@ export const CLUSTER_FLAGS = {
 
 export const CHECK_SECRETS = { 'check-secrets': checkSecrets }
 
-/** Whether a flag is among the arguments, and not from the environment. */
+/** Whether a flag is among the arguments; false where only the environment sets it. */
 export const isWritten = (name: string, args: readonly string[]): boolean =>
   args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
 
-/** Refuses flags that need `--cluster`. As environment variables they are ignored: they may be meant for other commands. */
+/** Refuses flags that need `--cluster`. In the environment they are ignored, because they may be for other commands. */
 export function needCluster(cluster: boolean, args: readonly string[], names: readonly string[]): void {
   const given = names.find((name) => isWritten(name, args))
   if (!cluster && given !== undefined) throw new UsageError(`--${given} needs --cluster`)

@@ -9,8 +9,8 @@ import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 const MOST_BYTES = 2 ** 20
 
 /**
- * Reads the file that `--config-file` names, or else the one beside the given files or above them, as far as the root of
- * the repository. Throws UsageError.
+ * Reads the file in `--config-file`, or else the one beside the given files or in a folder above them, up to the root
+ * of the repository. Throws UsageError.
  */
 export async function openConfiguration(flag: string, names: readonly string[]): Promise<Configuration> {
   const file = flag === '' ? await theOneFor(names) : flag
@@ -20,7 +20,7 @@ export async function openConfiguration(flag: string, names: readonly string[]):
   return readConfiguration(file, text)
 }
 
-/** The text of a file that is no link out of its tree: messages about a configuration quote what stands in it. */
+/** The text of a file. Not of a link out of its tree, because messages about a configuration quote its content. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await readRegularFile(await followLinks(file), newAllowance(), MOST_BYTES)
@@ -30,7 +30,7 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-/** One run has one configuration, because all files are judged beside each other. */
+/** The configuration file for all arguments: a run has only one, because all files are judged together. */
 async function theOneFor(names: readonly string[]): Promise<string | undefined> {
   const folders = names.length === 0 ? ['.'] : names.map((name) => (isFolder(name) ? name : dirname(name)))
   const found = new Set<string>()
@@ -54,7 +54,7 @@ function isFolder(name: string): boolean {
   }
 }
 
-/** A link to a missing file is one too: the error appears when it is read. */
+/** Whether the path is a configuration file; also a link to a missing one, so that its reading reports the error. */
 async function isConfiguration(file: string): Promise<boolean> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
   return !isManifest(await textOf(relative('', file)))
@@ -69,7 +69,7 @@ async function nearestFile(folder: string): Promise<string | undefined> {
   return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
 }
 
-/** Whether a run covers every file that the configuration is for. */
+/** Whether a run judges every file that the configuration file is for. */
 export function coversAll({ file }: Configuration, names: readonly string[]): boolean {
   if (file === undefined) return false
   const folder = dirname(resolve(file))

@@ -10,18 +10,18 @@ import type { Located, Unread } from '../output/report.ts'
 
 /** The settings for reading files. */
 export interface ReadOptions {
-  /** The values of placeholders by name. */
+  /** The values of placeholders, by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
-  /** The bytes that all files of the run may have together. */
+  /** How many bytes all files of the run may have together. */
   readonly allowance?: Allowance
   /** Whether a document that is not judged counts as one that cannot be read. */
   readonly failOnNotJudged?: boolean
 }
 
 /**
- * Reads files, folders and standard input, and fills in placeholders. Files that cannot be read are listed in the result. Throws
- * UsageError.
+ * Reads files, folders and standard input, and fills in placeholders. The result lists files that cannot be read.
+ * Throws UsageError.
  */
 export async function readDocuments(names: readonly string[], given: ReadOptions): Promise<Documents> {
   if (names.filter((name) => name === '-').length > 1)
@@ -49,7 +49,7 @@ export async function readDocuments(names: readonly string[], given: ReadOptions
   })
 }
 
-/** All that was read, without the patches of kustomizations. */
+/** The documents of what was read, without the patches of kustomizations. */
 export function documentsFrom(
   batches: readonly Batch[],
   given: Pick<ReadOptions, 'failOnNotJudged'> & Pick<Documents, 'notJudged' | 'empty'>,
@@ -78,7 +78,7 @@ async function is(name: string, what: 'isDirectory' | 'isFile'): Promise<boolean
 /** The documents of one argument. */
 interface Read extends Batch {
   readonly name: string
-  /** Whether a document in it was left out. */
+  /** Whether a document of this argument was left out. */
   readonly reduced: boolean
 }
 

@@ -20,18 +20,18 @@ export type SourceFile =
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
 
-/** Whether a file or folder, by its path, is left out. */
+/** Whether a file or folder, given by its path, is excluded. */
 export type Excluded = (path: string) => boolean
 
-/** How sources are read. */
+/** What limits the reading of sources. */
 interface Reading {
   readonly excluded: Excluded
   readonly allowance: Allowance
 }
 
 /**
- * Reads a file, a folder (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) or
- * `-` for stdin. No more than the allowance is read, and nothing outside of a tree to which its own links lead.
+ * Reads a file, a folder (every .yaml, .yml and .json below; not hidden ones, node_modules and links to folders) or `-`
+ * for stdin. It reads at most the allowance, and follows no link out of the tree that contains it.
  */
 export async function* readSources(
   name: string,
@@ -46,8 +46,8 @@ export async function* readSources(
 export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
- * The paths that `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
- * against each name of the path. Files in an excluded folder are excluded.
+ * Returns whether `--exclude` excludes a path. A pattern with a "/" is matched against the path as findings print it,
+ * any other against each name in the path. Files in an excluded folder are excluded.
  */
 export function excluding(patterns: readonly string[]): Excluded {
   const anchored = patterns.map((pattern) => {
@@ -72,7 +72,7 @@ async function readStream(
   }
 }
 
-/** The paths that a shell passes for `<(COMMAND)`: pipes outside of any tree. */
+/** The paths that a shell passes for `<(COMMAND)`; they are pipes, outside of any tree. */
 const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
 
 async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceFile> {
@@ -107,7 +107,7 @@ async function* readFolder(folder: string, reading: Reading): AsyncIterable<Sour
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
-/** A link to a folder can lead back here. */
+/** Whether it is a link to a folder, which could lead back to this one. */
 const isLinkToFolder = (name: string): Promise<boolean> =>
   stat(name).then(
     (found) => found.isDirectory(),
@@ -121,7 +121,7 @@ export function sourceOf(name: string, bytes: Buffer): SourceFile {
     : { name, text }
 }
 
-/** Control characters that text does not have. */
+/** Control characters that do not occur in text files. */
 const CONTROL = /[\u0000-\u0008\u000e-\u001f]/
 
 /** Text as kubectl decodes it: UTF-16 with a byte order mark (PowerShell writes it), else UTF-8. */

@@ -2,7 +2,7 @@ import { withoutEnd } from '../../rule/index.ts'
 
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 
-/** Fills the given names in wherever a placeholder stands for them: `${NAME}`, `$NAME`, `{{ NAME }}`, `<NAME>`. */
+/** Replaces each placeholder that has one of these names: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
 export function fillPlaceholders(text: string, values: ReadonlyMap<string, string>): string {
   if (values.size === 0) return text
   return text.replace(
@@ -11,7 +11,7 @@ export function fillPlaceholders(text: string, values: ReadonlyMap<string, strin
   )
 }
 
-/** The name that fills in a placeholder; undefined when no name does: `{{ .Values.region | quote }}`. */
+/** The name in a placeholder that can be filled in; undefined for others, such as `{{ .Values.region | quote }}`. */
 export function nameOfPlaceholder(placeholder: string): string | undefined {
   const [match] = placeholder.matchAll(PLACEHOLDER)
   return match?.[0] === placeholder ? firstOf(match.slice(1)) : undefined
@@ -20,8 +20,8 @@ export function nameOfPlaceholder(placeholder: string): string | undefined {
 const firstOf = (names: readonly (string | undefined)[]) => names.find((name) => name !== undefined)
 
 /**
- * Quotes a YAML value that begins with a template, `region: {{ .Values.region }}`: unquoted it would be a map, which
- * nothing can read. The value begins in the same column.
+ * Quotes YAML values that begin with a template, such as `region: {{ .Values.region }}`, which would otherwise be
+ * parsed as a map. A value still begins in the same column.
  */
 export function quoteTemplates(text: string): string {
   return text.replace(TEMPLATE_VALUE, (whole, key: string, rest: string, comment: string) => {
@@ -32,5 +32,7 @@ export function quoteTemplates(text: string): string {
   })
 }
 
-/** Matches the text before a value that begins with a template, the rest of the line, and the sign of a comment behind it. */
+/**
+ * Matches the text before a value that begins with a template, the rest of the line, and the `#` of a comment after it.
+ */
 const TEMPLATE_VALUE = /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}[^#\n]*)(#?)/gm

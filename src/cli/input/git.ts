@@ -72,7 +72,7 @@ export async function readRevisionDocuments(
   )
 }
 
-/** The documents under other names of their files. */
+/** The documents, with other names for their files. */
 function named(documents: Documents, nameOf: (file: string) => string): Documents {
   const rename = <T extends { readonly file: string | null }>(each: T): T =>
     each.file === null ? each : { ...each, file: nameOf(each.file) }
@@ -93,10 +93,10 @@ interface Commit {
   readonly allowance: Allowance
 }
 
-/** Most links from one file to the next, as Linux has it. */
+/** The most links from one file to the next, as in Linux. */
 const MOST_LINKS = 40
 
-/** The files of some paths, in the same order; undefined for a link to a folder, which a search leaves out. */
+/** The files at some paths, in the same order; undefined for a link to a folder, which is skipped. */
 function readFiles(
   { repository, files, allowance }: Commit,
   paths: readonly string[],
@@ -140,13 +140,13 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** Why the file to which a link leads is not read, as in folders. */
+/** The problem of a link to a file of another type, as with files in folders; undefined where there is none. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }
     : undefined
 
-/** As in folders: hidden files and node_modules are left out. */
+/** Whether a file is read in a folder: not if it is hidden, or in node_modules. */
 const isManifest = (path: string): boolean =>
   MANIFEST.test(posix.basename(path)) &&
   !path.split('/').some((name) => (name.startsWith('.') && name !== '..') || name === 'node_modules')

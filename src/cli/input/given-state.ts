@@ -3,16 +3,16 @@ import { ClusterState } from '../../state/index.ts'
 import { IN_CLUSTER, type Unread } from '../output/report.ts'
 import { kindsNotKnown, putAll, type DocumentReading } from '../../documents/index.ts'
 
-/** What of the cluster could not be read. */
+/** What could not be read of the cluster. */
 export const unreadOf = ({ unread }: Pick<LiveCluster, 'unread'>): Unread[] =>
   unread.map((message) => ({ ...IN_CLUSTER, message }))
 
-/** The cluster as it is. */
+/** The state of the cluster as it was read. */
 export function stateOfCluster(live: LiveCluster, group: string): ClusterState {
   return liveState(live, new ClusterState({ group, knows: live.knows }))
 }
 
-/** The cluster as it would be with the documents applied. */
+/** The state of the cluster after an apply of the documents. */
 export function stateOfBoth(
   live: LiveCluster,
   values: readonly unknown[],

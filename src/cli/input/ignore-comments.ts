@@ -5,35 +5,35 @@ export interface IgnoreComment {
   readonly reason: string
   readonly line: number
   readonly column: number
-  /** The line that it is for: its own behind a value, else the next one that is not a comment. */
+  /** The line that the comment covers: its own if it comes after a value, else the next one that is not a comment. */
   readonly target: number
-  /** Stands for so many more ids of the comment, which are not read. */
+  /** Set on one entry in place of so many further ids in the comment, which are not read. */
   readonly left?: number
 }
 
 const SIGN = '# vmcp-admission: ignore['
 
-/** Stands for a reason that is still to be written: with it a comment has no effect. */
+/** Placeholder for a reason: with it a comment has no effect. */
 export const REASON_TO_WRITE = '<why>'
 
 /** The text of a comment that ignores an id, for editors to write above a line. */
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
 const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
-/** A line break that is none in the files of Kubernetes: a comment does not go across it. */
+/** A line break that Kubernetes does not take for one; a comment ends before it. */
 const OTHER_BREAK = /[\r\u2028\u2029]/
 
-/** Most ids that one comment names. */
+/** The most ids in one comment that are read. */
 export const MOST_IDS = 100
 
-/** The comments of a YAML text. A comment before a file's first `---` is for the document behind it. */
+/** The ignore comments of a YAML text. One before the first `---` of a file belongs to the document after it. */
 export function ignoreComments(text: string): IgnoreComment[] {
   if (!text.includes('vmcp-admission:')) return []
   const lines = text.split('\n')
   const isEmpty = (line: string) => /^\s*(#.*)?$/.test(line)
   const first = lines.findIndex((line) => !isEmpty(line) && !/^(---|%)/.test(line))
   const comments: IgnoreComment[] = []
-  // The next line with content, or -1; from the last line to the first.
+  // The index of the next line with content, or -1; the loop runs from the last line.
   let next = -1
   for (let i = lines.length - 1; i >= 0; i--) {
     const content = lines[i] ?? ''

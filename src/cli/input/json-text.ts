@@ -1,18 +1,18 @@
 /**
- * JSON as kubectl's decoder reads it, with places: Go's encoding/json grammar (that of RFC 8259), of which one
- * text may hold several values one after the other.
+ * Parses JSON with places, as kubectl's decoder does: by the grammar of Go's encoding/json (that of RFC 8259); a text
+ * may have several values one after the other.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { NodeEntry, TextNode, Note } from './nodes.ts'
 
-/** A value that was read, and where it ended. */
+/** A parsed value, and the offset of its end. */
 export interface JsonRead {
   readonly node: TextNode
   readonly end: number
   readonly notes: readonly Note[]
 }
 
-/** The text ended before the value did (or before it began). */
+/** Thrown where the text ends before the value does (or begins). */
 export class JsonEndError extends ReadError {}
 
 const space = /[ \t\r\n]*/y
@@ -49,11 +49,11 @@ export function readJson(text: string, offset: number): JsonRead {
     const end = stringEnd(text, position)
     const content = JSON.parse(text.slice(position, end)) as string
     position = end
-    // Go has no lone surrogates.
+    // Go strings have no lone surrogates.
     return content.toWellFormed()
   }
 
-  /** Reads the members between brackets, including the closing one. */
+  /** Parses the members between brackets, and the closing bracket. */
   function readItems(close: string, readItem: () => void): void {
     position = skipSpace(text, position + 1)
     if (text[position] !== close)
@@ -111,7 +111,7 @@ export function readJson(text: string, offset: number): JsonRead {
     position = number.lastIndex
     const next = text[position] ?? ''
     if (!exponent && (/[eE]/.test(next) || (!fraction && next === '.'))) throw fail('the rest of a number')
-    // Negative zero becomes zero. What is too large becomes infinite, which toValue refuses.
+    // `+ 0` turns negative zero into zero. A number that is too large becomes infinite; toValue refuses it.
     return { kind: 'scalar', offset: start, value: Number(digits) + 0 }
   }
 
@@ -125,7 +125,7 @@ const literals = [
   ['null', null],
 ] as const
 
-/** Where the string that begins at `start` ends. Throws ReadError where it is not a JSON string. */
+/** The end of the string that begins at `start`. Throws ReadError where it is not a JSON string. */
 function stringEnd(text: string, start: number): number {
   let position = start + 1
   for (;;) {
@@ -145,6 +145,6 @@ function stringEnd(text: string, start: number): number {
 
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
-/** The note about a key that a map has twice. */
+/** The note about a key that occurs twice in a map. */
 export const duplicateKey = (key: string): string =>
   `the key ${JSON.stringify(key)} is given more than once: kubectl takes the last`

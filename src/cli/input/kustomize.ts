@@ -3,8 +3,8 @@ import type { FileDocument } from './load.ts'
 import type { Located } from '../output/report.ts'
 
 /**
- * Takes out the files that a kustomization among the documents uses as patches: they hold parts of resources only. A
- * file that some kustomization lists as a resource too is a resource.
+ * Removes the files that a kustomization among the documents uses as patches, because they are parts of resources only.
+ * A file that some kustomization also lists as a resource stays.
  */
 export function withoutPatches(documents: readonly FileDocument[]): {
   readonly documents: readonly FileDocument[]
@@ -31,21 +31,21 @@ export function withoutPatches(documents: readonly FileDocument[]): {
 export const KUSTOMIZATION_NAMES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
 const NAMES: ReadonlySet<string | undefined> = new Set(KUSTOMIZATION_NAMES)
 
-/** kustomize fills in the kind where there is none. */
+/** Whether a document is a kustomization; in a file with such a name the kind may be missing. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
   if (!NAMES.has(normalized(file).split('/').at(-1)) || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
 }
 
-/** An entry of a kustomization that is built: a file, or a folder with another kustomization. */
+/** An entry in the resources of a kustomization: a file, or a folder with another kustomization. */
 interface Listed {
-  /** Where it is by the place of the kustomization. */
+  /** The path of the entry from the working folder; `written` is relative to the kustomization. */
   readonly path: string
   readonly written: string
   readonly at: Pick<Located, 'file' | 'line' | 'column'>
 }
 
-/** The documents that the kustomizations among the documents build. */
+/** The entries in the resources of the kustomizations among the documents. */
 export function* listedIn(documents: readonly FileDocument[]): Iterable<Listed> {
   for (const { file, document } of documents.filter(isKustomization))
     for (const field of ['resources', 'bases', 'components']) {
@@ -92,7 +92,7 @@ export function isWithin(path: string, folder: string): boolean {
   return inner === outer || inner.startsWith(outer === '/' ? outer : `${outer}/`)
 }
 
-/** A path without `.` and without `..` behind a name. A drive of Windows is a name. */
+/** A path with `/`, without `.`, and with `..` only at its start. A drive of Windows (`C:`) counts as a name. */
 export function normalized(path: string): string {
   const parts: string[] = []
   for (const part of path.replaceAll('\\', '/').split('/')) {

@@ -2,28 +2,28 @@ import type { Located, Unread } from '../output/report.ts'
 import { KUSTOMIZATION_NAMES, listedIn, normalized } from './kustomize.ts'
 import type { FileDocument } from './load.ts'
 
-/** The texts read of some files, by name. */
+/** The documents of some files, and their texts by name. */
 export interface Batch {
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
   readonly unread: readonly Unread[]
 }
 
-/** Where listed files are looked up. */
+/** How listed files are found and read: on the disk or in a commit. */
 interface Place {
-  /** Whether a search went through the folder around a path. */
+  /** Whether the search read the folder that contains the path. */
   readonly covers: (path: string) => boolean
   readonly isExcluded: (path: string) => boolean
   readonly isFile: (name: string) => Promise<boolean>
   readonly read: (files: readonly string[]) => Promise<Batch>
 }
 
-/** Most entries of kustomizations that are looked up. */
+/** The most entries of kustomizations that are looked up. */
 const MOST_LISTED = 10_000
 
 /**
- * Reads what kustomizations list and a search leaves out, such as hidden files: kubectl builds it. What they list beside the
- * searched folders is not judged.
+ * Reads files that kustomizations list and the search has skipped, such as hidden ones, because kubectl builds them.
+ * Listed files outside of the searched folders are not judged.
  */
 export async function readListed(
   searched: Batch,

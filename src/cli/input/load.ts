@@ -1,7 +1,6 @@
 /**
- * The documents of a file exactly as kubectl reads them, each with the places of its parts. kubectl is
- * cli-runtime over k8s.io/apimachinery's pkg/util/yaml over sigs.k8s.io/yaml; the modules beside this one say
- * which part of it they port.
+ * Reads the documents of a file exactly as kubectl does, with the places of their parts. kubectl uses cli-runtime, that
+ * k8s.io/apimachinery's pkg/util/yaml, and that sigs.k8s.io/yaml; each module beside this one says which part it ports.
  */
 import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
 import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
@@ -10,7 +9,7 @@ import { splitDocuments } from './split.ts'
 import type { Chunk } from './split.ts'
 import { readYaml } from './yaml-nodes.ts'
 
-/** A place in a file, both numbers from 1; columns count characters, not bytes. */
+/** A place in a file; line and column count from 1, columns in characters, not bytes. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
@@ -20,20 +19,22 @@ export interface TextPlace {
 export interface ReadDocument {
   /** Plain JSON data that shares nothing with other documents; a lone scalar is possible, null is not. */
   readonly value: unknown
-  /** Where it begins. */
+  /** The line on which the document or the item begins. */
   readonly line: number
-  /** For an item of a list: where in its document it stands (`['items', 2]`). Otherwise empty. */
+  /** For an item of a list, its path in the document (`['items', 2]`); otherwise empty. */
   readonly within: readonly NodeKey[]
-  /** Notes on what kubectl accepts silently: duplicate keys, keys read as booleans, text behind the document's end. */
+  /**
+   * Notes on mistakes that kubectl accepts silently: duplicate keys, keys read as booleans, text after the end of the
+   * document.
+   */
   readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
-   * The place of a part of the value, by the segments of its path from the value: of its key (an item of a
-   * list is its own key), or of its value (of the key when no value is written). Through aliases and merges
-   * it is the place where the text of the part stands. For what does not exist it is the place of the key of
-   * the nearest parent that does.
+   * The place of a part of the value, given by its path: of its key (an item of a list is its own key), or of its value
+   * (of the key when no value is written). With aliases and merges, the place where the text of the part is. For a part
+   * that does not exist, the place of the key of the nearest parent that does.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
-  /** The comments for lines of it that ignore findings. */
+  /** The ignore comments for its lines. */
   readonly ignores?: readonly IgnoreComment[]
 }
 
@@ -51,7 +52,7 @@ export interface FileDocument {
 export type LoadedDocument = ReadDocument | UnreadDocument
 
 export interface LoadOptions {
-  /** Whether an object with `items` gives its items instead of itself, as with kubectl. Default true. */
+  /** Whether an object with `items` is replaced by its items, as in kubectl; true by default. */
   readonly expandLists?: boolean
 }
 
@@ -73,7 +74,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       const { node, notes } = readChunk(chunk)
       if (node.kind === 'scalar' && node.value === null) return []
       const parts = options.expandLists === false ? [whole(node)] : expandLists(node)
-      // The notes of a list go with its first item that can be read.
+      // The notes of a list belong to its first item that can be read.
       const first = parts.find((part) => !(part instanceof ReadError))
       return parts.map((part) =>
         part instanceof ReadError ? unread(part) : readDocument(part, part === first ? notes : [], places),
@@ -110,20 +111,20 @@ function withComments(
 
 const start = (chunk: Chunk): number => ('yaml' in chunk ? chunk.offset : 0)
 
-/** Reads a chunk. Throws ReadError. */
+/** Parses a chunk. Throws ReadError. */
 function readChunk(chunk: Chunk): { node: TextNode; notes: readonly Note[] } {
   if ('error' in chunk) throw chunk.error
   if ('json' in chunk) return chunk.json
   try {
     return readYaml(chunk.yaml, chunk.offset)
   } catch (error) {
-    // The message of the JSON reader is clearer for a file that was meant as JSON.
+    // For a file that is meant to be JSON, the message of the JSON parser is clearer.
     if (chunk.jsonError && /^\s*\{\s*["}]/.test(chunk.yaml)) throw chunk.jsonError
     throw error
   }
 }
 
-/** An item of a list or a whole document, with its place in the document and the kind that the list gives it. */
+/** A document or an item of a list, with its path in the document and the kind that the list implies. */
 interface Part {
   readonly node: TextNode
   readonly within: readonly NodeKey[]
@@ -138,8 +139,8 @@ interface TypeMeta {
 const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * The objects that kubectl reads from one: the object itself or, if it has `items`, those.
- * Items of a typed list need not say their kind: they get it from the list.
+ * The objects that kubectl reads from an object: itself or, if it has `items`, those. Items of a typed list may lack a
+ * kind: the list implies it.
  */
 function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined
@@ -156,7 +157,7 @@ function expandLists(root: TextNode): (Part | ReadError)[] {
   })
 }
 
-/** The kind and version of items that have neither: the list's kind without `List`, and its version. */
+/** The kind and version that a list implies for its items: its own kind without `List`, and its own version. */
 function listMeta(list: TextNode): TypeMeta {
   return { kind: text(list, 'kind')?.replace(/List$/, ''), apiVersion: text(list, 'apiVersion') }
 }
@@ -186,13 +187,13 @@ function readDocument(
   }
 }
 
-/** Most notes of a document. */
+/** The most notes of a document. */
 const maxNotes = 20
 
 const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
 
-/** Turns offsets into places. The text is looked through when the first place is asked for. */
+/** Converts offsets to places; the text is scanned at the first call. */
 function placesOf(text: string): (offset: number) => TextPlace {
   let starts: number[] | undefined
   let pairs: number[] | undefined
@@ -201,7 +202,7 @@ function placesOf(text: string): (offset: number) => TextPlace {
     pairs ??= surrogatePairs(text)
     const line = countBefore(starts, offset + 1)
     const start = starts[line - 1] ?? 0
-    // A character beyond the basic plane has two code units, and counts once.
+    // A character outside of the basic plane has two code units, but counts as one column.
     const twice = countBefore(pairs, offset) - countBefore(pairs, start)
     return { line, column: offset - start - twice + 1 }
   }

@@ -1,7 +1,7 @@
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import { readSources } from './files.ts'
 
-/** Most files that are looked into: a person waits. */
+/** The most files that are read: a person waits. */
 const MOST_FILES = 300
 
 /** Whether a folder has a file that names our API group. */

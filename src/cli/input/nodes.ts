@@ -1,6 +1,6 @@
 /**
- * A parsed document: plain data with the place in the text of every part.
- * The parts of an alias are shared, so a tree here can be small where its value is large.
+ * A parsed document: data, with the place in the text of every part. Aliases share parts, so that a tree can be small
+ * where its value is large.
  */
 import { setOwn } from '../../rule/index.ts'
 
@@ -31,13 +31,13 @@ export interface NodeEntry {
   readonly node: TextNode
 }
 
-/** Something that kubectl accepts silently and that probably was not meant. */
+/** A note on something that kubectl accepts silently, and that is probably a mistake. */
 export interface Note {
   readonly message: string
   readonly offset: number
 }
 
-/** Text that cannot be read: the offset is into the whole (normalised) text of the file. */
+/** Thrown for text that cannot be read; the offset counts in the whole (normalised) text of the file. */
 export class ReadError extends Error {
   readonly offset: number
 
@@ -57,8 +57,8 @@ export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
 
 /**
- * The plain JSON data of a node at a depth. Parts that aliases share are copied.
- * Throws ReadError for a number that JSON cannot hold, and for a value that nests too deep.
+ * The data of a node; `depth` is that of its nesting. Parts that aliases share are copied. Throws ReadError for a
+ * number that JSON cannot hold, and for a value that nests too deep.
  */
 export function toValue(node: TextNode, depth = 1): unknown {
   if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
@@ -80,7 +80,7 @@ export function toValue(node: TextNode, depth = 1): unknown {
   }
 }
 
-/** The node of a member or an item, or undefined where there is none. */
+/** The node of a member or an item; undefined where there is none. */
 export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
   if (node.kind === 'map') return node.entries.get(String(segment))
   if (node.kind !== 'list' || typeof segment !== 'number') return undefined
@@ -89,9 +89,9 @@ export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
 }
 
 /**
- * The offset of the part of `root` that the segments name: its key, or its value. An item of a list stands
- * for its own key, and a value that is not written (`key:`) for the place of its key. What does not exist
- * is given the place of the nearest parent that does: its key, or the start of the document.
+ * The offset of the part of `root` that the segments name: of its key, or of its value. An item of a list is its own
+ * key, and a value that is not written (`key:`) has the place of its key. A part that does not exist has the place of
+ * the nearest parent that does: its key, or the start of the document.
  */
 export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset

@@ -15,27 +15,27 @@ import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Release } from '../../release/index.ts'
 import type { GivenSubject, Unread } from '../output/report.ts'
 
-/** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
+/** A cluster with files laid over it: the files replace its objects, in the namespaces that the files name. */
 export interface Overlay {
   readonly live: LiveCluster
   /** The release of the cluster, where the flags ask for it. */
   readonly installed: Release | undefined
   readonly unread: readonly Unread[]
-  /** The settings for reading, with the namespace of the kubeconfig by default. */
+  /** How the files are read; the default namespace is that of the kubeconfig. */
   readonly reading: DocumentReading
-  /** The cluster as it is, and as it would be. */
+  /** The state before and after an apply of the files. */
   readonly before: ClusterState
   readonly after: ClusterState
   /** The live object of this name. */
   get(subject: GivenSubject): LiveObject['value'] | undefined
 }
 
-/** The flags of a command that say what is read of the cluster. */
+/** The flags about what to read of the cluster. */
 export interface ClusterFlags {
   readonly kubeconfig: string
   readonly 'check-secrets'?: boolean
   readonly release?: string
-  /** Absent where a command judges by no release. */
+  /** Absent for commands that judge by no release. */
   readonly crds?: string
 }
 

@@ -46,10 +46,10 @@ export const READING_FLAGS = {
 
 const { namespace, set, env, exclude } = READING_FLAGS
 
-/** The flags for an editor, which shows documents that are not judged and fails nowhere. */
+/** The flags for an editor; it shows documents that are not judged, so no flag makes them an error. */
 export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
-/** The settings for reading files that the flags give. */
+/** How files are read, by the flags. */
 export function readOptions(
   {
     env,
@@ -71,8 +71,8 @@ export function readOptions(
 }
 
 /**
- * Prints a line for each argument without a document. If no argument has one, they are returned as unread: otherwise a
- * wrong name or a template that failed would pass.
+ * Prints a line for each argument without a document. If no argument has one, returns these as unread: a wrong name or
+ * a failed template must not pass.
  */
 export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   const empty = reads.flatMap((read) => read.empty)
@@ -81,7 +81,10 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   return []
 }
 
-/** Prints a line for each place that is not judged; where that is to fail they are returned, for `printUnread`. */
+/**
+ * Prints a line for each place that is not judged; where the run must fail because of them, returns them for
+ * `printUnread`.
+ */
 export function unlessJudged(
   places: readonly Located[],
   flags: Pick<Values<typeof READING_FLAGS>, 'fail-on-not-judged'>,
@@ -91,10 +94,10 @@ export function unlessJudged(
   return []
 }
 
-/** Most lines about what could not be read: the end of more would be lost where the reader is slow. */
+/** The most lines about unread files: where the reader is slow, the end of more would be lost. */
 const MOST_LINES = 500
 
-/** Prints a line for each; all templates are one line, because a repository of charts has many. */
+/** Prints a line for each unread file; templates share one line, because a repository of charts has many. */
 export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)

@@ -2,7 +2,7 @@ import { constants, existsSync, type Stats } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-/** Most bytes of a file, and of all files of a run. */
+/** The most bytes of a file, and of all files of a run. */
 export const MOST_BYTES = { file: 32 * 2 ** 20, run: 128 * 2 ** 20 } as const
 
 export const TOO_LARGE = 'larger than 32 MB'
@@ -10,10 +10,13 @@ export const TOO_MUCH = 'all files of a run together are larger than 128 MB'
 const TOO_MANY_MARKS =
   'all files of a run together have more than a million keys, items and lines: --exclude leaves files out'
 
-/** The bytes that a run may still read. */
+/** How many bytes a run may still read. */
 export interface Allowance {
   bytes: number
-  /** The line ends, colons, commas and brackets at which YAML and JSON are split: up to 1.5 KB of memory each. */
+  /**
+   * How many line ends, colons, commas and brackets a run may still read: YAML and JSON are split there, and each takes
+   * up to 1.5 KB.
+   */
   marks: number
 }
 
@@ -21,7 +24,7 @@ const MOST_MARKS = 1_000_000
 
 export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
 
-/** Takes the bytes from an allowance. Throws Refused where that is more than there is. */
+/** Takes the bytes from an allowance, and returns what they took. Throws Refused where it has less. */
 export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
   if (bytes.length > allowance.bytes) throw new Refused(TOO_MUCH)
   let marks = 0
@@ -35,7 +38,7 @@ export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
 const IS_MARK = new Uint8Array(256)
 for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
 
-/** A path that is not read, and why; the message names no text of a file. */
+/** Thrown for a path that is not read, with the reason; the message contains no text of a file. */
 export class Refused extends Error {}
 
 /** A name without an extension that kustomize reads. */
@@ -44,9 +47,9 @@ export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i
 export const LINK_TO_OTHER_KIND = 'a link to a file of another kind is not read'
 
 /**
- * The path to which the links of a name lead. Where the name is in a repository or in the working folder, they lead to a
- * manifest of the same tree: whoever wrote the tree must not choose other files of this machine. Elsewhere whoever runs the
- * command chose the path. Throws Refused.
+ * The path to which the links of a name lead. In a repository or the working folder, it must be a manifest in the same
+ * tree, so that the author of the tree cannot choose other files of this machine. Elsewhere the user chose the path.
+ * Throws Refused.
  */
 export async function followLinks(name: string): Promise<string> {
   const path = resolve(name)
@@ -65,7 +68,7 @@ export async function followLinks(name: string): Promise<string> {
   return real
 }
 
-/** Every repository around a path, by its name, and the working folder: all of them hold where it really is. */
+/** The folders around a path, and itself, that are a tree: the working folder, and each with a `.git`. */
 function treesAround(path: string): string[] {
   const cwd = process.cwd()
   const above = dirname(path)
@@ -74,15 +77,15 @@ function treesAround(path: string): string[] {
 }
 
 /**
- * The bytes of a regular file. Throws Refused for what is none or is too large: a device or a pipe may never end, and a
- * file of /proc says that it is empty. Opened without waiting for the writer of a pipe.
+ * The bytes of a regular file. Throws Refused for other or too large files: a device or a pipe may never end, and a
+ * file in /proc claims to be empty. Opened without waiting for the writer of a pipe.
  */
 export async function readRegularFile(
   path: string,
   allowance: Allowance = newAllowance(),
   most: number = MOST_BYTES.file,
 ): Promise<Buffer> {
-  // A device can act when it is opened.
+  // Tested before the file is opened, because opening can make a device act.
   needRegular(await stat(path), most)
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

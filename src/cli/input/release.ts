@@ -26,9 +26,8 @@ export const RELEASE_FLAGS = {
 }
 
 /**
- * The release that the flags name, or else the configuration file: one of those that come with this program, or CRDs in
- * files; undefined where they name none. Throws UsageError for a release that is not known, and for files without a CRD
- * of the group.
+ * The release that the flags or else the configuration file name: one that comes with this program, or CRDs in files;
+ * undefined where they name none. Throws UsageError for an unknown release, and for files without a CRD of the group.
  */
 export async function readRelease(
   { release, crds }: Values<typeof RELEASE_FLAGS>,
@@ -41,23 +40,23 @@ export async function readRelease(
   return release === NO_RELEASE ? undefined : knownRelease(release)
 }
 
-/** What resources are judged by, as the last line of a report says. */
+/** The release or specification by which resources are judged, for the last line of a report. */
 export const judgedBy = (release: Release | undefined): string =>
   release?.name ?? 'the specification (no --release)'
 
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
 
-/** A kind whose CRD is that of other releases. */
+/** A kind with the schema of other releases. */
 interface Other {
   readonly kind: string
-  /** Those releases; empty where the CRD is of no known one. */
+  /** The releases with its schema, as text; empty where no known one has it. */
   readonly versions: string
 }
 
 /**
- * The known releases in which the most kinds have the schema of this one, the newest ones of these, and the kinds that
- * have another schema there.
+ * The known releases that share the schema of most kinds with this one (of these the newest), and the kinds with
+ * another schema.
  */
 export function nearestReleases({ schemas }: Release): {
   readonly versions: string
@@ -82,11 +81,14 @@ export function nearestReleases({ schemas }: Release): {
   }
 }
 
-/** Whether the release is that of the cluster: the flags name no other one. What it has goes before the configuration file. */
+/**
+ * Whether the release is read from the cluster, because the flags name none. It takes precedence over the configuration
+ * file.
+ */
 export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
   release === '' && crds === ''
 
-/** The release of the CustomResourceDefinitions of a cluster; undefined where they are not those of an operator. */
+/** The release by the CustomResourceDefinitions of a cluster; undefined where they are not of an operator. */
 export const installedRelease = (definitions: readonly unknown[], group: string): Release | undefined =>
   releaseOf(definitions, group, 'the installed operator')
 

@@ -1,7 +1,7 @@
 /**
- * git as a reader of commits alone. The tree in which the command runs may be a stranger's: it can hold a bare repository
- * as plain files, whose configuration names programs. So the repository is found here and named to git, no setting of
- * anybody reaches git but that of the repository, and git may start nothing and ask no network.
+ * Runs git only to read commits. The working tree may be a stranger's: it can contain a bare repository as plain files,
+ * whose configuration names programs to run. So this module finds the repository and names it to git; git gets no
+ * settings but those of the repository, starts no programs and uses no network.
  */
 import { spawnSync } from 'node:child_process'
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
@@ -10,25 +10,25 @@ import { type Environment, UsageError } from '../../configuration/flags.ts'
 import { findProgram, searchPath } from './program.ts'
 import { type Allowance, MOST_BYTES, TOO_LARGE, TOO_MUCH } from './regular-file.ts'
 
-/** The repository around the working folder. */
+/** The repository that contains the working folder. */
 export interface Repository {
   readonly git: string
   readonly top: string
-  /** The working folder by its path from the top; empty at the top. */
+  /** The path of the working folder from the top of the repository; empty at the top. */
   readonly prefix: string
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** A file of a commit. */
+/** A file in a commit. */
 export interface BlobName {
   readonly id: string
   readonly isLink: boolean
 }
 
-/** Longest output of git beside the files themselves, and most seconds that it may take. */
+/** The most bytes of output of git apart from files, and the most seconds that it may take. */
 const [MOST_OUTPUT, MOST_SECONDS] = [2 ** 28, 120]
 
-/** Throws UsageError. */
+/** Finds the repository of the working folder. Throws UsageError. */
 export function openRepository(environment: Environment): Repository {
   const cwd = process.cwd()
   const top = topAbove(cwd)
@@ -45,7 +45,10 @@ export function openRepository(environment: Environment): Repository {
   return { git, top, prefix, environment: { ...OWN_ENVIRONMENT, ...windows(environment), PATH: path } }
 }
 
-/** Nothing of the surroundings: GIT_DIR, GIT_EXEC_PATH or GIT_CONFIG_PARAMETERS would decide what is read, and run. */
+/**
+ * The environment of git. It inherits nothing: GIT_DIR, GIT_EXEC_PATH or GIT_CONFIG_PARAMETERS would change what is
+ * read and run.
+ */
 const OWN_ENVIRONMENT = {
   LC_ALL: 'C',
   GIT_ALLOW_PROTOCOL: 'none',
@@ -59,11 +62,11 @@ const OWN_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
 } as const
 
-/** Programs of Windows do not start without it. */
+/** Programs do not start on Windows without this variable. */
 const windows = ({ SYSTEMROOT }: Environment): Record<string, string> =>
   SYSTEMROOT === undefined ? {} : { SYSTEMROOT }
 
-/** These go before the configuration of the repository. */
+/** Settings that take precedence over the configuration of the repository. */
 const OWN_SETTINGS = [
   'safe.bareRepository=explicit',
   'protocol.allow=never',
@@ -83,12 +86,12 @@ function topAbove(folder: string): string | undefined {
   return above === folder ? undefined : topAbove(above)
 }
 
-/** The beginning of a file `.git`, and most bytes of it, as git has it. */
+/** The first text of a `.git` file, and the most bytes of such a file, as in git. */
 const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**
- * The repository of which this one is a submodule. Whoever wrote its `.gitmodules` chose the address of this one, and so
- * its branches: they are not the base of what is judged.
+ * The repository that has this one as a submodule. The author of its `.gitmodules` chose the address of this one and so
+ * its branches: they cannot be the base for judging the outer one.
  */
 function superproject(top: string): string | undefined {
   const file = join(top, '.git')
@@ -139,7 +142,7 @@ export function commitOf(repository: Repository, revision: string): string {
   }
 }
 
-/** Every file of a commit by its path from the top; submodules are none. Throws UsageError. */
+/** Every file of a commit by its path from the top, without submodules. Throws UsageError. */
 export function filesOf(repository: Repository, commit: string): Map<string, BlobName> {
   const listing = run(repository, ['ls-tree', '-r', '-z', '--full-tree', commit]).toString()
   const files = new Map<string, BlobName>()
@@ -151,7 +154,7 @@ export function filesOf(repository: Repository, commit: string): Map<string, Blo
   return files
 }
 
-/** The contents of blobs by their ids, by one process for all sizes and one for all contents. Throws UsageError. */
+/** The contents of blobs by id; one process reads all sizes, and one all contents. Throws UsageError. */
 export function blobsOf(
   repository: Repository,
   ids: readonly string[],
@@ -175,7 +178,7 @@ export function blobsOf(
   return contentsIn(run(repository, ['cat-file', '--batch'], input, all + asked.length * 100))
 }
 
-/** `ID blob SIZE`, the content, and a line end for each. */
+/** Parses `ID blob SIZE`, the content and a line end, for each blob. */
 function contentsIn(output: Buffer): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (let at = 0; at < output.length;) {

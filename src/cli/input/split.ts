@@ -1,7 +1,7 @@
 /**
- * How kubectl cuts a file into documents: a port of YAMLOrJSONDecoder and YAMLReader of k8s.io/apimachinery
- * (pkg/util/yaml). A file that begins with "{" is read as JSON values one after the other; where that fails
- * within the first two, and in every other file, lines that begin with "---" separate YAML documents.
+ * Splits a file into documents as kubectl does: a port of YAMLOrJSONDecoder and YAMLReader of k8s.io/apimachinery
+ * (pkg/util/yaml). A file that begins with "{" is read as JSON values one after the other; where that fails within the
+ * first two, and in every other file, lines that begin with "---" separate YAML documents.
  */
 import { JsonEndError, readJson, skipSpace } from './json-text.ts'
 import type { JsonRead } from './json-text.ts'
@@ -13,10 +13,10 @@ export type Chunk =
   | { readonly yaml: string; readonly offset: number; readonly jsonError?: ReadError }
   | { readonly error: ReadError }
 
-/** The bytes in which kubectl looks for the start of JSON. */
+/** How many bytes at the start of a file kubectl searches for JSON. */
 const guessSize = 4096
 
-/** Cuts a file. `text` has no byte order mark, and its lines end in LF. */
+/** Splits a file. `text` has no byte order mark, and its lines end in LF. */
 export function splitDocuments(text: string): Chunk[] {
   const brace = notSpace.exec(text)?.index ?? 0
   if (text[brace] !== '{' || brace >= guessSize) return splitYaml(text, 0)
@@ -36,8 +36,8 @@ export function splitDocuments(text: string): Chunk[] {
 }
 
 /**
- * The rest after `count` JSON values when the text from `position` on is not JSON. After two values kubectl
- * gives up; before that it reads the rest as YAML.
+ * The chunks of the rest of the text when it is not JSON, after `count` JSON values. After two values kubectl gives up;
+ * before that it reads the rest as YAML.
  */
 function afterJson(text: string, position: number, count: number, error: ReadError): Chunk[] {
   if (count > 1) return [{ error: onlySeparator(text, error) ?? error }]
@@ -48,15 +48,15 @@ function afterJson(text: string, position: number, count: number, error: ReadErr
   return 'yaml' in first ? [{ ...first, jsonError: error }, ...rest] : chunks
 }
 
-/** A clearer message for the most frequent case of JSON at which kubectl stops. */
+/** A clearer error for the most frequent case in which kubectl cannot read JSON. */
 function onlySeparator(text: string, error: ReadError): ReadError | undefined {
   if (error instanceof JsonEndError || !text.startsWith('---', error.offset)) return undefined
   return new ReadError('"---" cannot follow two JSON values that have none between them', error.offset)
 }
 
 /**
- * kubectl's consumeWhitespace: skips white space up to and with the first line end. It looks at four bytes at
- * a time, and gives up (undefined) when fewer are left.
+ * kubectl's consumeWhitespace: skips white space up to and including the first line end. It looks at four bytes at a
+ * time; undefined, as it gives up, when fewer are left.
  */
 function skipLineEnd(text: string, from: number): number | undefined {
   for (let position = from; ; position++) {
@@ -86,7 +86,7 @@ function splitYaml(text: string, start: number): Chunk[] {
     if (text.startsWith('---', line)) {
       const rest = text.slice(line + 3, end).replace(leadingSpace, '')
       const valid = rest === '' || rest.startsWith('#')
-      // A separator before anything else belongs to the first document.
+      // A separator before any other line belongs to the first document.
       if (line > begin || !valid) {
         push(line)
         begin = end
@@ -99,7 +99,7 @@ function splitYaml(text: string, start: number): Chunk[] {
   return chunks
 }
 
-/** kubectl's reader adds the missing line end of a file, which a block scalar keeps. */
+/** kubectl adds a missing line end to a file, and a block scalar keeps it. */
 const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
 const badSeparator = (rest: string): string =>

@@ -3,16 +3,16 @@ import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
 import { type FileDocument, loadDocuments } from './load.ts'
 
-/** Everything that was read from the files in the arguments. */
+/** All that was read from the files in the arguments. */
 export interface Documents {
   readonly files: string[]
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** The files that may be built or applied and are not judged, each with the reason. */
+  /** The files that may be built or applied but are not judged, each with the reason. */
   readonly notJudged: readonly Located[]
   readonly unread: Unread[]
-  /** Files and folders without a document, and the reason. */
+  /** Files and folders without a document, each with the reason. */
   readonly empty: readonly Located[]
 }
 
@@ -34,7 +34,7 @@ export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
   }
 }
 
-/** The documents in the text of a file, with the placeholders filled in whose values are given. */
+/** The documents in the text of a file, after filling in placeholders whose values are given. */
 export function documentsIn(
   file: string,
   text: string,

@@ -14,7 +14,7 @@ export async function readTwoStates(
   return [await readState(old, now, options), await readState(now, old, options)]
 }
 
-/** A state that is named; a revision without a path is read where the other state lies. */
+/** Reads one state; a revision without a path is read at the path of the other state. */
 export async function readState(name: string, other: string, options: ReadOptions): Promise<Documents> {
   const revision = readRevision(name)
   if (revision === undefined) return readDocuments([name], options)

@@ -41,14 +41,17 @@ export function openReading(
   }
 }
 
-/** What a command judges by: the world but for its other objects. */
+/** All that a command judges by, except the other objects. */
 export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
-  /** The release that the flags or the configuration file name; that of a cluster goes before the one of the file. */
+  /**
+   * The release that the flags or the configuration file name; that of a cluster takes precedence over the one of the
+   * file.
+   */
   readonly release: Release | undefined
   readonly configuration: Configuration
-  /** When the command began, by which exemptions end. */
+  /** When the command began: exemptions that ended before have expired. */
   readonly now: number
 }
 
@@ -56,11 +59,11 @@ type WorldFlags = ReadingFlags &
   Values<typeof JUDGING_FLAGS> &
   Values<typeof RELEASE_FLAGS> & {
     readonly 'no-ignores'?: boolean
-    /** Where a command is never strict, it has no such flag. */
+    /** Undefined in commands without the flag, which are never strict. */
     readonly strict?: boolean
   }
 
-/** Opens the world for arguments beside which the configuration file is. Throws UsageError. */
+/** Opens the world, with the configuration file that belongs to these arguments. Throws UsageError. */
 export async function openWorld(
   flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
   names: readonly string[],
@@ -87,7 +90,7 @@ export function worldWith(
   }
 }
 
-/** Documents, and all of them that could not be read or is not judged. */
+/** Documents, and a list of what could not be read, or counts as not read. */
 export interface OpenFiles {
   readonly documents: Documents
   readonly unread: readonly Unread[]
@@ -99,7 +102,7 @@ export async function openFiles(names: readonly string[], options: ReadOptions):
   return { documents, unread: unreadIn([documents]) }
 }
 
-/** Reads a state that is named alone, such as a revision. Throws UsageError. */
+/** Reads a single state, such as a revision. Throws UsageError. */
 export async function openState(name: string, options: ReadOptions): Promise<OpenFiles> {
   const documents = await readState(name, '.', options)
   return { documents, unread: unreadIn([documents]) }
@@ -130,7 +133,7 @@ export async function openOverlay(
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 
-/** What of some states could not be read; a line is printed for what is not judged. */
+/** What could not be read of the old and the new files; prints a line for each document that is not judged. */
 function unreadIn(states: readonly Documents[]): readonly Unread[] {
   printLines(states.flatMap(({ notJudged }) => notJudged))
   return [...states.flatMap(({ unread }) => unread), ...printEmpty(states)]

@@ -1,8 +1,8 @@
 /**
- * One YAML document as kubectl reads it. The package `yaml` parses, with every scalar left as text; what the
- * text means is decided here, as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys
- * that are not strings. Where the two parse differently, this
- * module corrects the package; test/golden/read-yaml holds the cases, and lists those that are not corrected.
+ * Parses one YAML document as kubectl does. The package `yaml` parses it, with every scalar as text. This module then
+ * gives the text its meaning, as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys that are
+ * not strings. Where the two parse differently, it corrects the package; test/golden/read-yaml has the cases, and lists
+ * those that are not corrected.
  */
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
@@ -18,14 +18,14 @@ export interface YamlRead {
 }
 
 /**
- * Reads the first document of `text`, which begins at `offset` in its file. Text behind the end of the document is
- * dropped, as kubectl does, with a note. A document without content is null. Throws ReadError.
+ * Reads the first document of `text`, which begins at `offset` in its file. As in kubectl, text after the end of the
+ * document is dropped, with a note. A document without content is null. Throws ReadError.
  */
 export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
-  // kubectl's library ends lines at these characters too, and treats those of Unicode as text.
+  // The library of kubectl ends lines at these characters too, but not at those of Unicode.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
@@ -34,12 +34,12 @@ export function readYaml(text: string, offset: number): YamlRead {
   return { node, notes: [...reader.notes, ...more] }
 }
 
-/** The value of a text of YAML, as the operator reads it too. Throws ReadError. */
+/** The value of a YAML text, which the operator reads alike. Throws ReadError. */
 export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).node)
 
 /**
- * The tree of the first document. If it cannot be read, the message comes from the unmodified package, which explains
- * a line that is indented too little better. Throws ReadError.
+ * The tree of the first document. Where it cannot be parsed, the error is that of the unmodified package, which
+ * explains a line with too little indent better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
   try {
@@ -54,18 +54,18 @@ type Lexemes = (text: string) => Iterable<string>
 
 interface Composed {
   readonly root: ParsedNode | null
-  /** The offset of text behind the document that kubectl drops. */
+  /** The offset of text after the document, which kubectl drops; undefined where there is none. */
   readonly unread: number | undefined
 }
 
 const unreadText = 'kubectl does not read what follows the end of the document'
 
-/** Characters that kubectl's library accepts nowhere. */
+/** Characters that kubectl's library refuses everywhere. */
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
- * Throws where a tab stands at the start of a line, or between a "-" and what follows it: the library allows
- * that only in scalars and flow collections, the package in more places.
+ * Throws for a tab at the start of a line, or between a "-" and the text after it: the library allows that only in
+ * scalars and flow collections, the package in more places.
  */
 function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
@@ -86,7 +86,7 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
 
 const tabIndents = 'found a tab where only spaces can indent'
 
-/** Every scalar stays text, and every key stays, given twice or not. */
+/** Every scalar stays text, and every key stays, even if it occurs twice. */
 const options = {
   schema: 'failsafe',
   merge: false,
@@ -95,12 +95,15 @@ const options = {
   prettyErrors: false,
 } as const
 
-/** kubectl's library takes a "#" for a comment wherever a token may begin, as in `{}#c`. */
+/**
+ * As in kubectl's library, a "#" starts a comment wherever a token may begin, as in `{}#c`: this error of the package
+ * is ignored.
+ */
 const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
 
-/** Private fields of the package's lexer. The version is pinned, and the golden cases fail if they change. */
+/** Private fields of the package's lexer. Its version is pinned, and the golden cases fail if the fields change. */
 interface LexerState {
-  /** How far a line must be indented at least to belong to the value that has begun. */
+  /** The least indent of a line that belongs to the current value. */
   indentNext: number
   parseFlowCollection(): Generator<string, unknown>
   parseQuotedScalar(): Generator<string, unknown>
@@ -109,8 +112,8 @@ interface LexerState {
 const indentedLexemes: Lexemes = (text) => new Lexer().lex(text)
 
 /**
- * The lexemes of a text in which flow collections and quoted texts may go on at any indentation: kubectl's library asks
- * for none between brackets and quotes, the package for more than that of the key.
+ * The lexemes of a text. Between brackets and quotes lines may have any indent, as in kubectl's library; the package
+ * would require more than that of the key.
  */
 function lexemesAsKubectl(text: string): Iterable<string> {
   const lexer = new Lexer()
@@ -128,7 +131,7 @@ function lexemesAsKubectl(text: string): Iterable<string> {
   return lexer.lex(text)
 }
 
-/** Throws ReadError at the offset for brackets that nest too deep, before anything is made of them. */
+/** The tokens of lexemes. Throws ReadError at the offset for brackets that nest too deep, before it parses them. */
 function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Token> {
   const parser = new Parser()
   let depth = 0
@@ -141,7 +144,9 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/** As `composedBy`. The package makes an Error for each mistake, of which there may be a million: their stacks cost most. */
+/**
+ * As `composedBy`, but without stacks: the package makes an Error for each mistake, of which there may be a million.
+ */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -152,7 +157,7 @@ function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   }
 }
 
-/** Throws ReadError. */
+/** Composes the tokens to a tree. Throws ReadError. */
 function composedBy(text: string, offset: number, lexemesOf: Lexemes): Composed {
   checkTabs(text, offset, lexemesOf)
   const composer = new Composer(options)
@@ -181,7 +186,7 @@ const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
 
-/** Messages of the package that name its parser, with texts that say what to change. */
+/** Messages of the package about its parser, each with advice for the user in its place. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
     'nested mappings are not allowed in compact mappings',
@@ -200,17 +205,17 @@ const advised = (message: string): string => ADVICE.get(message) ?? message
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1)
 
-/** A node that was read: with its Go type if it is a scalar (a key needs it). */
+/** A parsed node; a scalar has its Go type, which is needed where it is a key. */
 interface Sized {
   readonly node: TextNode
-  /** How many nodes it has, aliases written out. */
+  /** The number of its nodes, with aliases expanded. */
   readonly size: number
   readonly scalar?: Resolved
 }
 
 type MapEntry = NodeEntry & { readonly merged: boolean }
 
-/** Most nodes that the aliases of a document may expand to. kubectl has a limit too. */
+/** The most nodes to which the aliases of a document may expand; kubectl has a limit too. */
 const maxAliased = 1_000_000
 
 /** The state of decoding one document. */
@@ -218,12 +223,12 @@ class Reader {
   readonly notes: Note[] = []
   readonly #text: string
   readonly #offset: number
-  /** The anchored nodes by name; undefined while one is still being read. */
+  /** The anchored nodes by name; undefined while a node is being parsed. */
   readonly #anchors = new Map<string, Sized | undefined>()
   #aliased = 0
-  /** The column, from 0, of the innermost block collection around what is read; -1 outside of all. */
+  /** The column, from 0, of the innermost block collection around the current node; -1 outside of all. */
   #indent = -1
-  /** Whether a flow collection is around it, within that. */
+  /** Whether the current node is in a flow collection (`[…]` or `{…}`) inside of that block collection. */
   #inFlow = false
 
   constructor(text: string, offset: number) {
@@ -281,7 +286,7 @@ class Reader {
     return pattern.test(this.#text)
   }
 
-  /** Throws where a line in or behind a plain text in a flow collection begins with a tab that stands too far left. */
+  /** Throws where a line of a plain text in a flow collection, or after it, begins with a tab that is too far left. */
   #checkFolds(start: number, end: number): void {
     const behind = /[^ \t\n]/g
     behind.lastIndex = end
@@ -311,7 +316,7 @@ class Reader {
     return { node: { kind: 'map', offset, entries }, size }
   }
 
-  /** Puts a member among the entries. Gives the size of its key and its value, as #merge does. */
+  /** Adds a member to the entries. Returns the size of its key and its value, as #merge does. */
   #member(keyTree: ParsedNode, valueTree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const keyOffset = this.#offset + keyTree.range[0]
     if (isScalar(keyTree) && keyTree.type === 'PLAIN' && this.#isBefore(flowColon, keyTree.range[1]))
@@ -330,8 +335,8 @@ class Reader {
   }
 
   /**
-   * Adds the entries of a merge key `<<` where it stands, as the library does, so that they win over the keys
-   * before it. Of several maps the first wins.
+   * Adds the entries of a merge key `<<` at its position, as the library does, so that they override keys before it. Of
+   * several maps the first one takes precedence.
    */
   #merge(keyTree: ParsedNode, tree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const offset = this.#offset + keyTree.range[0]
@@ -353,13 +358,13 @@ class Reader {
 const sum = (parts: readonly { readonly size: number }[]): number =>
   parts.reduce((total, part) => total + part.size, 1)
 
-/** A resource that begins within another takes its place. */
+/** A hint where a second resource begins without a separator, and so overrides the keys of the first. */
 const separatorHint = (key: string): string =>
   key === 'apiVersion' ? '; is a line with --- missing before it?' : ''
 
 const namePattern = /^[-\w]+$/
 
-/** A ":" behind a plain key that only the package takes for the end of the key. */
+/** A ":" after a plain key in a flow collection that only the package takes for the end of the key. */
 const flowColon = /[ \t\n]*:[,[\]{}]/y
 
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
@@ -367,7 +372,7 @@ const flowQuestion = 'kubectl takes a "?" between brackets for the start of a ke
 /** Escapes of JSON that YAML 1.1 does not have. */
 const badEscape = /(?:^|[^\\])(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
-/** A line end that is escaped, and then an empty line, which the package drops. */
+/** An escaped line end followed by an empty line, which the package drops. */
 const escapedLineEnd = /(?:^|[^\\])(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>
@@ -378,22 +383,22 @@ const mergeError = 'map merge requires map or sequence of maps as the value'
 const mergeWins = (name: string): string =>
   `the merge sets ${JSON.stringify(name)} again: kubectl lets it win over the key before it`
 
-/** A merge key is plain, or tagged as one; a quoted "<<" is a key like any other. */
+/** Whether a key is a merge key: plain, or tagged as one. A quoted "<<" is an ordinary key. */
 const isMergeKey = (key: ParsedNode): boolean =>
   isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
 
-/** Whether the content decides the type: for a plain scalar, or one with the tag "!". */
+/** Whether the content decides on the type: in a plain scalar, or one with the tag "!". */
 const isImplicit = ({ tag, type }: Scalar): boolean =>
   tag === '!' || (tag === undefined && (type ?? 'PLAIN') === 'PLAIN')
 
-/** Reads a scalar. Throws ReadError when its tag and its content do not go together. */
+/** Parses a scalar. Throws ReadError when its content does not match its tag. */
 function scalarNode(tree: Scalar, offset: number): Sized {
   const text = { tag: tree.tag ?? '', implicit: isImplicit(tree), text: tree.source ?? '' }
   const scalar = errorsAt(offset, () => resolveScalar(text))
   return { node: { kind: 'scalar', offset, value: jsonScalar(scalar) }, size: 1, scalar }
 }
 
-/** The JSON name of a key. Throws ReadError for a key that JSON cannot have. */
+/** The name of a key in JSON. Throws ReadError for a key that JSON cannot have. */
 function keyName({ scalar }: Sized, offset: number): string {
   if (!scalar) throw new ReadError('a key cannot be a map or a list', offset)
   return errorsAt(offset, () => jsonKey(scalar))

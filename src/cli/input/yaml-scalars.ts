@@ -1,21 +1,21 @@
 /**
- * Scalars as kubectl reads them: a port of resolve.go of go.yaml.in/yaml/v2 2.4.3 (what sigs.k8s.io/yaml 1.6.0
- * uses), with the conversions of map keys that sigs.k8s.io/yaml does before it writes JSON.
+ * Parses scalars as kubectl does: a port of resolve.go of go.yaml.in/yaml/v2 2.4.3 (which sigs.k8s.io/yaml 1.6.0 uses),
+ * with the conversions of map keys by which sigs.k8s.io/yaml makes JSON.
  */
 import type { ScalarValue } from './nodes.ts'
 import { goFloat } from '../../rule/index.ts'
 
-/** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
+/** A scalar in the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {
   readonly tag: string
-  /** Whether its content decides its type: neither quoted nor a block. */
+  /** Whether the content decides on the type: it is neither quoted nor a block. */
   readonly implicit: boolean
   readonly text: string
 }
 
 /**
- * A scalar as Go types it. An `int` fits int64, a `uint` only uint64; a timestamp keeps its text, and
- * is a type of its own only for an explicit `!!timestamp`.
+ * A scalar with its Go type. An `int` fits int64, a `uint` only uint64; a timestamp keeps its text, and is a type of
+ * its own only with an explicit `!!timestamp`.
  */
 export type Resolved =
   | { readonly type: 'null' }
@@ -56,11 +56,11 @@ export function resolveScalar(scalar: ScalarText): Resolved {
 
 const typeName = (resolved: Resolved): string => (resolved.type === 'uint' ? 'int' : resolved.type)
 
-/** The type that the characters of an untagged plain scalar ask for. */
+/** The type that the characters of a plain scalar without a tag imply. */
 function resolveText(text: string, timestamps: boolean): Resolved {
   const asString: Resolved = { type: 'str', value: text }
   const first = text.charCodeAt(0)
-  // The first character decides, as in Go: digits and signs, a dot, letters that begin a word of the table.
+  // As in Go, the first character decides: a digit or sign, a dot, or the first letter of a word in the table.
   if (first === 0x2e) return words.get(text) ?? dottedFloat(text) ?? asString
   if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d) {
     const word = words.get(text)
@@ -79,18 +79,18 @@ function dottedFloat(text: string): Resolved | undefined {
   return dottedPattern.test(text) ? float(text.replaceAll('_', '')) : undefined
 }
 
-/** A float64, unless it is out of range: then Go leaves the text alone. */
+/** A float64; undefined where it is out of range, because Go then leaves the text as it is. */
 function float(text: string): Resolved | undefined {
   const value = Number(text)
   return Number.isFinite(value) ? { type: 'float', value } : undefined
 }
 
-/** A number that begins with a digit or a sign; the underscores are already out. */
+/** A number that begins with a digit or a sign; the underscores are already removed. */
 function signedOrDigit(text: string): Resolved | undefined {
   const integer = parseInteger(text)
   if (integer !== undefined) return integer
   if (floatPattern.test(text)) return float(text)
-  // Go tries "0b" once more, with a sign behind the prefix.
+  // Go also tries "0b" with a sign after the prefix.
   const signed = /^0b([-+])([01]+)$/.exec(text)
   return signed ? parseInteger(`${signed[1]}0b${signed[2]}`) : undefined
 }
@@ -100,14 +100,14 @@ const integerPattern = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
 
-/** strconv.ParseInt and then ParseUint, both with base 0. */
+/** As Go's strconv.ParseInt, then ParseUint, both with base 0. */
 function parseInteger(text: string): Resolved | undefined {
   const match = integerPattern.exec(text)
   if (!match) return undefined
   const [, sign, hex, binary, octal, leadingZero, decimal] = match
   const digits = hex ?? binary ?? octal ?? leadingZero ?? decimal ?? ''
   const prefix = hex ? '0x' : binary ? '0b' : octal || leadingZero ? '0o' : ''
-  // Leading zeros aside, uint64 has at most 64 digits: no need to build a huge number to see that.
+  // A number with more than 64 digits after leading zeros fits no uint64: no need to parse it.
   if (digits.replace(/^0+/, '').length > 64) return undefined
   const magnitude = BigInt(prefix + digits)
   const value = sign === '-' ? -magnitude : magnitude
@@ -118,7 +118,7 @@ function parseInteger(text: string): Resolved | undefined {
 const datePattern =
   /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt]| +)([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
 
-/** Whether time.Parse takes it in one of the four layouts of goyaml.v2. */
+/** Whether Go's time.Parse accepts it in one of the four layouts of goyaml.v2. */
 function isTimestamp(text: string): boolean {
   const match = datePattern.exec(text)
   if (!match) return false
@@ -143,7 +143,7 @@ function decodeBase64(text: string): string {
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** UTF-8 as Go's JSON encoder reads it: every byte that does not belong is a replacement character. */
+/** Decodes UTF-8 as Go's JSON encoder does: every invalid byte becomes a replacement character. */
 function decodeUtf8(bytes: Uint8Array): string {
   const parts: string[] = []
   for (let index = 0; index < bytes.length;) {
@@ -171,14 +171,14 @@ export function jsonScalar(resolved: Resolved): ScalarValue {
     case 'uint':
       return Number(resolved.value)
     case 'float':
-      // Go writes -0.0 as "-0", which it then reads as the integer 0.
+      // Go writes -0.0 as "-0", and then reads that as the integer 0.
       return resolved.value === 0 ? 0 : resolved.value
     default:
       return resolved.value
   }
 }
 
-/** The name that a scalar key gets in JSON. Throws an Error for the two that kubectl refuses. */
+/** The JSON name of a scalar key. Throws an Error for the two types that kubectl refuses. */
 export function jsonKey(resolved: Resolved): string {
   switch (resolved.type) {
     case 'null':
@@ -192,7 +192,7 @@ export function jsonKey(resolved: Resolved): string {
   }
 }
 
-/** Go's strconv.FormatFloat(value, 'g', -1, 32), with YAML's words for what is not finite. */
+/** As Go's strconv.FormatFloat(value, 'g', -1, 32), with YAML's words for infinite values and NaN. */
 function formatFloat32(value: number): string {
   const single = Math.fround(value)
   if (Number.isNaN(single)) return '.nan'

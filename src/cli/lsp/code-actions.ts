@@ -41,9 +41,9 @@ export function codeActionsAt(
   ]
 }
 
-/** Most findings of a place for which actions are offered: each is tried. */
+/** The most findings at one place for which actions are offered, because each action is tried. */
 const MOST_FINDINGS = 20
-/** Most characters of files that are read to try them, with one finding at least. */
+/** The most characters of files that are parsed to try actions; one finding is always tried. */
 const MOST_READ = 250_000
 
 const isOn = ({ start, end }: Range, line: number): boolean => start.line <= line && line <= end.line
@@ -70,17 +70,17 @@ function allFixes(file: WorkspaceFile, findings: readonly ReportedFinding[]): Co
   return [{ title, kind: FIX_ALL, edit: { changes: { [file.text.uri]: [edit] } } }]
 }
 
-/** The fixes of the findings as one edit; undefined where the text takes none. */
+/** The fixes of the findings as one edit; undefined where none can be written into the text. */
 function fixed({ name, text }: WorkspaceFile, findings: readonly ReportedFinding[]): TextEdit | undefined {
   const before = text.getText()
   const texts = new Map([[name, before]])
   const { done, left } = applyFixes(texts, findings)
-  // One fix is made whole or not at all.
+  // A single fix is made completely or not at all.
   const isMade = done.length > 0 && (findings.length > 1 || left.length === 0)
   return isMade ? difference(text, texts.get(name) ?? before) : undefined
 }
 
-/** From the first character that differs to the last. */
+/** The change of a text as one edit, from the first character that differs to the last. */
 function difference(text: TextDocument, after: string): TextEdit {
   const before = text.getText()
   const most = Math.min(before.length, after.length)
@@ -92,7 +92,7 @@ function difference(text: TextDocument, after: string): TextEdit {
   return { range, newText: after.slice(start, after.length - end) }
 }
 
-/** The comment is offered where it has the effect: the file with it is judged. */
+/** The action to ignore a finding: offered only where the file with the comment was judged and the comment worked. */
 function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
   const { id, severity } = finding
   const allowed = allowedIgnores(workspace.judging.settings, 'comment')
@@ -116,7 +116,10 @@ function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedF
   ]
 }
 
-/** The line of the finding, and the one before it: the key of a value that stands alone. Counted from 0. */
+/**
+ * The lines above which a comment is tried: that of the finding, and the line before, which may have the key. Counted
+ * from 0.
+ */
 const linesToTry = (text: TextDocument, { line }: ReportedFinding): number[] => {
   const before = Array.from({ length: line - 1 }, (_, i) => i).findLast(
     (each) => !/^\s*(#.*)?$/.test(lineAt(text, each)),

@@ -15,7 +15,7 @@ import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { PROVIDER_FIELDS, type JsonPath } from './symbols.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The completions at a position: fields that are not there yet, values, and names of objects in the workspace. */
+/** The completions at a position: missing fields, values, and names of objects in the workspace. */
 export function completionsAt(
   workspace: Workspace,
   { text }: WorkspaceFile,
@@ -47,7 +47,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   const around = path.slice(0, -1)
   if (around.length === 0) return fieldsIn(schema ?? ENVELOPE, object)
   const holder = nodeAt(schema, around)
-  // An item of a list of texts begins like an item of a list of objects.
+  // What is typed looks like an item of a list of objects, but the list holds strings: so it is a value.
   if (holder?.properties === undefined) return valuesAt(workspace, { ...typing, path: around }, holder)
   return fieldsIn(holder, valueAt(object, around))
 }
@@ -62,7 +62,7 @@ const ENVELOPE: SchemaTree = {
   },
 }
 
-/** The fields of an object that are not there yet, the required ones first. */
+/** The missing fields of an object, the required ones first. */
 function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknown): Candidate[] {
   const given = isObject(object) ? object : {}
   const missing = Object.entries(properties).filter(([name]) => !Object.hasOwn(given, name))
@@ -77,7 +77,7 @@ function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknow
   }))
 }
 
-/** The values that a field can have, as far as they are few or stand in the workspace. */
+/** The possible values of a field, where they are few or names in the workspace. */
 function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTree | undefined): Candidate[] {
   const names = namesAt(workspace, object, path)
   if (names.length > 0) return names.map((label) => ({ label, kind: CompletionItemKind.Reference }))
@@ -118,7 +118,7 @@ function namesAt(workspace: Workspace, object: unknown, path: JsonPath): string[
   return last === 'key' && typeof named === 'string' ? keysOf(workspace, { namespace, core, named }) : []
 }
 
-/** The kinds outside the API group that fields of these names refer to. */
+/** Kinds outside of the API group, each with a pattern of the fields that refer to it. */
 const CORE: readonly (readonly [RegExp, string])[] = [
   [/SecretRefs?$/, 'Secret'],
   [/^configMap(?:KeyRef|Ref)?$/, 'ConfigMap'],

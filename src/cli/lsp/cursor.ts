@@ -3,37 +3,40 @@ import { TextDocument } from 'vscode-languageserver-textdocument'
 import { isMap, isScalar, isSeq, parseAllDocuments, type Node } from 'yaml'
 import { lineAt } from './lines.ts'
 
-/** The place in an object that the cursor is at. */
+/** The object and the path at which the cursor is. */
 export interface Cursor {
-  /** The object as far as it can be read. */
+  /** The object, as far as it can be parsed. */
   readonly object: unknown
-  /** From the object to the key or the value at the cursor. */
+  /** The path from the object to the key or value at the cursor. */
   readonly path: readonly (string | number)[]
   readonly on: 'key' | 'value'
 }
 
-/** The path at a position; undefined between objects. Text that is being written is read as far as it goes. */
+/**
+ * The object and path at a position; undefined between objects. A text that is being typed is parsed as far as
+ * possible.
+ */
 export function cursorAt(text: TextDocument, position: Position): Cursor | undefined {
   return cursorIn(text.getText(), text.offsetAt(position))
 }
 
-/** Stands in the text for the word that is being written. */
+/** Replaces the word that is being typed in the text to parse. */
 const MARK = 'vmcp-cursor'
 
-/** The word before the cursor, and where it would stand: `key` where a field or an item can begin. */
+/** The word before the cursor, and where it would be: `on` is `key` where a field or an item can begin. */
 export interface Typing extends Cursor {
-  /** UTF-16 code units from the start of the line. */
+  /** Where the word begins and ends, in UTF-16 code units from the start of the line. */
   readonly start: number
   readonly end: number
 }
 
-/** The key or value being written at a position; undefined where no part of an object can be. */
+/** The key or value that is being typed at a position; undefined where no part of an object can be. */
 export function typingAt(text: TextDocument, position: Position): Typing | undefined {
   const line = lineAt(text, position.line)
   const before = line.slice(0, position.character)
   if (/(?:^|\s)#/.test(before)) return undefined
   const start = /^(?:.*[^\w.\-/])?/s.exec(before)?.[0].length ?? 0
-  // A dash that begins an item is not part of a word.
+  // A dash that begins an item does not belong to the word.
   const word = /^-\s/.test(`${line.slice(start)} `) ? start + 1 : start
   const end = position.character + (/^[\w.\-/]*/.exec(line.slice(position.character))?.[0].length ?? 0)
   const begins = /^\s*(?:-\s+)*["']?$/.test(line.slice(0, word))
@@ -45,7 +48,7 @@ export function typingAt(text: TextDocument, position: Position): Typing | undef
   return cursor && { ...cursor, start: word, end }
 }
 
-/** Longest text in characters that is taken apart for a cursor, for each word that is written. */
+/** The longest text in characters that is parsed for a cursor, because this happens at each word that is typed. */
 const LONGEST_TEXT = 2 ** 20
 
 function cursorIn(text: string, offset: number): Cursor | undefined {
@@ -59,7 +62,7 @@ function cursorIn(text: string, offset: number): Cursor | undefined {
   if (found === undefined) return undefined
   const object: unknown = document.toJS({ maxAliasCount: 100 })
   const [first, index, ...rest] = found.path
-  // An item of a list of objects is an object.
+  // In a List, each item is an object of its own.
   if (first === 'items' && typeof index === 'number')
     return { object: (object as { items: unknown[] }).items[index], path: rest, on: found.on }
   return { object, ...found }

@@ -6,7 +6,7 @@ import { PROGRAM } from '../program-name.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The source of every diagnostic. */
+/** The source that each diagnostic names. */
 const SOURCE = 'vmcp-admission'
 
 const SEVERITIES = {
@@ -47,17 +47,17 @@ export function diagnosticsOf(
   ]
 }
 
-/** More than an editor can show. */
+/** The most diagnostics of a file; an editor cannot show more. */
 const MOST_DIAGNOSTICS = 1_000
 
 const FIRST = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
 
-/** Why a file is not read, on its first line. */
+/** A diagnostic on the first line: why a file is not read. */
 export const notRead = (message: string): Diagnostic[] => [
   { range: FIRST, severity: DiagnosticSeverity.Warning, source: SOURCE, message },
 ]
 
-/** The problems of the configuration file, from each place to the end of its line. */
+/** A diagnostic for each problem of the configuration file, from its place to the end of the line. */
 export const diagnosticsOfConfiguration = ({ problems }: ConfigurationError): Diagnostic[] =>
   problems.map(({ line, column, message }) => ({
     range: { start: { line: line - 1, character: column - 1 }, end: { line, character: 0 } },
@@ -88,7 +88,10 @@ export function diagnosticOf(
   }
 }
 
-/** The text without the id, which is the code of the diagnostic; with the path where the field is not on the line. */
+/**
+ * The message without the id, which is the code of the diagnostic; with the path where the line does not contain the
+ * field.
+ */
 function messageOf({ path, message, id }: ReportedFinding, line: string): string {
   const text = message.endsWith(` (${id})`) ? message.slice(0, -id.length - 3) : message
   const name = stepsIn(path).findLast((step) => !step.startsWith('[')) ?? ''

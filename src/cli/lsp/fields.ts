@@ -5,7 +5,7 @@ import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/index.ts'
 import type { JsonPath } from './symbols.ts'
 
-/** The schema of an object of our kinds; also of one that has a kind and no apiVersion yet. */
+/** The schema of an object of one of the seven kinds; `apiVersion` may still be missing. */
 export function schemaOf(object: unknown, reading: DocumentReading): SchemaTree | undefined {
   if (!isObject(object)) return undefined
   const kind =

@@ -8,7 +8,7 @@ import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { holds } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The purpose of the field at a position, and the reasons for the findings there. */
+/** The description of the field at a position, and of the findings there. */
 export function hoverAt(workspace: Workspace, file: WorkspaceFile, position: Position): Hover | undefined {
   const texts = [fieldAt(workspace, file, position), ...rulesAt(workspace, file, position)]
   const parts = texts.filter((part) => part !== undefined)

@@ -4,17 +4,17 @@ import type { TextPlace } from '../input/load.ts'
 import { codeUnitsOf } from '../output/columns.ts'
 
 interface Line {
-  /** Without its end. */
+  /** The line without its line end. */
   readonly text: string
   readonly unitAt: (column: number) => number
 }
 
-/** The lines of documents that were asked for: a line may have thousands of findings. */
+/** A cache of lines by document, because a line may have thousands of findings. */
 const lines = new WeakMap<TextDocument, { readonly of: string; readonly known: Map<number, Line> }>()
 
 function readLine(text: TextDocument, line: number): Line {
   const of = text.getText()
-  // A document changes while it is edited.
+  // The document may have been edited since the last call.
   const before = lines.get(text)
   const { known } = before?.of === of ? before : { known: new Map<number, Line>() }
   lines.set(text, { of, known })
@@ -33,20 +33,20 @@ export const lineAt = (text: TextDocument, line: number): string => readLine(tex
 
 /** A key before its colon, in quotes or plain. */
 const KEY = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)\s*:(?:\s|$)/
-/** A scalar in quotes before the end of the line, a comment or the end of an item. */
+/** A scalar in quotes, followed by the end of the line, a comment or the end of an item. */
 const QUOTED = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*')(?:\s*$|\s+#|\s*[,\]}])/
 
-/** How long a scalar is that ends with the line, a comment or an item; 0 where something else ends it. */
+/** The length of a plain scalar that ends with the line, a comment or an item; 0 for one that ends otherwise. */
 function plainLength(text: string): number {
   const end = text.search(/[#,\]}]/)
   const { length } = text.slice(0, end < 0 ? text.length : end).trimEnd()
   return text[end] === '#' && length === end ? 0 : length
 }
 
-/** Most UTF-16 code units that are marked: nobody sees the end of a longer value. */
+/** The most UTF-16 code units that a diagnostic marks: nobody sees the end of a longer value. */
 const LONGEST_RANGE = 1_000
 
-/** The key or the scalar that begins at a place: of one line, and of one character at least. */
+/** The range of the key or scalar that begins at a place: in one line, and at least one character. */
 export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range {
   const start = positionOf(text, { line, column })
   const rest = lineAt(text, start.line).slice(start.character, start.character + LONGEST_RANGE)
@@ -54,7 +54,10 @@ export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range 
   return { start, end: { line: start.line, character: start.character + Math.max(length, 1) } }
 }
 
-/** A place counts characters from 1; a position UTF-16 code units from 0. A file as a whole is its first line. */
+/**
+ * A position for a place. Places count characters from 1, positions UTF-16 code units from 0. Line 0 means the whole
+ * file.
+ */
 function positionOf(text: TextDocument, { line, column }: TextPlace): Position {
   if (line === 0) return { line: 0, character: 0 }
   const { text: content, unitAt } = readLine(text, line - 1)

@@ -1,4 +1,4 @@
-/** Where names stand: definition, references, rename. */
+/** Definition, references and rename of names in the workspace. */
 import type { Location, Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver'
 import { holds, rangeAt, unquoted } from './lines.ts'
 import type { PlacedOccurrence, Workspace, WorkspaceFile } from './workspace.ts'
@@ -27,12 +27,12 @@ export const usesOf = (
     .filter(({ role }) => withDefinition || role === 'use')
     .map(locationOf)
 
-/** The edits that give every occurrence another name. */
+/** The edits that rename every occurrence. */
 export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newName: string): WorkspaceEdit {
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
     const { text } = each.file
-    // A merged or aliased text stands once and occurs twice.
+    // A text that YAML merges or aliases repeat is written once, but occurs several times.
     const edits = (changes[text.uri] ??= [])
     const range = unquoted(text, rangeOf(each))
     if (!edits.some((edit) => sameStart(edit.range, range))) edits.push({ range, newText: newName })

@@ -3,10 +3,10 @@ import { isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errorMessage } from '../../rule/index.ts'
 
-/** Most bytes of a file that is read, and characters of one that an editor has open. */
+/** The most bytes of a file that is read, and the most characters of an open one. */
 export const MOST_BYTES = 32 * 2 ** 20
 
-/** The path that a URI names on this machine; undefined where it names none. Editors send any text. */
+/** The path on this machine that a URI names; undefined where it names none. Editors may send any text. */
 export function pathOf(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !/^file:/i.test(uri)) return undefined
   try {
@@ -23,8 +23,8 @@ export const isIn = (folder: string, path: string): boolean => {
 }
 
 /**
- * Why a file of a workspace is not read: it may be a link of a stranger, to a device that never ends or to a secret. Undefined
- * where it can be read, and where reading it says why not.
+ * Why a file of a workspace is not read: a stranger may have made it a link to an endless device or a secret. Undefined
+ * where it is read, and where reading it reports the problem.
  */
 export function whyNotRead(path: string, folders: readonly string[]): string | undefined {
   try {

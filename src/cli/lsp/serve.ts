@@ -33,37 +33,40 @@ import { isIn, MOST_BYTES, pathOf, TOO_LARGE, whyNotRead } from './paths.ts'
 import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
 import { Workspace, type WorkspaceFile } from './workspace.ts'
 
-/** The settings with the configuration file of the folders. Throws an Error that says what is wrong with the file. */
+/**
+ * Reads the settings, with the configuration file of the folders. Throws an Error that says what is wrong with the
+ * file.
+ */
 export type Configured = (folders: readonly string[]) => Promise<Judging>
 
-/** Files that are read; the editor may open others too. */
+/** The files that are read from the folders; the editor may open others too. */
 const MANIFESTS = '**/*.{yaml,yml,json}'
-/** Milliseconds of judging before others get a turn. */
+/** Milliseconds of judging after which requests are answered. */
 const SLICE = 20
-/** Longest wait in milliseconds for the next change of somebody who types, before the files are judged. */
+/** The longest pause, in milliseconds, after a keystroke before the files are judged. */
 const LONGEST_PAUSE = 1_000
 
-/** Answers an editor over a connection until it says `exit`. */
+/** Answers an editor over a connection until it sends `exit`. */
 export class LanguageServer {
   readonly #connection: Connection
   readonly #workspace: Workspace
   readonly #options: ReadOptions
   readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
-  /** Resolved when the folders are read: earlier requests wait. */
+  /** Resolved once the folders are read; requests before that wait. */
   readonly #read = Promise.withResolvers<undefined>()
   #isRead = false
   /** The folders of the workspace. */
   #folders: readonly string[] = []
-  /** By URI, the diagnostics that the editor shows, as JSON. */
+  /** By URI: the diagnostics that were sent to the editor, as JSON. */
   readonly #shown = new Map<string, string>()
-  /** By URI, the files whose findings may have changed. */
+  /** By URI: the files that must be judged again, because their findings may have changed. */
   readonly #waiting = new Map<string, Waiting>()
   #judging: NodeJS.Immediate | undefined
-  /** By URI, the open files that were changed and are not taken apart yet. */
+  /** By URI: the open files that were changed and not parsed yet. */
   readonly #changed = new Map<string, TextDocument>()
   #pause: NodeJS.Timeout | undefined
-  /** Milliseconds that judging the last change took; the pause after the next keystroke is as long. */
+  /** Milliseconds that judging the last change took; the pause after a keystroke is as long. */
   #cost = 0
   /** The URI of the configuration file while it is wrong. */
   #wrongConfiguration: string | undefined
@@ -118,7 +121,7 @@ export class LanguageServer {
       }),
     )
     this.#opened.onDidChangeContent(({ document }) => this.#change(document))
-    // Not every editor reports files that change on disk.
+    // Not every editor reports changes of files on the disk.
     this.#opened.onDidSave(({ document }) => {
       if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
     })
@@ -156,7 +159,7 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Keeps the settings where the file is wrong, and shows what is wrong in it. */
+  /** Reads the configuration file. Where it is wrong, shows the problems and keeps the settings. */
   async #readConfiguration(): Promise<void> {
     const before = this.#wrongConfiguration
     this.#wrongConfiguration = undefined
@@ -171,7 +174,7 @@ export class LanguageServer {
     if (before !== undefined && before !== this.#wrongConfiguration) this.#show(before, [])
   }
 
-  /** Reads what is in the folders, also behind links. */
+  /** Reads the files in a folder, also through links. */
   async #readFrom(path: string): Promise<void> {
     const refused = new Map<string, string>()
     const isLeftOut = (name: string) => {
@@ -189,7 +192,7 @@ export class LanguageServer {
     for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
   }
 
-  /** Reads files that changed on disk; of a file that is open, the text in the editor counts. */
+  /** Reads files that changed on the disk; for an open file the text in the editor counts. */
   async #reread(uris: readonly string[]): Promise<void> {
     if (uris.some(isConfiguration)) await this.#readConfiguration()
     for (const uri of uris) {
@@ -203,7 +206,7 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Takes note of a change; many that come together are judged once. */
+  /** Notes a change; changes in quick succession are judged once. */
   #change(text: TextDocument): void {
     if (pathOf(text.uri) === undefined) return
     this.#changed.set(text.uri, text)
@@ -211,7 +214,7 @@ export class LanguageServer {
     this.#pause = setTimeout(() => this.#attempt(() => this.#settle()), Math.min(this.#cost, LONGEST_PAUSE))
   }
 
-  /** Parses the changed files, and judges the objects that the changes concern. */
+  /** Parses the changed files, and queues all files whose findings may have changed. */
   #settle(): void {
     clearTimeout(this.#pause)
     const changed = [...this.#changed.values()]
@@ -233,7 +236,7 @@ export class LanguageServer {
       return
     }
     const file = this.#take(path, text)
-    // Before all files are read, others would seem to be missing.
+    // Before all files are read, the missing ones would cause findings.
     if (!this.#isRead) return
     if (file !== undefined) this.#wait(text.uri)
     const touched = new Set(
@@ -250,7 +253,7 @@ export class LanguageServer {
     this.#judgeLater()
   }
 
-  /** Takes a file among the others where it fits in, and says so where it does not. */
+  /** Puts a file into the workspace; where it is too large, shows that and returns undefined. */
   #take(path: string, text: TextDocument): WorkspaceFile | undefined {
     try {
       return this.#workspace.put(this.#nameOf(path), text)
@@ -262,7 +265,7 @@ export class LanguageServer {
     }
   }
 
-  /** Earlier findings of the file no longer count. */
+  /** Queues a file to be judged again, from the beginning. */
   #wait(uri: string): void {
     this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }
@@ -277,7 +280,9 @@ export class LanguageServer {
     })
   }
 
-  /** Judges the file that has cost least, for a slice or to its end, so that none waits for a slow one. */
+  /**
+   * Judges the queued file that has cost least so far, for a slice or to its end, so that none waits for a slow one.
+   */
   #judgeNext(until: number): void {
     let next: readonly [uri: string, waiting: Waiting] | undefined
     for (const each of this.#waiting) {
@@ -302,7 +307,7 @@ export class LanguageServer {
     }
   }
 
-  /** Sends the findings of a file where they are others than those shown. */
+  /** Sends the findings of a file if they differ from those that the editor shows. */
   #show(uri: string, diagnostics: Diagnostic[]): void {
     const text = JSON.stringify(diagnostics)
     if ((this.#shown.get(uri) ?? '[]') === text) return
@@ -310,19 +315,21 @@ export class LanguageServer {
     void this.#connection.sendDiagnostics({ uri, diagnostics })
   }
 
-  /** The path of a file in findings: from its folder of the workspace. */
+  /** The name of a file in findings: its path from the folder of the workspace. */
   #nameOf(path: string): string {
     const folder = this.#folders.find((each) => isIn(each, path))
     return withSlashes(folder === undefined ? path : relative(folder, path))
   }
 
-  /** Runs work that no request waits for: an error is logged, and does not end the server. */
+  /** Runs work that no request waits for: it logs an error, which does not end the server. */
   #attempt(work: () => void | Promise<void>): void {
     const done = (async () => work())()
     done.catch((error: unknown) => this.#connection.console.error(errorMessage(error)))
   }
 
-  /** The answer about a file; null where there is none. Meanwhile the editor may take back what it asked. */
+  /**
+   * Answers a request about a file; null where there is no answer. The editor can cancel the request while it waits.
+   */
   async #in<T>(
     uri: string,
     token: CancellationToken,
@@ -338,7 +345,7 @@ export class LanguageServer {
   }
 }
 
-/** A file that is to be judged, or is being judged. */
+/** The judging of a queued file, and what it has cost so far. */
 interface Waiting {
   steps: Steps<Report> | undefined
   spentMs: number

@@ -1,4 +1,4 @@
-/** The names in an object that others use, and those of others that it uses. */
+/** Finds names in an object: those that others refer to, and those by which it refers to others. */
 import { kindOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { configMapReferencesOf, referencesOf, secretReferencesOf } from '../../relations/index.ts'
 import { isObject, jsonKey, metadataOf, type Segment } from '../../rule/index.ts'
@@ -7,7 +7,7 @@ export type JsonPath = readonly (string | number)[]
 
 /** A name at a place in an object. */
 export interface Occurrence {
-  /** Equal for all occurrences of what it names. */
+  /** The same text for all occurrences of the same name. */
   readonly symbol: string
   readonly name: string
   readonly role: 'definition' | 'use'
@@ -16,7 +16,7 @@ export interface Occurrence {
   readonly target: 'key' | 'value'
 }
 
-/** Fields with the name of an upstream provider. */
+/** Fields that name an upstream provider. */
 export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
   'primaryUpstreamProvider',
   'providerName',
@@ -24,18 +24,21 @@ export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
   'subjectTokenProviderName',
 ])
 
-/** Secrets and ConfigMaps: objects outside the API group that ours refer to. */
+/** Kinds outside of the API group that our kinds refer to. */
 const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
 
 const objectSymbol = (namespace: string, kind: string, name: string): string =>
   JSON.stringify([namespace, kind, name])
-/** A provider is known by its name in a namespace: every VirtualMCPServer that a configuration reaches needs one of it. */
+/**
+ * The symbol of an upstream provider: providers of one name in a namespace are one, because each VirtualMCPServer that
+ * reaches an MCPExternalAuthConfig needs one of that name.
+ */
 const providerSymbol = (namespace: string, name: string): string =>
   JSON.stringify([namespace, 'provider', name])
 const keySymbol = (namespace: string, kind: string, name: string, key: string): string =>
   JSON.stringify([namespace, kind, name, key])
 
-/** Every name in an object of our kinds, a Secret or a ConfigMap; none in any other. */
+/** Every name in an object of the seven kinds, a Secret or a ConfigMap; empty for any other. */
 export function occurrencesIn(value: unknown, reading: DocumentReading): Occurrence[] {
   if (!isObject(value)) return []
   const kind = kindOf(value, reading)?.kind

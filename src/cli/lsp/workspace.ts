@@ -1,4 +1,4 @@
-/** The files of a workspace as one world: what stands in them, and what is found in them. */
+/** The files of a workspace, judged together. */
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { namespaceOf, stateOf } from '../../documents/index.ts'
 import type { ClusterState } from '../../state/index.ts'
@@ -21,9 +21,9 @@ import {
 } from '../output/report.ts'
 import { occurrencesIn, type Occurrence } from './symbols.ts'
 
-/** A file with what was read from it. */
+/** A file, and the documents parsed from it. */
 export interface WorkspaceFile {
-  /** The path in findings. */
+  /** The name of the file in findings. */
   readonly name: string
   readonly text: TextDocument
   readonly documents: readonly FileDocument[]
@@ -39,9 +39,9 @@ export interface PlacedOccurrence extends Occurrence {
 export class Workspace {
   #judging: Judging
   readonly #options: ReadOptions
-  /** By URI. */
+  /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, the bytes that each file takes of the allowance of all. */
+  /** By URI: what each file takes of the allowance for all. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()
@@ -56,13 +56,16 @@ export class Workspace {
     return this.#judging
   }
 
-  /** Other settings, with which every file is judged anew. */
+  /** Sets the settings; every file is then judged anew. */
   set judging(judging: Judging) {
     this.#judging = judging
     this.#world = undefined
   }
 
-  /** Puts a file in place of the one of its URI. Throws Refused where all files together are too large; then it is removed. */
+  /**
+   * Stores a file in place of the one with its URI. Throws Refused where all files together are too large; then the old
+   * one is gone.
+   */
   put(name: string, text: TextDocument): WorkspaceFile {
     this.remove(text.uri)
     this.#sizes.set(text.uri, take(this.#left, Buffer.from(text.getText())))
@@ -96,12 +99,12 @@ export class Workspace {
     return this.#files.values()
   }
 
-  /** The objects of all files, as rules see them. */
+  /** The state with the objects of all files. */
   get state(): ClusterState {
     return this.#now.state
   }
 
-  /** The findings of a file with another text of the same objects. */
+  /** The findings that a file would have with this text, among the same objects. */
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
@@ -114,12 +117,12 @@ export class Workspace {
     )
   }
 
-  /** The findings of a file beside all others. */
+  /** The findings of a file, among the objects of all files. */
   findingsIn(file: WorkspaceFile): Report {
     return atOnce(this.findingIn(file))
   }
 
-  /** As `findingsIn`, in steps between which others are served. */
+  /** As `findingsIn`, in steps between which requests are answered. */
   *findingIn(file: WorkspaceFile): Steps<Report> {
     const { judged, reports } = this.#now
     const known = reports.get(file)
@@ -153,7 +156,7 @@ export class Workspace {
     return report
   }
 
-  /** The namespaces of the objects in a file: a change of it can change findings there. */
+  /** The namespaces of the objects in a file; a change of the file can change findings in all of them. */
   namespacesOf({ documents }: WorkspaceFile): Set<unknown> {
     return new Set(documents.map(({ document }) => namespaceOf(document.value, this.judging)))
   }
@@ -180,7 +183,7 @@ export class Workspace {
     return world.bySymbol.get(symbol) ?? []
   }
 
-  /** Where an object stands; undefined where it is in no file. */
+  /** The place of an object; undefined where it is in no file. */
   find(kind: string, namespace: string, name: string): PlacedOccurrence | undefined {
     return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
       ({ role }) => role === 'definition',
@@ -209,12 +212,12 @@ export class Workspace {
 
 interface World {
   readonly state: ClusterState
-  /** The documents that are no patches. */
+  /** The documents that are judged: all but patches. */
   readonly judged: ReadonlySet<FileDocument>
   readonly patches: readonly Located[]
   readonly named: ReadonlyMap<string, WorkspaceFile>
-  /** The findings of the files that were judged. */
+  /** The findings of the files that were judged since the last change. */
   readonly reports: Map<WorkspaceFile, Report>
-  /** Every name in all files, where it was asked for. */
+  /** Every name in all files, by symbol; computed when it is first needed. */
   bySymbol?: ReadonlyMap<string, readonly PlacedOccurrence[]>
 }

@@ -1,4 +1,4 @@
-/** The UTF-16 code unit of a line at a column, which counts characters from 1. Takes time linear in the line once. */
+/** Returns the index of the UTF-16 code unit at a column; columns count characters from 1. The line is scanned once. */
 export function codeUnitsOf(line: string): (column: number) => number {
   const pairs = Array.from(
     line.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g),

@@ -1,18 +1,18 @@
 // cspell:ignore bashcompinit bashdefault compdef compgen compreply cword esac fpath funcstack
 
-/** The words that a shell can complete. */
+/** A command, with the words that a shell can complete for it. */
 export interface Completable {
   readonly name: string
   readonly summary: string
   readonly flags: readonly CompletableFlag[]
-  /** The words that may stand as an argument, beside files. */
+  /** Words that may be an argument in place of a file. */
   readonly words: readonly string[]
 }
 
 export interface CompletableFlag {
   readonly name: string
   readonly help: string
-  /** Empty for a switch, and where any text may follow. */
+  /** The values of the flag; empty for a switch, and where any text may follow. */
   readonly values: readonly string[]
   readonly takesValue: boolean
 }
@@ -20,12 +20,12 @@ export interface CompletableFlag {
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** The script that teaches a shell the commands of a program. It starts no program while somebody types. */
+/** The script by which a shell completes the commands of a program, without starting it. */
 export function completionScript(shell: Shell, program: string, commands: readonly Completable[]): string {
   if (shell === 'fish') return fishScript(program, commands)
   const script = bashScript(program, commands)
   if (shell === 'bash') return script
-  // A file in the fpath runs as the first completion itself, so it must offer its words too.
+  // zsh runs a file in the fpath as the first completion itself, so that it must also offer its words.
   const first = `if [ "$funcstack[1]" = _${program} ]; then eval "$_comps[${program}]"; fi`
   return `#compdef ${program}\nautoload -U +X bashcompinit && bashcompinit\n${script}${first}\n`
 }

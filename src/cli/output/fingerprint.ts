@@ -4,8 +4,8 @@ import type { ReportedFinding } from './report.ts'
 type Fingerprinted = Pick<ReportedFinding, 'id' | 'file' | 'kind' | 'namespace' | 'name' | 'path'>
 
 /**
- * A fingerprint for each finding, in their order: what is wrong, in which file, at which field of which object, and not on
- * which line, so that a line that is added above changes none. 64 hexadecimal digits, each one once.
+ * A fingerprint for each finding, in their order: of what is wrong, the file, the object and the field. Not of the
+ * line, so that a line added above changes none. Each has 64 hexadecimal digits and occurs once.
  */
 export function fingerprints(findings: readonly Fingerprinted[]): string[] {
   const seen = new Map<string, number>()

@@ -1,14 +1,14 @@
 import type { ReportedFinding } from './report.ts'
 
-/** A finding that is shown, and the findings at the other ends of the same contradiction. */
+/** A finding to print, with those of other objects about the same contradiction. */
 export interface Told {
   readonly finding: ReportedFinding
   readonly others: readonly ReportedFinding[]
 }
 
 /**
- * The findings, those with a common cause as one, in the order of those that are shown: the worst, and of these the one
- * whose object most of the others name.
+ * Combines findings with a common cause. Of each group the worst one is printed; of equally bad ones, that whose object
+ * most of the others name.
  */
 export function foldCauses(findings: readonly ReportedFinding[]): Told[] {
   const groups = new Map<string, ReportedFinding[]>()

@@ -4,7 +4,7 @@ import type { Profile } from '../../engine/index.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 
-/** Loaded when they are asked for: two bring a library along. */
+/** Formats are imported only when they are used: two need a library. */
 const FORMATS = {
   human: async () => (await import('./human.ts')).printHuman,
   line: async () => (await import('./line.ts')).printLines,
@@ -15,11 +15,12 @@ const FORMATS = {
   junit: async () => (await import('./junit.ts')).printJUnit,
   html: async () => (await import('./html.ts')).printHtml,
   policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
+  openreports: async () => (await import('./policy-report.ts')).printOpenReports,
 } satisfies Record<string, () => Promise<Format>>
 
-type FormatName = keyof typeof FORMATS
+export type FormatName = keyof typeof FORMATS
 
-/** The flags of the commands that report findings. */
+/** The flags of a command that reports findings in these formats. */
 const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
   output: choice(
     'format of the output: human on a terminal by default, elsewhere line, which is one line for each finding',
@@ -31,10 +32,19 @@ const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
   quiet: toggle('print findings only: no notes, no counts, no progress'),
 })
 
-/** For findings in files. */
-export const CHECK_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'])
+/** The formats for findings in files. */
+export const CHECK_REPORT_FLAGS = reportFlags([
+  'human',
+  'line',
+  'json',
+  'sarif',
+  'github',
+  'gitlab',
+  'junit',
+  'openreports',
+])
 
-/** For findings in a cluster. */
+/** The formats for findings in a cluster. */
 export const AUDIT_REPORT_FLAGS = reportFlags([
   'human',
   'line',
@@ -43,11 +53,11 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
   'sarif',
   'junit',
   'policyreport',
+  'openreports',
 ])
 
-/** The flags as they were given. */
+/** The values of these flags. */
 interface Chosen {
-  readonly output: FormatName | undefined
   readonly advice: boolean
   readonly quiet: boolean
   readonly 'show-ignored': boolean
@@ -58,37 +68,48 @@ interface Chosen {
 interface Told {
   readonly scope: string
   readonly judgedBy?: string
-  /** Whether the run is strict, beside the profile. */
+  /** Whether the run is strict (`--strict`), in addition to the profile. */
   readonly strict?: boolean
   readonly names?: readonly string[]
-  /** The texts of the files that were read, by name. */
+  /** The texts of files, by name. */
   readonly texts?: ReadonlyMap<string, string>
-  /** The effective authentication; read where the format shows it. */
+  /** Computes the effective authentication, for formats that print it. */
   readonly plans?: () => readonly Plan[]
 }
 
-/** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
+/** Prints the report in the chosen format; without one, for people on a terminal, and as lines elsewhere. */
 export async function printReport(
   report: Report,
-  { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-  { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+  flags: Chosen & { readonly output: FormatName | undefined },
+  told: Told,
   environment: Environment,
 ): Promise<void> {
-  const { stdout } = process
-  const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
-  const sources = new Map<string, readonly string[]>()
-  const source = (file: string) => {
-    const known =
-      sources.get(file) ??
-      texts
-        ?.get(file)
-        ?.replace(/^\ufeff/, '')
-        .split('\n')
-    if (known !== undefined) sources.set(file, known)
-    return known
-  }
-  stdout.write(
-    format(report, {
+  process.stdout.write(await reportText(report, flags, told, environment)(flags.output))
+}
+
+/** The text of the report in each format. */
+export const reportText =
+  (
+    report: Report,
+    { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
+    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+    environment: Environment,
+  ) =>
+  async (output: FormatName | undefined): Promise<string> => {
+    const { stdout } = process
+    const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
+    const sources = new Map<string, readonly string[]>()
+    const source = (file: string) => {
+      const known =
+        sources.get(file) ??
+        texts
+          ?.get(file)
+          ?.replace(/^\ufeff/, '')
+          .split('\n')
+      if (known !== undefined) sources.set(file, known)
+      return known
+    }
+    return format(report, {
       scope,
       judgedBy,
       group,
@@ -99,6 +120,5 @@ export async function printReport(
       terminal: terminalOf(stdout, environment),
       source,
       plans,
-    }),
-  )
-}
+    })
+  }

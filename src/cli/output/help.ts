@@ -36,7 +36,7 @@ export function helpOf(command: Command, call = `${PROGRAM} ${command.name}`): s
   ])
 }
 
-/** In order, with the one that all commands share. */
+/** The exit codes in order, with the one for wrong usage, which all commands share. */
 export const exitCodesOf = ({ exitCodes }: Command): (readonly [code: string, why: string])[] =>
   Object.entries({ ...exitCodes, 2: 'wrong usage' })
 

@@ -3,7 +3,7 @@ import { readPage } from '../program-files.ts'
 import { describedAs } from './id-page.ts'
 import type { Format, JudgedResource, Located, ReportedFinding } from './report.ts'
 
-/** The data of the page of an audit. It has no fixes, because their text is that of the objects. */
+/** The data of an audit's page. It has no fixes, because these contain text of the objects. */
 export interface AuditData {
   readonly scope: string
   readonly findings: readonly ReportedFinding[]
@@ -12,11 +12,11 @@ export interface AuditData {
   readonly unread: readonly Located[]
   readonly ignored: number
   readonly plans: readonly Plan[]
-  /** The descriptions of the rules of the findings, by id. */
+  /** The descriptions of the rules that have findings, by id. */
   readonly about: Readonly<Record<string, { readonly summary: string; readonly why: string }>>
 }
 
-/** One page with everything in it: the findings by namespace, and the effective authentication. */
+/** A single HTML file: the findings by namespace, and the effective authentication. */
 export const printHtml: Format = (
   { findings, judged, notes, notJudged, unread, ignored },
   { scope, plans },

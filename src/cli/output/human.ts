@@ -19,7 +19,10 @@ import { PROGRAM } from '../program-name.ts'
 
 const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
-/** For reading: by file and object, each finding with the lines of the file that it is about, and its other ends. */
+/**
+ * The report for people: by file and object, each finding with lines of the file, and the other places of a
+ * contradiction.
+ */
 export const printHuman: Format = (report, printing) => {
   const order = inFileOrder(report)
   const told = foldCauses(shownIn(report, printing).toSorted(order))
@@ -44,7 +47,7 @@ export const printHuman: Format = (report, printing) => {
   const lines: string[] = []
   let head = ''
   for (const { of, lines: own } of blocks) {
-    // A note belongs to the file, under whatever object it stands.
+    // A note belongs to the file, so it needs no heading of its own below the heading of an object.
     if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
       if (of !== '') lines.push(...wrappedLines(of, columns).map((line) => paint('bold', line)), '')
       head = of
@@ -56,7 +59,7 @@ export const printHuman: Format = (report, printing) => {
   return [...lines, ...end.flatMap((text) => wrappedLines(text, columns)), ''].join('\n')
 }
 
-/** The commands that help on. */
+/** The commands that are useful next. */
 function nextSteps(told: readonly Told[], { findings }: Report, { names }: Printing): string[] {
   const fixable = findings.filter(({ fix }) => fix !== null).length
   const [worst] = told.toSorted(
@@ -116,7 +119,7 @@ function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Pri
   ]
 }
 
-/** A line that begins within the text may be a command too. */
+/** Lines of a wrapped text. Each one is escaped too: a wrapped line could begin like a command for a CI. */
 const wrappedLines = (text: string, columns: number): string[] => wrapped(visible(text), columns).map(visible)
 
 const indented = (text: string, columns: number): string[] =>
@@ -128,14 +131,16 @@ function excerptOf(
   { terminal, source }: Printing,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
-  // Another finding may be about a key of a Secret: its values are not printed.
+  // The place may be a key of a Secret, whose values are never printed.
   const text = place.file === null || place.kind === 'Secret' ? undefined : source(place.file)
   if (text === undefined || place.line === 0) return []
   const { line, column } = place
   return excerpt(text, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
 }
 
-/** The other end: its object and file where they differ, then its line. */
+/**
+ * Lines for another place of a contradiction: object and file where they differ from the finding's, then an excerpt.
+ */
 function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing): string[] {
   const { paint, columns } = printing.terminal
   const { kind, name, namespace, file, line, path, message } = end
@@ -150,10 +155,10 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
-/** Most objects of one cause that are named, and as many as are named with their place. */
+/** The most other objects of one cause that are named, and the most that are named with their place. */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
-/** The findings of other objects about the same contradiction: the number by severity, and the places. */
+/** Lines for findings of other objects about the same contradiction: their number by severity, and their places. */
 function otherLines(
   others: readonly ReportedFinding[],
   { file: here }: ReportedFinding,

@@ -13,11 +13,11 @@ import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
 
 type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
 
-/** The description of an id, of a rule or of the engine; undefined for any other text. */
+/** The description of an id of a rule or of the engine; undefined for any other text. */
 export const describedAs = (id: string): Described | undefined =>
   allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
 
-/** Everything that is known of an id or a former one, with the manifests of its examples; undefined for any other text. */
+/** The page of `explain` about an id or a former one, with its examples as manifests; undefined for any other text. */
 export function idPage(named: string): string[] | undefined {
   const id = presentId(named)
   const rule = allRules().find((each) => each.id === id)
@@ -63,7 +63,7 @@ const formerLine = ({ formerIds = [] }: Rule): string[] =>
 const readLines = (rule: Rule): string[] =>
   rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
 
-/** The symptom that users saw where the rule was broken, and where they reported it. */
+/** Lines about the known failure: what users saw, and where they reported it. */
 function symptomLines({ failure }: Rule): string[] {
   if (failure === undefined) return []
   const { symptom, releases, threads } = failure
@@ -73,7 +73,7 @@ function symptomLines({ failure }: Rule): string[] {
   ]
 }
 
-/** The flag that changes its severity. */
+/** Lines about the flag that changes the severity. */
 function severityLines({ id, severity }: Described): string[] {
   if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
     return ['relax: not possible, it is always an error']

@@ -2,7 +2,7 @@ import { REPORT_VERSION } from './report-schema.ts'
 import type { Format } from './report.ts'
 import { json } from './visible.ts'
 
-/** Fields that only our own front ends read; the text of an edit may hold values of the user. */
+/** Fields for our own front ends only, which are left out; edits may contain values of the user. */
 const HIDDEN = new Set(['causes', 'edits', 'placeholder'])
 
 /** The report as one JSON object, of REPORT_SCHEMA. */

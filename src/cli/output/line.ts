@@ -11,7 +11,7 @@ import {
 } from './report.ts'
 import { visible } from './visible.ts'
 
-/** A line for each finding and note, in the order of the files, and the counts. */
+/** A line for each finding and note, in the order of the files; the counts come last. */
 export const printLines: Format = (report, printing) => {
   const inOrder = inFileOrder(report)
   const lines = [
@@ -24,15 +24,15 @@ export const printLines: Format = (report, printing) => {
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, printing), ''].join('\n')
 }
 
-/** The findings that are shown: advice only where somebody asks for it. */
+/** The findings to print: advice only if it was asked for. */
 export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
-/** The notes, first those on documents that were not judged, which are shown with `--quiet` too. */
+/** The notes to print; those on documents that were not judged come first, and are printed with `--quiet` too. */
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
   quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
 
-/** The notes, where those on the placeholders of a file are one, at the first of them. */
+/** The notes; those on placeholders of one file become a single note, at the first of them. */
 function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
   const firsts = new Set(Array.from(held.values(), ([first]) => first))
@@ -44,7 +44,7 @@ function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   })
 }
 
-/** Most placeholders that a note names. */
+/** The most placeholders that a note names. */
 const MOST_PLACEHOLDERS = 3
 
 function heldBack(notes: readonly ReportNote[]): string {
@@ -62,20 +62,23 @@ function heldBack(notes: readonly ReportNote[]): string {
 export const ignoredIn = ({ ignored }: Report, { showIgnored }: Printing): readonly ReportedIgnored[] =>
   showIgnored ? ignored : []
 
-/** The reason, and where it is written. */
+/** The reason of an ignore, and where it is written. */
 export const reasonOf = ({ reason, by }: ReportedIgnored): string => `ignored by the ${by}: ${reason}`
 
 const ignoredLine = (finding: ReportedIgnored): string =>
   `${findingLine(finding, 0).replace(`: ${finding.severity}: `, `: ignored ${finding.severity}: `)}: ${reasonOf(finding)}`
 
-/** Compares places: in the order of the files, then by line and column; those in a cluster come last. */
+/** Orders by file, in the order of the files, then by line and column; places in a cluster come last. */
 export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
   const order = new Map(files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
   return (a, b) => compare(place(a), place(b)) || a.line - b.line || a.column - b.column
 }
 
-/** Lines for findings. The finding about the version, which all documents of a repository share, is one line with a count. */
+/**
+ * A line for each finding. Findings about the version, which often all documents of a repository share, become one line
+ * with a count.
+ */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
   const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
   return [...alike.values()].flatMap(([first, ...others]) =>
@@ -87,7 +90,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
 const placeOf = (at: Located) => (at.file === null ? '' : `${placeText(at)}: `)
 
-/** The line of a finding; one in a cluster begins with the object in place of the file. */
+/** The line of a finding; in a cluster it begins with the object, not a file. */
 export function findingLine(finding: ReportedFinding, others = 0): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`
@@ -97,7 +100,7 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
     : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
 }
 
-/** The last line: the counts, and what the resources were judged by. */
+/** The last line: the counts, and the release or specification by which resources were judged. */
 export function summary(
   { judged, others, notes, notJudged, unread, findings, ignored }: Report,
   { scope, judgedBy, advice, showIgnored }: Printing,

@@ -2,7 +2,7 @@ import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
-/** The note that the cluster does not serve some kinds. It is not an error: it holds no object of them. */
+/** A note that the cluster does not serve some kinds. Not an error: there is no object of them. */
 export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[], group: string): Located[] {
   const served = (what: string) => `the cluster does not serve ${what}; is its CRD installed?`
   if (absent.length >= KINDS.length) {
@@ -15,7 +15,7 @@ export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[
   }))
 }
 
-/** The note that a namespace without objects may be misspelt. */
+/** A note that a namespace without objects may be misspelt. */
 export function emptyNamespaceNotes(namespaces: readonly string[]): Located[] {
   return namespaces.map((name) => ({
     ...IN_CLUSTER,

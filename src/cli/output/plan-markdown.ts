@@ -3,13 +3,13 @@ import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
 import { markdown } from './visible.ts'
 
-/** The first line, by which a script finds the comment that it has written before. */
+/** The first line of the comment, by which a script finds the one that it wrote before. */
 const MARK = '<!-- vmcp-admission plan -->'
 
-/** The rows that are shown before the rest is folded. */
+/** The number of rows that are visible; the others are folded. */
 const SHOWN = 6
 
-/** The effects of a change, the most important for a reviewer first. */
+/** The possible effects of a change, in the order of their importance for a reviewer. */
 const MEANINGS = [
   'opens',
   'loses credentials',
@@ -30,8 +30,8 @@ interface Row {
 }
 
 /**
- * The changes as a comment on a pull request: what is lost or opened first, the rest and a flowchart folded. `unread` is
- * the number of places that could not be read.
+ * The changes as a comment on a pull request: the most important rows first, the rest and a flowchart folded. `unread`
+ * is the number of places that could not be read.
  */
 export function changesMarkdown(changes: readonly GatewayChange[], unread: number): string {
   const rows = changes.flatMap(rowsOf).toSorted((a, b) => rank(a) - rank(b))

@@ -32,7 +32,7 @@ export function planMermaid(plans: readonly Plan[]): string {
   return chart.text('no VirtualMCPServer found')
 }
 
-/** A flowchart of the changes; the labels of the arrows are old and new. */
+/** A flowchart of the changes; the labels of the arrows show the old and the new value. */
 export function changesMermaid(changes: readonly GatewayChange[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, change, incoming, authServer, backends } of changes) {
@@ -73,12 +73,12 @@ function changeLabel(backend: BackendChange): string {
   return backend.change === 'removed' ? `removed: ${before}` : `${before} → ${after}`
 }
 
-/** Node ids are counted, and every label is quoted and escaped, so that no name can become syntax. */
+/** Builds a flowchart. Node ids are numbers and labels are quoted and escaped, so that no name can become syntax. */
 class Flowchart {
   readonly #lines: string[] = []
   #nodes = 0
 
-  /** Returns the id. */
+  /** Adds a node and returns its id. */
   node(label: readonly string[], style?: string, shape: 'square' | 'round' = 'square'): string {
     const id = `n${this.#nodes}`
     this.#nodes += 1
@@ -99,8 +99,8 @@ class Flowchart {
 }
 
 /**
- * Text for a quoted label: other than plain characters become entities (`#35;`). Three words are broken up, because
- * Mermaid interprets them even inside quotes: `direction LR`, `style` and `classDef`.
+ * Text for a quoted label: all but plain characters become entities (`#35;`). Three words are broken up, because
+ * Mermaid interprets them even within quotes: `direction LR`, `style` and `classDef`.
  */
 function escaped(text: string): string {
   return visible(text)

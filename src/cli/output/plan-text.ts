@@ -37,11 +37,11 @@ function groupText({ name, reason }: Group): string {
   return `${name === null ? 'no MCPGroup known' : `MCPGroup ${name}`}${why}`
 }
 
-/** Texts with numbers, each once. */
+/** Numbers texts for footnotes; each text gets one number. */
 class Footnotes {
   readonly #numbers = new Map<string, number>()
 
-  /** `[1] [3]`. */
+  /** The numbers of these texts: `[1] [3]`. */
   marks(texts: readonly string[]): string {
     return texts
       .map((text) => {
@@ -102,7 +102,7 @@ function headerText({ placement, header }: Outgoing): string {
   return placement ?? '-'
 }
 
-/** Columns of the necessary width; the last one only if some row has a note. */
+/** Rows as lines with aligned columns; the last column only if some row has a note. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const lines = [HEADS, ...rows]
   const widths = HEADS.map((_, i) => Math.max(...lines.map((line) => lengthOf(line[i] ?? ''))))

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { API_VERSION } from '../../kinds/index.ts'
 import { ignoredIn, shownIn } from './line.ts'
 import type { Format, ReportedFinding } from './report.ts'
@@ -8,8 +9,8 @@ const SEVERITIES = { error: 'high', warning: 'medium', advice: 'info' } as const
 const NAME = 'vmcp-admission'
 
 /**
- * A List of one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -` and the
- * dashboards that read them. A resource without findings counts as one that passes; an ignored finding is one that is skipped.
+ * A List with one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -`
+ * and dashboards. A resource without findings counts as passed, an ignored finding as skipped.
  */
 export const printPolicyReport: Format = (report, printing) => {
   const apiVersion = `${printing.group}/${API_VERSION}`
@@ -58,6 +59,68 @@ const resultOf = (
   resources: [{ apiVersion, kind, namespace, name }],
   properties: { path },
 })
+
+/**
+ * A List of one Report (openreports.io/v1alpha1) for each object with findings, for `kubectl apply -f -` and the dashboards that
+ * read them. An ignored finding is one that is skipped.
+ */
+export const printOpenReports: Format = (report, printing) => {
+  const apiVersion = `${printing.group}/${API_VERSION}`
+  const results = [
+    ...shownIn(report, printing).map((finding) => ({ finding, result: openResult(finding) })),
+    ...ignoredIn(report, printing).map((finding) => ({
+      finding,
+      result: {
+        ...openResult(finding),
+        result: 'skip',
+        properties: { path: finding.path, reason: finding.reason },
+      },
+    })),
+  ]
+  const items = Array.from(Map.groupBy(results, ({ finding }) => keyOf(finding)).values(), (all) =>
+    openReport(all, apiVersion),
+  )
+  return json({ apiVersion: 'v1', kind: 'List', items })
+}
+
+interface OpenResult {
+  readonly finding: ReportedFinding
+  readonly result: { readonly result: string }
+}
+
+function openReport(all: readonly OpenResult[], apiVersion: string) {
+  const { kind = '', namespace = '', name = '' } = all[0]?.finding ?? {}
+  const count = (wanted: string) => all.filter(({ result }) => result.result === wanted).length
+  return {
+    apiVersion: 'openreports.io/v1alpha1',
+    kind: 'Report',
+    metadata: {
+      name: reportName(kind, name),
+      namespace,
+      labels: { 'app.kubernetes.io/managed-by': NAME },
+    },
+    source: NAME,
+    scope: { apiVersion, kind, namespace, name },
+    summary: { pass: 0, fail: count('fail'), warn: count('warn'), error: 0, skip: count('skip') },
+    results: all.map(({ result }) => result),
+  }
+}
+
+/** Without the resource: that is the scope of the report. */
+const openResult = (finding: ReportedFinding) => {
+  const { source, policy, category, result, severity, message, properties } = resultOf(finding, '')
+  return { source, policy, category, result, severity, message, properties }
+}
+
+/** Names of objects, as DNS has them, and the most characters of one. */
+const [DNS_NAME, LONGEST_NAME] = [/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 253]
+
+/** The name of the report of an object; a digest stands for a name that is too long, or that no object has. */
+function reportName(kind: string, name: string): string {
+  const whole = `${kind.toLowerCase()}-${name}`
+  if (DNS_NAME.test(whole) && whole.length <= LONGEST_NAME) return whole
+  return `${kind.toLowerCase()}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+}
 
 const keyOf = ({ kind, namespace, name }: Pick<ReportedFinding, 'kind' | 'namespace' | 'name'>): string =>
   JSON.stringify([kind, namespace, name])

@@ -12,7 +12,7 @@ export interface Progress {
 
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
-/** Silent in the first two seconds, without a terminal, and when quiet. */
+/** A progress line; it prints nothing in the first two seconds, without a terminal, and when quiet. */
 export function progressOn(stream: Stream, quiet: boolean, now = () => performance.now()): Progress {
   if (!stream.isTTY || quiet) return { tell: () => undefined, end: () => undefined }
   const start = now()
@@ -22,7 +22,7 @@ export function progressOn(stream: Stream, quiet: boolean, now = () => performan
     last = now()
     stream.write(`\r\u001b[K${visible(text())}`)
   }
-  // A timer draws while the program waits for a cluster or a disk; a loop that does not wait draws itself.
+  // The timer prints while the program waits for a cluster or a disk; a busy loop prints in `tell`.
   const timer = setTimeout(show, PATIENCE_MS)
   timer.unref()
   return {

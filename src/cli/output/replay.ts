@@ -2,14 +2,14 @@ import type { GivenSubject } from '../../documents/index.ts'
 import { counted } from './report.ts'
 import { json, visible } from './visible.ts'
 
-/** A finding, and the writes that had it. */
+/** A finding, with the number and the times of the writes that had it. */
 export interface RepeatedFinding extends GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
   readonly message: string
   readonly writes: number
-  /** The times of the first and the last of these writes, as the log has them. */
+  /** The times of the first and the last of these writes, as written in the log. */
   readonly first: string
   readonly last: string
   readonly users: readonly string[]
@@ -19,13 +19,13 @@ export interface RepeatedFinding extends GivenSubject {
 export interface Replayed {
   readonly judged: number
   readonly denied: number
-  /** Admitted with a warning. */
+  /** Number of writes that would be admitted with a warning. */
   readonly warned: number
-  /** Refused at that time, and not judged. */
+  /** Number of writes that the API server refused then; they are not judged. */
   readonly refused: number
-  /** Updates of objects that the log had not shown before. */
+  /** Number of updates whose object the log had not shown before. */
   readonly unknownBefore: number
-  /** Writes by the reason why they are not judged. */
+  /** Number of writes that are not judged, by reason. */
   readonly notJudged: Readonly<Record<string, number>>
   readonly findings: readonly RepeatedFinding[]
 }
@@ -38,7 +38,7 @@ const HEADS = {
   advice: 'would have been admitted with advice',
 }
 
-/** The findings by verdict, then by object; the counts; and the writes that were left out. */
+/** The findings, by verdict and object; then the counts, and the writes that were not judged. */
 export function replayText(replayed: Replayed): string {
   const { judged, denied, warned, refused, unknownBefore, notJudged, findings } = replayed
   const left = Object.entries(notJudged)

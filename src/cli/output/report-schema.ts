@@ -1,12 +1,12 @@
 import Type, { type TProperties } from 'typebox'
 
-/** Grows when a script that reads the report has to change; fields are added without. */
+/** Increases when scripts that read the report must change; new fields do not increase it. */
 export const REPORT_VERSION = 1
 
-const object = (properties: TProperties, description?: string) =>
+export const object = (properties: TProperties, description?: string) =>
   Type.Object(properties, description === undefined ? {} : { description })
 
-const LOCATED = {
+export const LOCATED = {
   file: Type.Union([Type.String(), Type.Null()], { description: 'Null for an object in a cluster.' }),
   line: Type.Integer({
     minimum: 0,
@@ -16,13 +16,13 @@ const LOCATED = {
   message: Type.String({ description: 'For people; its wording may change in any version.' }),
 }
 
-const SUBJECT = { kind: Type.String(), namespace: Type.String(), name: Type.String() }
+export const SUBJECT = { kind: Type.String(), namespace: Type.String(), name: Type.String() }
 
-const PATH = Type.String({
+export const PATH = Type.String({
   description: 'The path of the field, such as `spec.awsSts.roleMappings[0].matcher`.',
 })
 
-const COUNT = Type.Integer({ minimum: 0 })
+export const COUNT = Type.Integer({ minimum: 0 })
 
 const FINDING = {
   ...LOCATED,
@@ -37,6 +37,17 @@ const FINDING = {
     description: 'What `vmcp-admission fix` would do; null where there is no safe fix.',
   }),
 }
+
+export const UNREAD = Type.Array(
+  object({
+    ...LOCATED,
+    template: Type.Optional(Type.Literal(true)),
+    notJudged: Type.Optional(
+      Type.Literal(true, { description: 'It was not judged, with `--fail-on-not-judged`.' }),
+    ),
+  }),
+  { description: 'What could not be read; the exit code is then 3.' },
+)
 
 /** The output of `check` and `audit` with `--output json`. */
 export const REPORT_SCHEMA = object({
@@ -54,16 +65,7 @@ export const REPORT_SCHEMA = object({
   notJudged: Type.Array(object(LOCATED), {
     description: 'Those of the notes about whole files and resources that may be built or applied.',
   }),
-  unread: Type.Array(
-    object({
-      ...LOCATED,
-      template: Type.Optional(Type.Literal(true)),
-      notJudged: Type.Optional(
-        Type.Literal(true, { description: 'It was not judged, with `--fail-on-not-judged`.' }),
-      ),
-    }),
-    { description: 'What could not be read; the exit code is then 3.' },
-  ),
+  unread: UNREAD,
   counts: object({
     files: COUNT,
     resources: COUNT,

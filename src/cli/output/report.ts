@@ -18,16 +18,16 @@ export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
 export type { GivenSubject }
 
 export interface Located {
-  /** Null for an object in a cluster. */
+  /** The name of the file; null for an object in a cluster. */
   readonly file: string | null
-  /** From 1; 0 when the file as a whole is meant, or a cluster. */
+  /** The line, from 1; 0 for a whole file, and in a cluster. */
   readonly line: number
   readonly column: number
   readonly message: string
 }
 
 export interface ReportNote extends Located {
-  /** The placeholder for which a value is not judged, and the name that `--set` gives it. */
+  /** The placeholder because of which a value is not judged, and the name for it in `--set`. */
   readonly placeholder?: { readonly text: string; readonly name: string | undefined }
 }
 
@@ -35,7 +35,7 @@ export interface ReportNote extends Located {
 export interface Unread extends Located {
   /** Set where the file is a template, which is not YAML before it is rendered. */
   readonly template?: true
-  /** Set where it could be read and was not judged, with `--fail-on-not-judged`. */
+  /** Set for a document that was read but not judged, with `--fail-on-not-judged`. */
   readonly notJudged?: true
 }
 
@@ -43,9 +43,9 @@ export interface ReportedFinding extends Located, GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
-  /** The other ends of a contradiction; the message says what stands there. */
+  /** The other places of a contradiction, each with a message about it. */
   readonly related: readonly ReportedEnd[]
-  /** The contradictions that it reports; findings of other objects may report the same. */
+  /** Keys of the contradictions that the finding reports; findings of other objects may have the same keys. */
   readonly causes: readonly string[]
   readonly fix: ReportedFix | null
 }
@@ -56,14 +56,14 @@ export interface ReportedIgnored extends ReportedFinding {
   readonly by: 'comment' | 'annotation' | 'configuration'
 }
 
-/** A safe change, and where in the file its steps are. */
+/** A safe change, with the places of its steps in the file. */
 export interface ReportedFix {
   readonly title: string
   readonly edits: readonly (Edit & Pick<FilePlace, 'line' | 'column'>)[]
 }
 
 export interface JudgedResource extends GivenSubject {
-  /** Null for an object in a cluster. */
+  /** The file; null for an object in a cluster. */
   readonly file: string | null
 }
 
@@ -72,11 +72,11 @@ export interface ReportedEnd extends Located, GivenSubject {
   readonly path: string
 }
 
-/** A place in a file as editors and terminals open it; the file alone where it is meant as a whole. */
+/** A place in a file in the form that editors and terminals open; only the file where the whole of it is meant. */
 export const placeText = ({ file, line, column }: FilePlace): string =>
   `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
 
-/** The place of every object in a cluster. */
+/** The place of all objects in a cluster, where there are no lines. */
 export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 
 /** The result of one run of check or audit. */
@@ -95,7 +95,7 @@ export interface Report {
   readonly unread: Unread[]
 }
 
-/** A report of what was read, before anything is judged. */
+/** A report with what was read, and no findings yet. */
 export const openReport = (read: Partial<Report>): Report => ({
   files: [],
   judged: [],
@@ -112,19 +112,19 @@ export const openReport = (read: Partial<Report>): Report => ({
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
-  /** What the resources were judged by; absent where nothing was judged. */
+  /** A release, or the specification, by which the resources were judged; absent where none was. */
   readonly judgedBy?: string | undefined
   readonly group: string
-  /** Whether advice is shown, and not only counted. */
+  /** Whether advice is printed, not only counted. */
   readonly advice: boolean
-  /** Whether findings are all that is printed. */
+  /** Whether nothing but findings is printed. */
   readonly quiet: boolean
-  /** Whether findings that are ignored are listed, and not only counted. */
+  /** Whether ignored findings are printed, not only counted. */
   readonly showIgnored: boolean
-  /** The arguments of the run that name files. */
+  /** The arguments of the run that are files. */
   readonly names: readonly string[]
   readonly terminal: Terminal
-  /** The lines of a file that was read. */
+  /** The lines of a file, if it was read. */
   readonly source: (file: string) => readonly string[] | undefined
   /** The effective authentication of every VirtualMCPServer. */
   readonly plans: () => readonly Plan[]
@@ -135,12 +135,12 @@ export type Format = (report: Report, printing: Printing) => string
 
 export type FilePlace = Pick<Located, 'file' | 'line' | 'column'>
 
-/** Where the parts of objects are; in a cluster they have no place. */
+/** Finds the places of objects and their parts, in files only. */
 export interface Places {
   readonly of: (finding: Finding) => FilePlace
-  /** A part of the judged object: its key or its value. */
+  /** The place of a part of the judged object: of its key or of its value. */
   readonly part: (at: readonly Segment[], target: 'key' | 'value') => FilePlace
-  /** A part of any object. */
+  /** The place of a part of any object. */
   readonly end: (object: ObjectName, at: readonly Segment[]) => FilePlace
 }
 
@@ -195,7 +195,10 @@ const reportedIgnored = (
   by: writtenIn(by),
 })
 
-/** A step is at the key that it renames, or at the value that it sets; what it adds, at the object around it. */
+/**
+ * A fix with the place of each step: of the key that it renames, of the value that it sets, or of the object to which
+ * it adds.
+ */
 function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
   const placed = edits.map((edit) => {
     const { line, column } =
@@ -209,12 +212,12 @@ function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
 
 const textOf = (at: readonly Segment[]): string => (at.length === 0 ? '' : pathText(at))
 
-/** A path as an address has it. */
+/** A path with slashes only, as in a URL. */
 export const slashed = (path: string) => path.replaceAll('\\', '/')
 
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** The worst counts: what could not be read, then errors. */
+/** The worst exit code that applies: 3 for what could not be read, then 1 for errors. */
 export function exitCode({ findings, unread }: Report): number {
   if (unread.length > 0) return EXIT.unread
   return findings.some(({ severity }) => severity === 'error') ? EXIT.findings : EXIT.clean

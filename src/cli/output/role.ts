@@ -6,17 +6,17 @@ import { oneLine } from './one-line.ts'
 import { json, visible } from './visible.ts'
 import type { SessionName } from '../../access/role/session-name.ts'
 
-/** The question and the answer. */
+/** The answer about the role of one caller, and the question. */
 export interface RoleReport {
   readonly config: { readonly namespace: string; readonly name: string }
   readonly claims: 'json' | 'token'
   /** The release of `--release`; empty for all. */
   readonly release: string
-  /** One for each group of releases that decide alike. */
+  /** The decisions, one for each group of releases that decide alike. */
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
   readonly behind: Behind
-  /** The claims of the caller that do not arrive there. */
+  /** The caller's claims that the tokens at this place never have. */
   readonly leftOut: readonly string[]
 }
 
@@ -52,7 +52,7 @@ function tokenLines({ tokens }: Behind): string[] {
   return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
 }
 
-/** Most claims of which a note says that they are left out. */
+/** The most of these claims that a note names. */
 const MOST_LEFT_OUT = 5
 
 function leftOutNotes({ behind, leftOut }: RoleReport): string[] {
@@ -74,7 +74,7 @@ function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
   )
 }
 
-/** Notes on the whole answer; one that holds for some releases only names them. */
+/** Notes about the whole answer; a note that is true of some releases only names them. */
 function notesOf(report: RoleReport): string[] {
   const { claims, release, outcomes } = report
   const notes = outcomes.flatMap((outcome) =>
@@ -129,6 +129,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 export function printRoleJson(report: RoleReport): string {
   const { config, claims, release, outcomes, sessionName, behind } = report
   return json({
+    version: 1,
     role: commonRole(outcomes) ?? null,
     config,
     claims,
@@ -147,9 +148,10 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** The same fields where no role could be determined. */
+/** As `printRoleJson`, with null in its fields: no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
+    version: 1,
     role: null,
     config: null,
     claims: null,

@@ -92,7 +92,9 @@ const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
   justification: reason,
 })
 
-/** The rule of the results of `access`, access-change: the only id that is not a rule, because neither state is wrong. */
+/**
+ * access-change, the rule of results of `access`. It is the only id that is no rule, because neither state is wrong.
+ */
 const ACCESS_CHANGE = {
   severity: 'warning',
   summary: 'A caller gets another role after the change than before, or one or none.',
@@ -134,7 +136,7 @@ function physicalLocationOf({ file, line, column }: Located) {
   }
 }
 
-/** A path from the working folder stays relative: code scanning reads it from the top of the repository. */
+/** A relative path stays relative to the working folder: code scanning takes it as from the top of the repository. */
 function uriOf(file: string): string {
   const path = slashed(file)
   if (/^(?:\/|[A-Za-z]:\/)/.test(path)) return pathToFileURL(file).href

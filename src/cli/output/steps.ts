@@ -7,12 +7,14 @@ const TOOL_NAMES = { kubectl: 'kubectl', flux: 'Flux', argocd: 'Argo CD' } as co
 
 const lines = (texts: readonly string[]): string => texts.map((line) => `${visible(line)}\n`).join('')
 
-/** `update VirtualMCPServer default/tools: the new version, which keeps …`. */
+/** A step in one line: `update VirtualMCPServer default/tools: the new version, which keeps …`. */
 export function stepLine({ verb, kind, namespace, name, words }: PlanStep): string {
   return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
 }
 
-/** The plan for people: the commits and their steps, the properties that are given up, and why one commit is not enough. */
+/**
+ * The plan for people: the commits with their steps, the harms that no order avoids, and why one commit is not enough.
+ */
 export function stepsText(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   return lines([
@@ -37,7 +39,7 @@ export function stepsText(plan: StepsPlan): string {
 const section = (title: string, texts: readonly string[]): string[] =>
   texts.length === 0 ? [] : [title, ...texts, '']
 
-/** Nothing where one commit passes everywhere: that is the plan. */
+/** Lines about why one commit is not enough; none where a single commit passes with every tool. */
 function asOneLines({ asOne, commits }: StepsPlan): string[] {
   if (commits < 2 && asOne.every(({ problem }) => problem === undefined)) return []
   const same = Map.groupBy(asOne, (answer) => JSON.stringify([answerText(answer), waveTexts(answer)]))
@@ -90,7 +92,7 @@ function summary({ outcome, steps, commits, isComplete, states }: StepsPlan): st
   }
 }
 
-/** For a comment on a pull request. */
+/** The plan as a comment on a pull request. */
 export function stepsMarkdown(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   const asOne = asOneLines(plan)

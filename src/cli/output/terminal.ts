@@ -4,10 +4,10 @@ import type { Environment } from '../../configuration/flags.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** The features of a terminal that the output may use. */
+/** What the terminal can do that the output may use. */
 export interface Terminal {
   readonly columns: number
-  /** The text in a style, or as it is where colours are off. */
+  /** The text in a style; unchanged where colours are off. */
   readonly paint: (style: Style, text: string) => string
 }
 
@@ -15,7 +15,10 @@ const LEAST_COLUMNS = 40
 const MOST_COLUMNS = 200
 const COLUMNS = 80
 
-/** Colours need a terminal and no NO_COLOR; FORCE_COLOR goes before both. COLUMNS counts where there is no terminal. */
+/**
+ * Detects colours and width. Colours need a terminal and no NO_COLOR; FORCE_COLOR overrides both. COLUMNS is the width
+ * where there is no terminal.
+ */
 export function terminalOf(
   stream: { readonly isTTY?: boolean; readonly columns?: number },
   environment: Environment,
@@ -30,7 +33,7 @@ export function terminalOf(
   }
 }
 
-/** A text in lines of at most `width` columns; a word that is longer is cut, behind a `.` or `/` where it has one. */
+/** Wraps a text to lines of at most `width` columns; cuts a longer word, after a `.` or `/` if it has one. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -62,7 +65,7 @@ function cut(word: string, width: number): string[] {
   return [...parts, rest]
 }
 
-/** As much of the text as fits into the width; at least one character. */
+/** The longest start of the text that fits into the width; at least one character. */
 export function startOf(text: string, width: number): string {
   let [start, used] = ['', 0]
   for (const character of text) {
@@ -78,9 +81,9 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
 const MARK = /\p{Mark}|\u200d/gu
 
-/** The columns that a text takes. */
+/** The number of columns that a text takes. */
 export function widthOf(text: string): number {
-  // Most texts are plain.
+  // A fast path: most texts are plain ASCII.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0
   return [...text].length + count(WIDE) - count(MARK)

@@ -1,21 +1,21 @@
 /**
- * How a text that a stranger wrote gets into an output: as something to read. It moves no cursor, forges no line and no
- * markup, and is no command to the CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
+ * Escapes texts of strangers for an output, so that people can only read them: they move no cursor, forge no line or
+ * markup, and are no command for the CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
 
-/** Control characters, line ends and marks of text direction. */
+/** Control characters, line ends and characters that change the direction of text. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-/** Those of them that JSON does not escape. */
+/** The characters of `UNSEEN` that JSON does not escape. */
 const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
- * Texts that a CI reads as the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
- * `##teamcity[…]`, `travis_fold:`. The search of .NET does not see characters that are not displayed, such as U+00AD.
+ * Texts that a CI takes for the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
+ * `##teamcity[…]`, `travis_fold:`. .NET ignores invisible characters in its search, such as U+00AD.
  */
 const COMMAND = /#\p{DI}*#[\p{L}\p{DI}]*\[|_fold:/giu
-/** At the start of a line, after blanks: `::…::` (GitHub). */
+/** Start of a line, after blanks, that GitHub takes for a command: `::…::`. */
 const COLONS = /^([\s\p{DI}]*):(\p{DI}*:)/u
-/** At the start of a line: groups of Buildkite, which hide what follows. */
+/** Start of a line that Buildkite takes for a group, which hides the lines after it. */
 const GROUP = /^(?:---|\+\+\+|~~~|\^\^\^) /
 
 const hex = (character: string): string => {
@@ -25,7 +25,7 @@ const hex = (character: string): string => {
 const jsonEscape = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Escapes the first character of each match. */
+/** A replacer that escapes the first character of each match. */
 const first =
   (escape: (character: string) => string) =>
   (found: string): string =>
@@ -34,13 +34,16 @@ const first =
 const inert = (line: string): string =>
   line.replace(UNSEEN, hex).replace(COMMAND, first(hex)).replace(COLONS, '$1\\x3a$2')
 
-/** A line of a terminal or a log. */
+/** A line for a terminal or a log. */
 export const visible = (line: string): string => inert(line).replace(GROUP, first(hex))
 
 /** A text of several lines, each of them as `visible`. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
-/** A unified diff. Tabs and the CR at the end of a line stay, and so does what only folds a log: patch needs them. */
+/**
+ * A unified diff. Tabs and the CR at the end of a line stay, because patch needs them, and so do lines that a log would
+ * fold.
+ */
 export const visiblePatch = (patch: string): string =>
   patch
     .split('\n')
@@ -56,42 +59,42 @@ export const visiblePatch = (patch: string): string =>
     })
     .join('\n')
 
-/** JSON of several lines. Characters that a log would act upon are escaped, so that the value is the same. */
+/** JSON in several lines. Characters on which a log would act are escaped in it, so that the value is the same. */
 export const json = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
   `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, first(jsonEscape))}\n`
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** A text in XML, also in an attribute. XML has no word for some characters. */
+/** Text for XML, also for an attribute; XML cannot contain some characters at all. */
 export const xml = (text: string): string =>
   visible(text)
     .toWellFormed()
     .replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
 
-/** A message of SARIF, in which `[text](address)` is a link. */
+/** Text for a message in SARIF, where `[text](address)` would be a link. */
 export const sarifMessage = (text: string): string => text.replace(/\[([^[\]]*\]\()/g, '\\[$1')
 
-/** A message in a workflow command of GitHub, of one or several lines. */
+/** Lines for the message of a workflow command of GitHub. */
 export const commandMessage = (lines: readonly string[]): string =>
   lines.map((line) => visible(line).replaceAll('%', '%25')).join('%0A')
 
-/** A property of a workflow command of GitHub. */
+/** Text for a property of a workflow command of GitHub. */
 export const commandProperty = (text: string): string =>
   commandMessage([text]).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
 /**
- * Texts that GitHub and GitLab turn into links, mentions, references, formulas and emoji. They look for them after Markdown is
- * read, so that a backslash or an entity does not stop them; code does.
+ * Texts that GitHub and GitLab turn into links, mentions, references, formulas and emoji. They do so after Markdown is
+ * parsed, so that a backslash or an entity does not help, but code does.
  */
 const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i
 
-/** A text within a line of Markdown, also in a table: neither markup nor HTML, link or mention. */
+/** Text within a line of Markdown, also in a table: it becomes no markup, HTML, link or mention. */
 export const markdown = (text: string): string =>
   ACTIVE.test(text)
     ? markdownCode(text).replaceAll('|', '\\|')
     : visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
 
-/** Code in Markdown. In a table a bar ends a cell even there, see `cellCode`. */
+/** Text as code in Markdown. In a table a bar would end the cell, see `cellCode`. */
 export function markdownCode(text: string): string {
   const shown = visible(text)
   const longest = shown.match(/`+/g)?.reduce((most, { length }) => Math.max(most, length), 0) ?? 0
@@ -100,5 +103,5 @@ export function markdownCode(text: string): string {
   return `${ticks}${space}${shown}${space}${ticks}`
 }
 
-/** Code in a cell of a table. */
+/** Text as code in a cell of a table. */
 export const cellCode = (text: string): string => markdownCode(text).replaceAll('|', '\\|')

@@ -7,11 +7,11 @@ import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
 type Found = Grant & ForReleases
 
-/** Who gets the roles that were asked for. */
+/** Who gets the wanted roles. */
 export interface WhoReport {
-  /** The patterns. */
+  /** The patterns of wanted roles. */
   readonly asked: readonly string[]
-  /** How many parts of the manifests were read. */
+  /** How many parts of manifests were read. */
   readonly read: number
   readonly parts: readonly { readonly entry: Entry; readonly grants: readonly Found[] }[]
   readonly unread: readonly Unread[]
@@ -22,7 +22,7 @@ interface Row {
   readonly grant: Found
 }
 
-/** All places that name such a role, by role. */
+/** The places that give a wanted role, by role. */
 function byAccess({ parts }: WhoReport): Map<string, Row[]> {
   const rows = parts.flatMap(({ entry, grants }) => grants.map((grant) => ({ entry, grant })))
   return Map.groupBy(rows, ({ grant }) => grant.access || 'some role')
@@ -57,7 +57,7 @@ const placeIn = (entry: Entry, { by }: Grant): string =>
   by === '' ? entryPath(entry) : `${entryPath(entry)}.${by}`
 const callersOf = ({ callers }: Grant): string => callers ?? 'everyone'
 
-/** Most conditions that take callers away, of which people read each. */
+/** The most conditions that are printed, of those by which callers are excepted. */
 const MOST_LISTED = 12
 
 const listed = (lines: readonly string[]): readonly string[] =>
@@ -81,7 +81,7 @@ function summary(report: WhoReport): string {
     : `nobody gets a role that fits ${patterns}: proved for every caller`
 }
 
-/** For a comment or a document. */
+/** The report as a comment or a document. */
 export function whoMarkdown(report: WhoReport): string {
   const lines = [
     `**${markdown(summary(report))}**`,

@@ -1,4 +1,4 @@
-/** Scopes that an authorization server advertises, and gives to clients that name none, where none are written. */
+/** The scopes that a server without `scopes` advertises, and gives to clients that ask for none. */
 export const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access']
 
 /** The advertised scopes; undefined where they cannot be read. An empty list means the default. */

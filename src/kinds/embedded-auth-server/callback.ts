@@ -2,27 +2,30 @@ import { type KnownFailure, parseUrl, shortQuote, withoutEnd } from '../../rule/
 import { authorizationField } from './authorization-host.ts'
 import { isUnreadable, type Provider, type Server } from './effective.ts'
 
-/** The path of the callback, which releases serve at the root of every host that is routed to the pod. */
+/** The path at which releases serve the callback, on every host that is routed to the pod. */
 const CALLBACK_PATH = '/oauth/callback'
 
-/** The callback that releases take for a provider without `redirectUri`. */
+/** The callback URL that releases use for a provider without `redirectUri`. */
 export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
-/** Whether a release answers at the URL; undefined where it is not an http(s) URL with a host. */
+/** Whether a release serves a callback at the URL; undefined where it is not an http(s) URL with a host. */
 export function servesCallback(url: string): boolean | undefined {
   return originOf(url) === undefined ? undefined : pathOf(url) === CALLBACK_PATH
 }
 
-/** Whether an absolute URL leads to another place than the root of its host. */
+/** Whether an absolute URL has a path, other than the root. */
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
 
-/** The callback that works: at the host of the authorization endpoint. Undefined where that cannot be read. */
+/** The callback URL that works, at the host of the authorization endpoint; undefined where that cannot be read. */
 export function workingCallback(server: Server): string | undefined {
   const origin = originOf(server[authorizationField(server)] ?? '')
   return origin && origin + CALLBACK_PATH
 }
 
-/** The settings of a provider that lack `redirectUri`; undefined where it is given, or cannot be read. */
+/**
+ * The field with a provider's settings, if `redirectUri` is absent in them; undefined where it is given or cannot be
+ * read.
+ */
 export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
   const oidcConfig = provider?.oidcConfig
   const oauth2Config = provider?.oauth2Config
@@ -47,7 +50,7 @@ export function originOf(url: string): string | undefined {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}${port === '' ? '' : `:${port}`}`
 }
 
-/** All behind the host, as written, up to a fragment: with the query, which changes where a request leads. */
+/** The path of a URL and its query, which also decides where a request goes, as written; without the fragment. */
 function pathOf(url: string): string {
   const [plain = ''] = url.split('#', 1)
   const authority = plain.indexOf('//') + 2
@@ -55,7 +58,7 @@ function pathOf(url: string): string {
   return end === undefined ? '' : plain.slice(authority + end)
 }
 
-/** The failure that users see when the callback of a login has a path that is not served. */
+/** The known failure when the callback of a login has a path that is not served. */
 export const CALLBACK_NOT_SERVED: KnownFailure = {
   symptom:
     'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',

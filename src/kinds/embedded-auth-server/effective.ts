@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { type Given, isAbsent } from '../../rule/index.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
-/** The part and its pieces, as rules see them. */
+/** An embedded authorization server, and below the parts of it, as rules see them. */
 export type Server = Given<Static<typeof EmbeddedAuthServer>>
 export type Provider = NonNullable<NonNullable<Server['upstreamProviders']>[number]>
 export type OAuth2Config = NonNullable<Provider['oauth2Config']>
@@ -28,20 +28,20 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
 export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
   !isAbsent(holder, field) && holder[field] === undefined
 
-/** Whether the permission is given; one that cannot be read may be. */
+/** Whether a permission is true; also true where it cannot be read, because it may be. */
 export const mayBeTrue = <F extends string>(
   holder: Readonly<Partial<Record<F, boolean | undefined>>>,
   field: F,
 ): boolean => !isAbsent(holder, field) && holder[field] !== false
 
-/** Whether an alternative of newer releases is there to be used (decision 3); one that cannot be read may be. */
+/** Whether a field of newer releases replaces a required one (decision 3); also true where it cannot be read. */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }
 
 /**
- * Whether a client gets tokens without a login at an upstream provider: by a grant of newer releases. One that cannot be
- * read may be such a grant.
+ * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true
+ * where a grant cannot be read.
  */
 export function grantsWithoutLogin(server: Server): boolean {
   const { delegateClients, inboundGrants, trustedIssuers } = server
@@ -56,7 +56,7 @@ export function grantsWithoutLogin(server: Server): boolean {
   return !isAbsent(inboundGrants, 'spiffeClientAuth') && inboundGrants.spiffeClientAuth?.length !== 0
 }
 
-/** Whether a client gets tokens for an assertion (RFC 7523). */
+/** Whether the server has settings by which a client may get tokens for an assertion (RFC 7523). */
 export const acceptsAssertions = ({ trustedIssuers, inboundGrants }: Server): boolean =>
   (trustedIssuers ?? []).some((issuer) => issuer?.jwtBearerGrant !== undefined) ||
   (inboundGrants?.jwtBearer?.issuerPolicies ?? []).length > 0

@@ -1,6 +1,6 @@
 import type { OAuth2Config, Provider, RedisStorage, SentinelConfig, Server } from './effective.ts'
 
-/** Values that the examples of this part share: the first of each is one that a production operator would want. */
+/** Values for the examples of rules on an embedded authorization server, as in production. */
 export const okta: Provider = {
   name: 'okta',
   type: 'oidc',
@@ -91,7 +91,7 @@ export const partner: TrustedIssuer = {
 /** The server with these trusted issuers. */
 export const trusting = (...trustedIssuers: TrustedIssuers): Server => ({ ...server, trustedIssuers })
 
-/** The server with one trusted issuer, whose policies stand in `inboundGrants`. */
+/** The server with one trusted issuer, whose policies are in `inboundGrants`. */
 export const granting = (inboundGrants: NonNullable<Server['inboundGrants']>): Server => ({
   ...trusting({ name: 'partner', issuerUrl: 'https://login.partner.example' }),
   inboundGrants,

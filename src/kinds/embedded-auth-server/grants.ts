@@ -1,4 +1,4 @@
-/** Settings of newer releases for clients and tokens that come without a login at an upstream provider. */
+/** Settings of newer releases for clients and tokens without a login at an upstream provider. */
 
 import { filled, flag, int32, map, like, newer, object, oneOf, optional, text } from '../fields.ts'
 import { bounded, caBundleRef, OPEN, providerName } from '../newer-parts.ts'
@@ -29,7 +29,7 @@ const delegateClients = bounded(
   'Clients that may exchange tokens of users (RFC 8693).',
 )
 
-/** Which clients and actors may exchange the tokens of an issuer. */
+/** Fields that say which clients and actors may exchange the tokens of an issuer. */
 const delegation = {
   expectedAudience: optional(filled('Audience that subject tokens must have.', { maxLength: 2048 })),
   allowedDelegateClients: optional(

@@ -9,7 +9,7 @@ type IssuerFields = NonNullable<Fields['trustedIssuers']>[number]
 
 export type TrustedIssuer = NonNullable<NonNullable<Server['trustedIssuers']>[number]>
 
-/** The fields that say which clients and actors may exchange the tokens of an issuer (RFC 8693). */
+/** The fields of a policy for token exchange (RFC 8693): which clients and actors may exchange tokens of an issuer. */
 const DELEGATION = [
   'expectedAudience',
   'allowedDelegateClients',
@@ -21,7 +21,7 @@ const DELEGATION = [
 type DelegationPolicy = Pick<TrustedIssuer, (typeof DELEGATION)[number]>
 type DelegationFields = Pick<IssuerFields, (typeof DELEGATION)[number]>
 
-/** The fields that say which assertions of an issuer are accepted (RFC 7523). */
+/** The fields of a policy for assertions (RFC 7523): which assertions of an issuer are accepted. */
 type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
 type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 
@@ -30,21 +30,21 @@ type SpiffeClient = NonNullable<NonNullable<NonNullable<Server['inboundGrants']>
 type SpiffeFields = NonNullable<NonNullable<Fields['inboundGrants']>['spiffeClientAuth']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
-/** A part of the server, and a function for its path: only findings need the path. */
+/** A part of the server and its path, which is computed only for a finding. */
 interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
 }
 
-/** Whether a trusted issuer itself holds a policy for exchanges; `inboundGrants` holds it in newer releases. */
+/** Whether a trusted issuer has the policy for token exchange in itself; newer releases have it in `inboundGrants`. */
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
 
-/** The same, or a field of it cannot be read. */
+/** As `hasDelegationPolicy`; also true where a field cannot be read. */
 export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 
-/** Every policy for exchanges: those of the trusted issuers themselves, then those of `inboundGrants`. */
+/** Every policy for token exchange: those in the trusted issuers, then those in `inboundGrants`. */
 export function delegationPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -59,7 +59,7 @@ export function delegationPolicies(
   ]
 }
 
-/** Every policy for assertions, in the same order. */
+/** Every policy for assertions: those in the trusted issuers, then those in `inboundGrants`. */
 export function assertionPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -73,7 +73,7 @@ export function assertionPolicies(
   ]
 }
 
-/** The clients that are registered in advance, of the older and of the newer field. */
+/** The clients that are registered in advance, in the older field and in the newer one. */
 export function delegateClients(
   { delegateClients, inboundGrants }: Server,
   path: ServerPath,
@@ -102,7 +102,10 @@ export const policiesOf = (
 ): readonly ({ readonly issuerRef?: string | undefined } | undefined)[] =>
   inboundGrants?.[grant]?.issuerPolicies ?? []
 
-/** `at` gives the path of an item; the type that lies there is the caller's word. */
+/**
+ * The items that are there, each with the path that `at` gives for its index; the caller says of which type the fields
+ * are.
+ */
 function placed<Value, Fields>(
   items: readonly (Value | undefined)[] | undefined,
   at: (i: number) => Path<unknown>,

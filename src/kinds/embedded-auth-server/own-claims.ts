@@ -1,11 +1,14 @@
 /** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
-/** Claims that tokens of an embedded authorization server may have: for users and delegates, and for assertions (RFC 7523). */
+/**
+ * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` for users and their delegates, `ASSERTION_CLAIMS`
+ * for assertions (RFC 7523).
+ */
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)
 
-/** Claims of release 0.63 that no provider has (toolhive: authserver/server/session/session.go). */
+/** The prefix of ToolHive's own claims, in release 0.63 (toolhive: authserver/server/session/session.go). */
 const OF_TOOLHIVE = 'https://toolhive.dev/'
 
 /** Whether a token of an embedded authorization server may have the claim. */
@@ -16,5 +19,5 @@ export const isForeignClaim = (name: string): boolean => !isOwnClaim(name)
 
 const NOT_TEXT: ReadonlySet<string> = new Set('aud exp iat nbf scp act sub_id'.split(' '))
 
-/** Whether tokens of an embedded authorization server have the claim as a list, a number, an object or a bool. */
+/** Whether tokens of an embedded authorization server have the claim, but not as a string. */
 export const isStructuredClaim = (name: string): boolean => NOT_TEXT.has(name) || name.startsWith(OF_TOOLHIVE)

@@ -6,11 +6,11 @@ import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 
-/** A URL and its path, which is made only for a finding. */
+/** A URL in the server and its path, which is computed only for a finding. */
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
-  /** The pattern of its schema, if it has one: a URL that does not match has an error of the schema already. */
+  /** The pattern of the schema of the URL, if it has one; where it does not match, the schema has an error already. */
   readonly pattern: { test(text: string): boolean } | undefined
   /** Whether a setting allows plain http. */
   readonly mayBeHttp?: boolean
@@ -19,7 +19,7 @@ export interface PlacedUrl {
 const ANY_URL = compilePattern(PATTERNS.url.ecmaScript)
 const HTTPS_URL = compilePattern(PATTERNS.https.ecmaScript)
 
-/** The endpoints of every provider that may be http or https. */
+/** The endpoints of every provider whose URL may begin with http or https. */
 export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[] {
   const { upstreamProviders = [] } = server
   const found: PlacedUrl[] = []

@@ -5,19 +5,19 @@ import { claimOf, isHasClaim, LIST_CLAIMS } from './claim-shapes.ts'
 /** Claims of an invented caller, as JSON. */
 type Invented = Record<string, unknown>
 
-/** What tests ask of a text. */
+/** The text that a claim must start with, contain and end with. */
 interface Text {
   start: string
   within: string
   end: string
 }
 
-/** The condition of a mapping: the claim that the role claim lists, or a matcher. */
+/** The condition of a role mapping: a value that the role claim contains, or a matcher. */
 export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
- * Whether for each of the conditions a caller is found who meets it and none of those before it. `false` says nothing: the
- * callers are invented from the tests that stand in a condition, and tried. Throws OutOfBudget.
+ * Whether for each condition a caller was found who meets it and none of the earlier ones. False proves nothing: it
+ * only tries callers that it invents from the tests in a condition. Throws OutOfBudget.
  */
 export function eachIsReached(
   conditions: readonly MappingCondition[],
@@ -49,7 +49,10 @@ function lists(value: unknown, claim: string, budget: Budget): boolean {
   return Array.isArray(value) ? value.includes(claim) : value === claim
 }
 
-/** Undefined where the tests ask for a text in a claim that is a list in every token. */
+/**
+ * A caller invented for the condition; undefined where it would have a text in a claim that every provider issues as a
+ * list.
+ */
 function callerOf(condition: MappingCondition, roleClaim: string): Invented | undefined {
   const caller = Object.create(null) as Invented
   const texts = new Map<string, Text>()
@@ -65,7 +68,7 @@ function put(caller: Invented, claim: string, value: unknown): void {
   if (value !== undefined) caller[claim] ??= value
 }
 
-/** Adds claims with which the expression has the value, as far as its parts show how. */
+/** Adds claims for which the expression should have the value, as far as its tests show which. */
 function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string, Text>): void {
   const own = claimOf(expr)
   if (own !== undefined) put(caller, own, value)
@@ -77,7 +80,7 @@ function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string,
     if (first === undefined) return
     if (name === '!_') invent(first, !value, caller, texts)
     else if (name === '_&&_' || name === '_||_') {
-      // One side decides.
+      // A true `&&` and a false `||` need all operands; otherwise one is enough.
       for (const each of (name === '_&&_') === value ? args : [first]) invent(each, value, caller, texts)
     } else if (name === '_?_:_' && second !== undefined) {
       invent(first, true, caller, texts)
@@ -107,7 +110,7 @@ function inventFor(name: string, [first, second]: readonly [Expr, Expr], value: 
   }
 }
 
-/** A value that no matcher is likely to ask for. */
+/** A text that probably no matcher tests for. */
 const OTHER = ' '
 
 function inventText(

@@ -1,7 +1,7 @@
 import { type Expr, subexpressions } from '../../cel/index.ts'
 import { slipOf } from '../../rule/index.ts'
 
-/** Claims that every identity provider issues as one text. `scp` and `aud` are a text at some and a list at others. */
+/** Claims that every identity provider issues as a string. Not `scp` and `aud`, which some issue as a list. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
   (
     'scope sub iss azp client_id appid jti nonce sid email name preferred_username given_name family_name nickname ' +
@@ -10,7 +10,7 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
 )
 /** Claims that every identity provider issues as a list. */
 export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
-/** Claims that are a number, an object, or a text at some providers and a list at others: never a bool. */
+/** Claims that are never a bool, but a number, an object, or with some providers a string and with others a list. */
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
 )
@@ -18,7 +18,10 @@ const KNOWN_CLAIMS: ReadonlySet<string> = new Set([...TEXT_CLAIMS, ...LIST_CLAIM
 
 const TEXT_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches'])
 
-/** A claim that a matcher takes for what it is not: the evaluation fails, and the mapping is skipped. */
+/**
+ * A claim that a matcher uses as a list although it is a string (`text`), or the reverse (`list`): its evaluation
+ * fails.
+ */
 export interface Misfit {
   readonly claim: string
   readonly is: 'text' | 'list'
@@ -30,13 +33,15 @@ export const misfitText = ({ claim, is }: Misfit, consequence: string): string =
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
     : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
 
-/** The claim that a whole expression is, if it is one that no identity provider issues as a bool. */
+/** The claim, if the whole expression is only a claim that no identity provider issues as a bool. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
   return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
 }
 
-/** The value that an expression has for all claims, where its parts show it: `claims.a == "x" && claims.a == "y"`. */
+/**
+ * The value that an expression has for all claims, where its tests show it, as in `claims.a == "x" && claims.a == "y"`.
+ */
 export function constantOf(expr: Expr): boolean | undefined {
   if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
   if (expr.kind !== 'call') return undefined
@@ -65,51 +70,84 @@ export function constantOf(expr: Expr): boolean | undefined {
   }
 }
 
-/** Whether an expression demands more than which claims there are: a list of those that it refuses demands nothing. */
+/**
+ * Whether an expression tests values of claims, and not only which claims exist. `refuses`: it is negated; a list of
+ * refused values demands nothing.
+ */
 export function demandsValue(expr: Expr, refuses = false): boolean {
   if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
   if (expr.kind !== 'call') return !refuses
   const { name, args } = expr
-  if (name === '!_') return args.some((each) => demandsValue(each, !refuses))
-  if (name === '_&&_' || name === '_||_') return args.some((each) => demandsValue(each, refuses))
-  if (name === '_?_:_') return args.slice(1).some((each) => demandsValue(each, refuses))
+  if (name === '!_') return demandsOneOf(args, 0, !refuses)
+  if (name === '_&&_' || name === '_||_') return demandsOneOf(args, 0, refuses)
+  if (name === '_?_:_') return demandsOneOf(args, 1, refuses)
   if (name === '@in' && args[1] !== undefined && isClaims(args[1])) return false
   return (name === '_!=_') === refuses
+}
+
+function demandsOneOf(exprs: readonly Expr[], from: number, refuses: boolean): boolean {
+  for (let i = from; i < exprs.length; i++) {
+    const expr = exprs[i]
+    if (expr !== undefined && demandsValue(expr, refuses)) return true
+  }
+  return false
 }
 
 /** Whether a caller lacks the claim of the name. */
 type Lacks = (claim: string) => boolean
 
+/** The values that an expression may have, as a set of bits; none where its evaluation fails. */
+type Values = number
+const TRUE = 1
+const FALSE = 2
+const BOTH = TRUE | FALSE
+
 /**
- * Whether an expression may have the value for a caller who lacks claims: `false` is certain, because a claim that is not
- * there fails every call but those of logic.
+ * Whether an expression may be true for a caller without some claims. False is certain: a missing claim fails every call
+ * except logical operators.
  */
-export function mayBeLacking(expr: Expr, value: boolean, lacks: Lacks): boolean {
-  if (expr.kind === 'literal') return expr.type !== 'bool' || expr.value === value
+export const mayBeTrueLacking = (expr: Expr, lacks: Lacks): boolean =>
+  (valuesLacking(expr, lacks) & TRUE) !== 0
+
+/** Visits each part once, for both values: one value at a time takes twice as long for each choice within another. */
+function valuesLacking(expr: Expr, lacks: Lacks): Values {
+  if (expr.kind === 'literal') return expr.type !== 'bool' ? BOTH : expr.value ? TRUE : FALSE
   const asked = claimAskedFor(expr)
-  if (asked !== undefined) return !value || !lacks(asked)
-  if (expr.kind === 'comprehension' && value && isExists(expr) && expr.iterVar !== 'claims')
-    return (
-      !failsLacking(expr.range, lacks) &&
-      expr.step.args.slice(1).some((each) => mayBeLacking(each, true, lacks))
-    )
-  if (expr.kind !== 'call') return !failsLacking(expr, lacks)
-  const { name, args } = expr
-  const [first, second, third] = args
-  if (name === '!_') return first === undefined || mayBeLacking(first, !value, lacks)
-  if (name === '_&&_' || name === '_||_') {
-    const isOne = (each: Expr) => mayBeLacking(each, value, lacks)
-    return (name === '_&&_') === value ? args.every(isOne) : args.some(isOne)
+  if (asked !== undefined) return lacks(asked) ? FALSE : BOTH
+  if (expr.kind === 'comprehension' && isExists(expr) && expr.iterVar !== 'claims') {
+    if (failsLacking(expr.range, lacks)) return 0
+    return expr.step.args.slice(1).some((each) => mayBeTrueLacking(each, lacks)) ? BOTH : FALSE
   }
-  if (name === '_?_:_' && first !== undefined && second !== undefined && third !== undefined)
+  const [first, second, third] = expr.kind === 'call' ? expr.args : []
+  if (expr.kind !== 'call' || first === undefined) return failsLacking(expr, lacks) ? 0 : BOTH
+  if (expr.name === '!_') return opposite(valuesLacking(first, lacks))
+  if (expr.name === '_&&_') return valuesOfTests(expr.args, FALSE, lacks)
+  if (expr.name === '_||_') return valuesOfTests(expr.args, TRUE, lacks)
+  if (expr.name === '_?_:_' && second !== undefined && third !== undefined) {
+    const condition = valuesLacking(first, lacks)
     return (
-      (mayBeLacking(first, true, lacks) && mayBeLacking(second, value, lacks)) ||
-      (mayBeLacking(first, false, lacks) && mayBeLacking(third, value, lacks))
+      (condition & TRUE ? valuesLacking(second, lacks) : 0) |
+      (condition & FALSE ? valuesLacking(third, lacks) : 0)
     )
-  return !failsLacking(expr, lacks)
+  }
+  return failsLacking(expr, lacks) ? 0 : BOTH
 }
 
-/** Whether it is `range.exists(x, test)`, which is true where one test is. */
+const opposite = (values: Values): Values => (values & TRUE ? FALSE : 0) | (values & FALSE ? TRUE : 0)
+
+/** The values of tests combined by `&&` or `||`: `decisive` where one test has it, the other one where all have. */
+function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): Values {
+  let some = 0
+  let every = BOTH
+  for (const test of tests) {
+    const values = valuesLacking(test, lacks)
+    some |= values
+    every &= values
+  }
+  return (some & decisive) | (every & opposite(decisive))
+}
+
+/** Whether it is the macro `range.exists(x, test)`. */
 const isExists = (expr: Expr & { readonly kind: 'comprehension' }): expr is typeof expr & Exists =>
   expr.step.kind === 'call' && expr.step.name === '_||_'
 
@@ -117,7 +155,7 @@ interface Exists {
   readonly step: Expr & { readonly kind: 'call' }
 }
 
-/** Whether its evaluation surely fails for a caller who lacks claims. */
+/** Whether the evaluation of an expression certainly fails for a caller who lacks these claims. */
 function failsLacking(expr: Expr, lacks: Lacks): boolean {
   if (expr.kind === 'select')
     return (
@@ -133,19 +171,21 @@ function failsLacking(expr: Expr, lacks: Lacks): boolean {
   )
 }
 
-/** Claims of one expression that a text names. */
+/** The most claims of one expression that a message names. */
 const MOST_NAMED = 3
 
-/** The first claims that a caller lacks and without which the expression is never true; undefined where it may be. */
+/**
+ * The first claims, lacking in a caller, without which the expression is never true; undefined where it may be true.
+ */
 export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lacks): string[] | undefined {
   const lacking: string[] = []
   for (const claim of claims) if (lacking.length < MOST_NAMED && lacks(claim)) lacking.push(claim)
-  return lacking.length === 0 || mayBeLacking(expr, true, lacks) ? undefined : lacking
+  return lacking.length === 0 || mayBeTrueLacking(expr, lacks) ? undefined : lacking
 }
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
 
-/** As in cel-go, a test that is false decides even where another one fails. */
+/** The value of `&&` over these tests; as in cel-go, one that is false decides even where another one fails. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
   if (values.includes(false) || contradict(tests)) return false
@@ -154,27 +194,33 @@ function constantOfTests(tests: readonly Expr[]): boolean | undefined {
 
 /** Whether two of the tests compare one claim with different texts. */
 function contradict(tests: readonly Expr[]): boolean {
-  const wanted = new Map<string, string>()
-  return tests.some((test) => {
-    if (test.kind !== 'call' || test.name !== '_==_') return false
-    const claim = test.args.map(claimOf).find((name) => name !== undefined)
-    const text = test.args.find(isText)
-    if (claim === undefined || text === undefined) return false
+  let wanted: Map<string, string> | undefined
+  for (const test of tests) {
+    if (test.kind !== 'call' || test.name !== '_==_') continue
+    const [first, second] = test.args
+    if (first === undefined || second === undefined) continue
+    const claim = claimOf(first) ?? claimOf(second)
+    const text = isText(first) ? first : second
+    if (claim === undefined || !isText(text)) continue
+    wanted ??= new Map()
     const before = wanted.get(claim)
+    if (before !== undefined && before !== text.value) return true
     wanted.set(claim, text.value)
-    return before !== undefined && before !== text.value
-  })
+  }
+  return false
 }
 
-const testsOf = (expr: Expr, operator: string): readonly Expr[] =>
-  expr.kind === 'call' && expr.name === operator
-    ? expr.args.flatMap((each) => testsOf(each, operator))
-    : [expr]
+/** The tests that the operator combines: the whole expression where it is a call of none. */
+function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
+  if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
+  else for (const each of expr.args) testsOf(each, operator, to)
+  return to
+}
 
 const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly type: 'string' } =>
   expr.kind === 'literal' && expr.type === 'string'
 
-/** The first misfit of an expression that compiles; none where it asks for the type of something itself. */
+/** The first misfit in an expression that compiles; none where the expression tests types itself. */
 export function misfitIn(expr: Expr): Misfit | undefined {
   const found = search(expr)
   return found === undefined || asksForType(expr) ? undefined : found
@@ -206,7 +252,7 @@ function asList(expr: Expr | undefined): Misfit | undefined {
   return claim !== undefined && TEXT_CLAIMS.has(claim) ? { claim, is: 'text' } : undefined
 }
 
-/** A claim that a matcher reads, and the known one that is probably meant. */
+/** A claim with a misspelt name, and the known claim that is probably meant. */
 export interface Slip {
   readonly claim: string
   readonly meant: string
@@ -219,7 +265,7 @@ export function claimsOf(expr: Expr): ReadonlySet<string> {
   return claims
 }
 
-/** The first of the claims whose name is a slip, unless the one that is meant is among them too. */
+/** The first of the claims with a misspelt name; not one whose right name is among them too. */
 export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   for (const claim of claims) {
     const meant = meantClaim(claim)
@@ -228,16 +274,19 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   return undefined
 }
 
-/** The known claim of which a name is a slip. Some providers write theirs without underscores. */
+/**
+ * The known claim of which a name is a misspelling. Names without underscores are none: some providers write them so.
+ */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
-  return meant?.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
+  if (meant === undefined) return undefined
+  return meant.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
 }
 
 function addClaims(expr: Expr, to: Set<string>): void {
   const claim = expr.kind === 'select' && isClaims(expr.operand) ? expr.field : claimOf(expr)
   if (claim !== undefined) to.add(claim)
-  for (const part of subexpressions(expr)) addClaims(part, to)
+  else for (const part of subexpressions(expr)) addClaims(part, to)
 }
 
 /** The name in `claims.name` or `claims["name"]`. */
@@ -249,7 +298,7 @@ export function claimOf(expr: Expr): string | undefined {
   return isClaims(operand) ? key.value : undefined
 }
 
-/** The name in `has(claims.name)` or `"name" in claims`. */
+/** The claim that `has(claims.name)` or `"name" in claims` tests. */
 function claimAskedFor(expr: Expr): string | undefined {
   if (isHasClaim(expr)) return expr.field
   if (expr.kind !== 'call' || expr.name !== '@in') return undefined

@@ -8,12 +8,12 @@ export const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
 type Config = Given<Static<typeof MCPExternalAuthConfig>>
 type Settings<Type extends keyof NonNullable<Config['spec']>> = NonNullable<NonNullable<Config['spec']>[Type]>
 
-/** An awsSts configuration with these settings beside its region. */
+/** An MCPExternalAuthConfig of type awsSts with these settings beside its region. */
 export const signing = (awsSts: Settings<'awsSts'>): Config => ({
   spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
 })
 
-/** A tokenExchange configuration with these settings beside its URL and audience. */
+/** An MCPExternalAuthConfig of type tokenExchange with these settings beside its URL and audience. */
 export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => ({
   spec: {
     type: 'tokenExchange',
@@ -21,7 +21,7 @@ export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => 
   },
 })
 
-/** A headerInjection configuration for the header. */
+/** An MCPExternalAuthConfig of type headerInjection for the header. */
 export const injecting = (headerName: string): Config => ({
   spec: {
     type: 'headerInjection',

@@ -1,10 +1,14 @@
 import type { CelGoVersion } from '../../cel/index.ts'
 
-/** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
+/**
+ * How the gateways of a generation of releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of
+ * the tags).
+ */
 export interface RoleSelection {
   /**
-   * How the gateway searches `claim`: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
-   * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
+   * How the gateway searches `claim`: with CEL's `in` over the role claim as it is, or in a list. For `asList` a text
+   * counts as a list of one; with a role claim of another type a caller whom no matcher matches gets no role, not even
+   * the fallback.
    */
   readonly roleClaim: 'asItIs' | 'asList'
   readonly celGo: CelGoVersion
@@ -16,7 +20,7 @@ export interface Generation extends RoleSelection {
   readonly last: number
 }
 
-/** Newest release read: 0.63. */
+/** Release 0.63 is the newest whose source was read. */
 export const NEWEST: Generation = { first: 59, last: Infinity, roleClaim: 'asList', celGo: '0.33' }
 
 /** Release 0.49 is missing: its source could not be read. */

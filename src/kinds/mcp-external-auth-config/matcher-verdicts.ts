@@ -10,7 +10,7 @@ import {
   claimThatIsNoBool,
   constantOf,
   demandsValue,
-  mayBeLacking,
+  mayBeTrueLacking,
   type Misfit,
   misfitIn,
   neededClaims,
@@ -30,17 +30,19 @@ export type MatcherResult =
   | {
       readonly ok: true
       readonly type: string
-      /** The value that it has for all claims. */
+      /** The value that the matcher has for all claims, if it is always the same. */
       readonly constant?: boolean
-      /** It demands values of claims, and may be true all the same for a caller without any claim. */
+      /** Set where the matcher tests values of claims, and may be true for a caller without any claim. */
       readonly mayBeOpen?: true
-      /** The claim that it is, and that is never a bool. */
+      /** Set where the whole matcher is a claim that is never a bool. */
       readonly claim?: string
-      /** A claim that it takes for a list although it is a text, or the other way round. */
+      /** A claim that the matcher uses as a list although it is a string, or the reverse. */
       readonly misfit?: Misfit
       /** A claim whose name is misspelt. */
       readonly slip?: Slip
-      /** Claims that tokens of an embedded authorization server lack, and without which it is never true. */
+      /**
+       * The claims without which the matcher is never true, and that tokens of an embedded authorization server lack.
+       */
       readonly foreign?: readonly string[]
       /** The error of the one version of cel-go that refuses it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
@@ -49,18 +51,21 @@ export type MatcherResult =
 
 const LONGEST_PHRASE = 200
 
-/** The same matchers come again in updates, dry runs and other objects. */
+/** A cache: the same matchers come again in updates, dry runs and other objects. */
 const verdicts = new BoundedCache<MatcherResult>('matcher verdicts', 8 * 2 ** 20)
-/** Bytes of a verdict without its phrases. */
+/** Estimated bytes of a verdict. */
 const VERDICT = 100
 
-/** Characters of a matcher that are compiled for a unit of a budget. */
+/** Characters of a matcher that can be compiled for one unit of a budget. */
 export const COMPILED_PER_UNIT = 4
 
 /** The budget from which compiling a matcher spends. */
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
-/** The verdict on a CEL expression over `claims`, for which a review spends once; any string may go in. Throws OutOfBudget. */
+/**
+ * The verdict on a CEL expression over `claims`; a review pays for each text once. Any string may go in. Throws
+ * OutOfBudget.
+ */
 export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherResult =>
   remembered(memo, verdictWithin, text, budget)
 
@@ -82,7 +87,7 @@ function compiled(text: string): MatcherResult {
     const slip = slipAmong(claims)
     const constant = constantOf(expr)
     const mayBeOpen =
-      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeLacking(expr, true, () => true)
+      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeTrueLacking(expr, () => true)
     const claim = claimThatIsNoBool(expr)
     const foreign = constant === undefined ? neededClaims(expr, claims, isForeignClaim) : undefined
     return {
@@ -101,13 +106,13 @@ function compiled(text: string): MatcherResult {
   return { ok: false, line, column, message: shortened(message) }
 }
 
-/** Without a negation, a choice or a loop, an absent claim makes every test fail. */
+/** Whether the text has a negation, a choice or `all`: without these, an absent claim makes a matcher fail. */
 const hasNot = (text: string): boolean => /[!?]|\ball\b/.test(text)
 
-/** A message repeats names of the expression, so it may be as long as that. */
+/** Cuts a long phrase: it repeats names of the expression, which may be of any length. */
 function shortened(phrase: string): string {
   return phrase.length <= LONGEST_PHRASE ? phrase : `${phrase.slice(0, LONGEST_PHRASE).toWellFormed()}…`
 }
 
-/** Whether the variable stands in the expression, outside texts. */
+/** Whether `claims` occurs outside of string literals. */
 export const readsClaims = (text: string): boolean => /\bclaims\b/.test(outsideStringLiterals(text))

@@ -17,13 +17,13 @@ import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
-/** Units of the budget of a judgement for one question about a matcher, and for a list of mappings. */
+/** Units of the judgement's budget for one question about a matcher, and below for a list of role mappings. */
 const MATCHER_UNITS = 3_000
 const LIST_UNITS = 15_000
-/** Most mappings of which proofs are sought. */
-const MOST_MAPPINGS = 32
+/** The most mappings of a list for which proofs are tried. */
+export const MOST_MAPPINGS = 32
 
-/** When a mapping with this `claim` matches. */
+/** The condition under which a mapping with this `claim` matches. */
 export function hasInClaim(
   world: ClaimsWorld,
   roleClaim: string,
@@ -42,10 +42,10 @@ export function hasInClaim(
   return world.or(inList, other)
 }
 
-/** What a question about matchers is asked with. */
+/** The budget of a question about matchers, and the programs that were compiled for it. */
 interface Asked {
   readonly budget: Budget
-  /** The matchers that were compiled for it. */
+  /** The programs by the text of the matcher. */
   readonly programs: Map<string, Programs>
 }
 
@@ -57,7 +57,10 @@ function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: As
   return found[celGo]
 }
 
-/** The result of a matcher in both versions of cel-go; undefined where the versions differ, or one refuses it. */
+/**
+ * The result of `of` for a matcher, if it is the same with both versions of cel-go; undefined otherwise, or where one
+ * refuses it.
+ */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
   const asked: Asked = { budget, programs: new Map() }
   const newer = compiled(matcher, '0.33', asked)
@@ -75,11 +78,14 @@ interface Answer<T> {
 
 interface Question<T> {
   readonly answers: BoundedCache<Answer<T>>
-  /** Most units that it may take. */
+  /** The most units of the budget that the answer may cost. */
   readonly units: number
 }
 
-/** The answer to a question. One that is kept spends what it took to find, so that all decide alike. Throws OutOfBudget. */
+/**
+ * The answer to a question. One from the cache spends what it cost at first, so that the cache changes no verdict.
+ * Throws OutOfBudget.
+ */
 function answered<T>(
   { answers, units }: Question<T>,
   key: string,
@@ -106,7 +112,10 @@ const OPEN: Question<boolean> = {
   units: MATCHER_UNITS,
 }
 
-/** The value of a matcher that is true for all claims, or never, with every release. Throws OutOfBudget. */
+/**
+ * Whether a matcher is true for all claims (true) or none (false), with every release; undefined where neither is
+ * proved. Throws OutOfBudget.
+ */
 export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
   answered(CONSTANT, matcher, budget, (own) =>
     inBoth(matcher, own, (program) => provedConstant(program, own)),
@@ -121,29 +130,29 @@ export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
     (own) => inBoth(matcher, own, (program) => isTrueWithoutClaims(program, own)) === true,
   )
 
-/** A mapping with one condition. */
+/** A role mapping with one condition, `claim` or `matcher`. */
 export interface Conditional {
   readonly index: number
   readonly claim?: string | undefined
   readonly matcher?: string | undefined
 }
 
-/** The mappings that take all callers of a later one; none when it fits nobody. */
+/** The earlier mappings that match all callers of a mapping; `by` is empty when it matches nobody. */
 export interface Taken {
   readonly by: readonly number[]
-  /** Whether it is one mapping, and it takes no other callers. */
+  /** Whether it is a single mapping, which matches exactly the same callers. */
   readonly isSame: boolean
 }
 
-/** The proofs about a list of mappings. */
+/** Which mappings of a list are never reached, as far as that is proved. */
 export interface Proved {
-  /** By the index of a mapping: the earlier ones that take all its callers. */
+  /** The mappings that are never reached, by index. */
   readonly taken: ReadonlyMap<number, Taken>
   /** The index of the first mapping for which the budget did not suffice. */
   readonly undecided: number | undefined
 }
 
-/** Most characters of mappings of which proofs are sought. */
+/** The most characters of mappings, as JSON, for which proofs are tried. */
 const LONGEST_LIST = 64 * 1024
 const TAKEN: Question<Proved> = {
   answers: new BoundedCache('proofs of role mappings', 2 ** 20),
@@ -151,8 +160,8 @@ const TAKEN: Question<Proved> = {
 }
 
 /**
- * The mappings, in the order tried, whose callers earlier ones take; proved for every release, and for tokens in which
- * groups and roles are lists, as every identity provider issues them.
+ * The mappings that are never reached, because earlier ones in the order tried match all their callers. Proved for
+ * every release, and for tokens in which groups and roles are lists, as every identity provider issues them.
  */
 export function takenByEarlier(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
   if (mappings.length > MOST_MAPPINGS) return NOTHING
@@ -167,7 +176,7 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
 
 const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
-/** As `takenByEarlier`, by proofs alone. */
+/** As `takenByEarlier`, by proofs alone, without trying invented callers. */
 export function proveTaken(
   mappings: readonly Conditional[],
   roleClaim: string,
@@ -212,10 +221,13 @@ export function proveTaken(
   return { taken, undecided: asked }
 }
 
-/** Units for trying callers before anything is proved: most lists need no proof then. */
+/** The units for inventing callers before a proof is tried: most lists then need none. */
 const TRIED_UNITS = 500
 
-/** Whether invented callers show that each mapping is reached. What is tried in vain is not counted, so that proofs have their all. */
+/**
+ * Whether invented callers show that each mapping is reached. A vain attempt spends nothing, which leaves all units for
+ * proofs.
+ */
 function isEachReached(mappings: readonly Conditional[], roleClaim: string, asked: Asked): boolean {
   const own = new Budget(Math.min(TRIED_UNITS, asked.budget.left))
   const isReached = withinBudget(() => {
@@ -231,7 +243,10 @@ function isEachReached(mappings: readonly Conditional[], roleClaim: string, aske
   return true
 }
 
-/** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */
+/**
+ * The indexes of earlier conditions, one of which is true wherever the condition is; empty where it never is; else
+ * undefined.
+ */
 function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])
   if (all.is !== 'impossible') return undefined

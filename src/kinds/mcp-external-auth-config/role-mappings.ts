@@ -28,7 +28,7 @@ const MOST_MATCHER_TEXT = 512 * 1024
 export const MATCHER_TYPES: ReadonlySet<string> = new Set(['bool', 'dyn'])
 
 interface Matcher {
-  /** Index of the mapping. */
+  /** Index of the role mapping that has this matcher. */
   readonly index: number
   readonly text: string
 }
@@ -37,7 +37,7 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherResult
 }
 
-/** Facts about the mappings of one object that several rules need. */
+/** Facts about the role mappings of one object, computed once for several rules. */
 interface Facts {
   /** Indexes of the mappings with a claim and a matcher, and of those with neither. */
   readonly both: readonly number[]
@@ -46,11 +46,14 @@ interface Facts {
   readonly repeats: boolean
   /** Matchers too long to compile. */
   readonly tooLong: readonly Matcher[]
-  /** Whether the other matchers together are short enough. */
+  /** Whether all other matchers together are short enough to be compiled. */
   readonly fit: boolean
-  /** If they are, and as far as the budget goes: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, a misfit or a slip. */
+  /**
+   * The matchers that some rule reports: an error, a type that is not bool, a constant result, a refusal by one version
+   * of cel-go, a misfit or a misspelt claim. Empty unless `fit`; stops where the budget ends.
+   */
   readonly notable: readonly CompiledMatcher[]
-  /** And those that are perhaps true without claims. */
+  /** The matchers that may be true for a caller without claims, under the same limits. */
   readonly perhapsOpen: readonly Matcher[]
 }
 
@@ -64,7 +67,9 @@ const NO_FACTS: Facts = {
   perhapsOpen: [],
 }
 
-/** Facts about the role mappings of the judged object; an empty matcher is left to the schema. */
+/**
+ * Facts about the role mappings of the judged object; an empty matcher is ignored here, because the schema refuses it.
+ */
 export const factsAbout = oncePerReview((mappings: RoleMappings | undefined, context: Compiling): Facts =>
   mappings === undefined ? NO_FACTS : read(mappings, context),
 )
@@ -80,7 +85,7 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
     const mapping = mappings[index]
     if (mapping === undefined) continue
     const { claim, matcher } = mapping
-    // As `isAbsent`, which is several times slower where it does not know the name.
+    // As `isAbsent`, which is several times slower for a name that it does not know.
     const hasClaim = claim !== undefined || 'claim' in mapping
     if (hasClaim === (matcher !== undefined || 'matcher' in mapping)) (hasClaim ? both : neither).push(index)
     if (matcher) (isTooLong(matcher) ? tooLong : short).push({ index, text: matcher })
@@ -93,7 +98,9 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
   return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short, context) : NOTHING_COMPILED) }
 }
 
-/** The errors of one version of cel-go in matchers that the other one compiles: `line:column: message`, by index. */
+/**
+ * The errors of this version of cel-go in matchers that the other version compiles: `line:column: message`, by index.
+ */
 export function* refusedOnlyBy(
   version: CelGoVersion,
   mappings: RoleMappings | undefined,
@@ -106,7 +113,10 @@ export function* refusedOnlyBy(
   }
 }
 
-/** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */
+/**
+ * The most matchers with errors: enough to refuse an object and to show why. Errors are slow, and a request may hold
+ * 100,000.
+ */
 const MOST_BAD = 1_001
 
 function compile(matchers: readonly Matcher[], context: Compiling): Compiled {
@@ -134,12 +144,12 @@ const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
 const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherResult & { readonly ok: true }): boolean =>
   [constant, refusedBy, misfit, slip].some((each) => each !== undefined)
 
-/** Characters of matchers that are compiled in one step: two milliseconds. */
+/** Characters of matchers that are compiled before the judgement yields: two milliseconds. */
 const STEP = 8 * 1024
 
 /**
- * Compiles the matchers of a resource in steps, as far as the budget goes, so that what asks for their verdicts later finds
- * them at hand.
+ * Compiles the matchers of a resource in steps, as far as the budget goes, so that rules find their verdicts in the
+ * memo.
  */
 export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<void> {
   const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
@@ -159,14 +169,14 @@ export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<
   }
 }
 
-/** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
+/** An upper bound of the bytes in UTF-8: at most three for a UTF-16 code unit. It spares counting most texts. */
 const mostBytes = (text: string) => text.length * 3
 
 function isTooLong(text: string): boolean {
   return mostBytes(text) > LONGEST_MATCHER && utf8Length(text) > LONGEST_MATCHER
 }
 
-/** Bytes of the distinct texts, or a number that is not less when that fits as well. */
+/** The bytes of the distinct texts in UTF-8; a cheap upper bound where that is within the limit. */
 function distinctBytes(texts: readonly string[]): number {
   const most = texts.reduce((sum, text) => sum + mostBytes(text), 0)
   if (most <= MOST_MATCHER_TEXT) return most

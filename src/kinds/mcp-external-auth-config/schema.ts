@@ -94,7 +94,7 @@ const tokenExchange = object(
   { source: '2.4.5' },
 )
 
-/** Of newer releases: how an identity assertion of one provider becomes an access token of another. */
+/** How an identity assertion of one provider is exchanged for an access token of another; of newer releases. */
 const xaa = object(
   {
     idpTokenUrl: like('https', 'Token endpoint of the identity provider.'),
@@ -116,7 +116,7 @@ const xaa = object(
   { open: true },
 )
 
-/** Of newer releases: the on-behalf-of flow of Microsoft Entra. */
+/** The on-behalf-of flow of Microsoft Entra; of newer releases. */
 const obo = object(
   {
     tenantId: optional(text('Tenant: a GUID or a domain.', { maxLength: 253 })),
@@ -142,7 +142,7 @@ export const AUTH_TYPES = [
   'upstreamInject',
 ] as const
 
-/** Section 2.4. */
+/** Specification, section 2.4. */
 export const MCPExternalAuthConfig = resource(
   'MCPExternalAuthConfig',
   {

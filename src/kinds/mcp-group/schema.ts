@@ -1,7 +1,7 @@
 import { object, optional } from '../fields.ts'
 import { openStatus, resource } from '../parts.ts'
 
-/** Section 1. */
+/** Specification, section 1. */
 export const MCPGroup = resource(
   'MCPGroup',
   {

@@ -11,7 +11,7 @@ const jwksAllowPrivateIP = optional(
 
 export const OIDC_TYPES = ['inline', 'kubernetesServiceAccount'] as const
 
-/** Section 2.3. */
+/** Specification, section 2.3. */
 export const MCPOIDCConfig = resource(
   'MCPOIDCConfig',
   {

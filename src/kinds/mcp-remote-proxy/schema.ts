@@ -2,7 +2,7 @@ import { flag, newer, oneOf, text } from '../fields.ts'
 import { allowPrivateEndpoint, headerForward, OF_PROXIES, remoteUrl, SESSIONS } from '../newer-parts.ts'
 import { workload } from '../parts.ts'
 
-/** Section 1. */
+/** Specification, section 1. */
 export const MCPRemoteProxy = workload(
   'MCPRemoteProxy',
   {

@@ -2,7 +2,7 @@ import { newer, oneOf } from '../fields.ts'
 import { allowPrivateEndpoint, caBundleRef, headerForward, remoteUrl } from '../newer-parts.ts'
 import { workload } from '../parts.ts'
 
-/** Section 1. */
+/** Specification, section 1. */
 export const MCPServerEntry = workload(
   'MCPServerEntry',
   {

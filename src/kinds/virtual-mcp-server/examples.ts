@@ -11,7 +11,7 @@ export const oidc: NonNullable<Spec['incomingAuth']> = {
   oidcConfigRef: { name: 'corporate', audience: 'tools' },
 }
 
-/** A server that warns about nothing, with these settings instead or beside. */
+/** A server without warnings, with these settings in place of or beside the usual ones. */
 export const server = (settings: Spec): Server => ({
   spec: { groupRef: { name: 'tools' }, incomingAuth: oidc, ...settings },
 })

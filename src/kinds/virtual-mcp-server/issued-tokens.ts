@@ -3,16 +3,16 @@ import { advertisedScopes } from '../embedded-auth-server/advertised-scopes.ts'
 import { isUnreadable, type Server } from '../embedded-auth-server/effective.ts'
 import type { Spec } from './examples.ts'
 
-/** The embedded authorization server of a VirtualMCPServer, and what it issues tokens for. */
+/** The embedded authorization server of a VirtualMCPServer, with the resource and the scopes of its tokens. */
 export interface Issuing {
   readonly server: Server
-  /** Undefined where they cannot be read, or stand in an inline configuration of older releases. */
+  /** The scopes; undefined where they cannot be read, or are in an inline configuration as of older releases. */
   readonly scopes: readonly string[] | undefined
-  /** Undefined where it is not given: it is then the URL of the Service. */
+  /** The resource; undefined where it is missing: releases then use the URL of the Service. */
   readonly resourceUrl: string | undefined
 }
 
-/** The embedded authorization server of a gateway, with what its tokens are for; undefined where it has none. */
+/** The embedded authorization server of a VirtualMCPServer; undefined where it has none. */
 export function issuingOf(spec: Spec | undefined): Issuing | undefined {
   const { authServerConfig, incomingAuth } = spec ?? {}
   if (spec === undefined || authServerConfig === undefined) return undefined

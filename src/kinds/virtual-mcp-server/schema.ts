@@ -7,7 +7,7 @@ import { nameRef, openStatus, resource } from '../parts.ts'
 const SOURCE = '2.2'
 const externalAuthConfigRef = nameRef('The MCPExternalAuthConfig to use.', SOURCE)
 
-/** Of newer releases: at which of the upstream providers a user logs in, by the groups of the user. */
+/** At which upstream providers a user logs in, by the groups of the user; of newer releases. */
 const authServerUpstreamFilter = object(
   {
     claim: optional(filled('Claim with the groups of the user.', { maxLength: 253 })),
@@ -42,7 +42,7 @@ const passthroughHeaders = list(
   'Headers of the client that are sent to every backend as they are.',
 )
 
-/** Older places of settings; the ones in the spec win. */
+/** Places of settings in older releases; the same settings in the spec take precedence. */
 const config = object(
   {
     incomingAuth: optional(Type.Unknown({ description: 'Not read beside spec.incomingAuth.' })),
@@ -53,7 +53,7 @@ const config = object(
   OPEN,
 )
 
-/** Section 2.2. */
+/** Specification, section 2.2. */
 export const VirtualMCPServer = resource(
   'VirtualMCPServer',
   {

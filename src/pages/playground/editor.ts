@@ -21,7 +21,7 @@ import {
 } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-/** A part of the text that something is said of; offsets. */
+/** A part of the text with a message; `from` and `to` are offsets. */
 export interface Mark {
   readonly from: number
   readonly to: number
@@ -37,7 +37,7 @@ export class Editor {
 
   /** `changed` is called after each change of the text. */
   constructor(parent: HTMLElement, changed: () => void) {
-    // In a shadow tree the editor adopts its style sheets: the page's policy lets no other styles in.
+    // In a shadow tree the editor uses adopted style sheets; the page's Content-Security-Policy allows no other styles.
     const root = parent.attachShadow({ mode: 'open' })
     this.#view = new EditorView({ root, parent: root, state: stateOf('', changed) })
   }
@@ -46,7 +46,7 @@ export class Editor {
     return this.#view.state.doc.toString()
   }
 
-  /** Replaces what differs, so that the cursor and undo stay useful. */
+  /** Replaces only the part that differs, so that the cursor and undo keep working. */
   replace(text: string): void {
     const before = this.text
     let start = 0
@@ -84,7 +84,7 @@ export class Editor {
     this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics))
   }
 
-  /** Selects a part of the text, and moves the keyboard there. */
+  /** Selects a part of the text, and gives the editor the focus. */
   select(from: number, to: number): void {
     this.#view.focus()
     this.#view.dispatch({
@@ -117,7 +117,7 @@ const stateOf = (doc: string, changed: () => void): EditorState =>
       syntaxHighlighting(HIGHLIGHTS),
       THEME,
       EditorView.lineWrapping,
-      // Tab leaves the editor: people who use no mouse would be caught in it.
+      // Tab leaves the editor: otherwise people without a mouse could not.
       keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap]),
       Prec.highest(
         EditorView.contentAttributes.of({
@@ -132,7 +132,7 @@ const stateOf = (doc: string, changed: () => void): EditorState =>
     ],
   })
 
-/** The colours are those of style.css, in both themes. */
+/** Colours from style.css, for both themes. */
 const HIGHLIGHTS = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: 'var(--syntax-key)' },
   { tag: [tags.string, tags.special(tags.string), tags.content], color: 'var(--syntax-text)' },

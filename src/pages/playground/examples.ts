@@ -19,7 +19,7 @@ export interface ExampleFile {
   readonly text: string
 }
 
-/** The sentences at the top of a file, up to the first that describes the example. */
+/** The sentences at the top of a file, up to the first one that describes the example. */
 function titleOf(text: string): string {
   const lines = text.split('\n')
   const end = lines.findIndex((line) => !line.startsWith('#'))
@@ -41,7 +41,7 @@ const FILES = (dataOf('examples') as readonly ExampleFile[]).map(({ name, text }
 const filesIn = (folder: string): readonly PageExample[] =>
   FILES.filter(({ name }) => name.slice(0, name.lastIndexOf('/') + 1) === folder)
 
-/** The examples of a rule, each as the documents that `check` would read. */
+/** The examples of a rule, each as documents for `check`. */
 export const examplesOfRule = (id: string): (PageExample & { readonly isValid: boolean })[] =>
   allRules()
     .filter((rule) => rule.id === id)
@@ -59,7 +59,7 @@ export const examplesOfRule = (id: string): (PageExample & { readonly isValid: b
         })),
     )
 
-/** The first text of the page. */
+/** The example that the page opens with. */
 export const firstExample = (): PageExample | undefined => filesIn('together/')[0]
 
 const allExamples = (): Section[] => [
@@ -71,7 +71,7 @@ const allExamples = (): Section[] => [
     .map(({ id }) => ({ title: id, examples: examplesOfRule(id) })),
 ]
 
-/** The dialog with all examples, and a search in them. */
+/** The dialog with all examples and a search. */
 export function startExamples(open: (example: PageExample) => void): void {
   const dialog = element('examples-dialog', HTMLDialogElement)
   const wanted = element('examples-search', HTMLInputElement)

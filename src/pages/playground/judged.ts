@@ -11,10 +11,10 @@ import type { Release } from '../../release/index.ts'
 import { DEFAULT_SETTINGS, readVersion } from '../../engine/index.ts'
 import { stateOf } from '../../documents/index.ts'
 
-/** The name of the text in findings. */
+/** The file name of the text in findings. */
 export const FILE = 'manifests.yaml'
 
-/** All that the page says of a text. */
+/** The results for a text. */
 export interface JudgedText {
   readonly text: string
   readonly report: Report
@@ -24,7 +24,7 @@ export interface JudgedText {
   readonly completed: string
 }
 
-/** Judges a text as `check` judges a file that holds it. */
+/** Judges a text as `check` judges a file with it. */
 export function judgeText(text: string, release: Release | undefined): JudgedText {
   const judging: Judging = {
     group: DEFAULT_API_GROUP,

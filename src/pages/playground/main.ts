@@ -47,7 +47,7 @@ function judge(): void {
   rolePanel.show(judged, chosenRelease.value)
 }
 
-/** The number on a tab. */
+/** Shows a number on a tab. */
 function badgeOf(tab: string, count: number): void {
   element(`count-${tab}`, HTMLElement).textContent = count === 0 ? '' : String(count)
 }
@@ -167,7 +167,7 @@ const placeLine = (place: Located, style: string, goTo: (place: Located) => void
         ),
   )
 
-/** Makes the fix of one finding. */
+/** A function that applies the fix of one finding. */
 const fixer = (finding: ReportedFinding) => () => {
   const texts = new Map([[FILE, editor.text]])
   applyFixes(texts, [finding])
@@ -180,7 +180,7 @@ const fixButton = (finding: ReportedFinding) =>
     ? undefined
     : h('button', { type: 'button', class: 'fix', onclick: fixer(finding) }, `Fix: ${finding.fix.title}`)
 
-/** A valid and an invalid example of a rule. */
+/** Buttons that open a valid and an invalid example of a rule. */
 function exampleButtons(id: string): HTMLElement | undefined {
   const examples = examplesOfRule(id)
   const chosen = [examples.find(({ isValid }) => isValid), examples.find(({ isValid }) => !isValid)]
@@ -219,7 +219,7 @@ function open(example: PageExample): void {
   editor.focus()
 }
 
-/** Shows the files in the editor as one text with `---` between them. The page sends them nowhere. */
+/** Shows files in the editor as one text, with `---` between them. The page never uploads them. */
 async function openFiles(files: readonly File[]): Promise<void> {
   if (files.length === 0) return
   const texts = await Promise.all(files.map((file) => file.text()))

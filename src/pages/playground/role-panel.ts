@@ -16,7 +16,7 @@ import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
 import type { JudgedText } from './judged.ts'
 
-/** Less than in a thread of its own: the page stands still meanwhile. */
+/** Lower limits than those of the CLI's thread: the page cannot react during an evaluation. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
 
 const SAMPLE = `{
@@ -31,7 +31,7 @@ interface Config {
   readonly value: unknown
 }
 
-/** The role that a caller with some claims gets from a configuration in the text. */
+/** The panel with the role that a caller gets from an MCPExternalAuthConfig in the text. */
 export class RolePanel {
   readonly #select = element('role-config', HTMLSelectElement)
   readonly #claims = element('claims', HTMLTextAreaElement)

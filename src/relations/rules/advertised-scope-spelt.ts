@@ -9,6 +9,7 @@ const REFUSED = 'Clients ask for it, and the login is refused with invalid_scope
 export const advertisedScopeSpelt = defineRule({
   id: 'advertised-scope-spelt',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['incomingAuth', 'oidcConfigRef'],
   reads: [],
   severity: 'warning',
   summary:

@@ -5,6 +5,8 @@ import {
   defineRule,
   end,
   namesText,
+  type ObjectName,
+  oncePerCluster,
   type Path,
   pathTo,
   relatedTo,
@@ -25,7 +27,7 @@ import {
 
 const ID = 'audience-unique'
 const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
-/** Most other configurations that are compared by their issuer. */
+/** The most other MCPOIDCConfigs whose issuer is compared. */
 const MOST_CONFIGS = 50
 
 const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
@@ -56,14 +58,9 @@ export const audienceUnique = defineRule({
     if (found === undefined) return
     const config = getOidcConfig(cluster, found.config)
     const configs = [found.config, ...(config === undefined ? [] : sameIssuer(found.config, config, cluster))]
-    const others = configs.flatMap((name) =>
-      cluster.referrers('MCPOIDCConfig', name, KINDS).filter((other) => {
-        if (other.kind === self.kind && other.name === self.name) return false
-        const server = cluster.get(other.kind, other.name) as Gateway | Workload | undefined
-        const accepted = server && acceptedBy(server, other.kind)
-        return accepted?.config === name && accepted.audience === found.audience
-      }),
-    )
+    const others = configs
+      .flatMap((name) => acceptingBy(name, cluster).get(found.audience) ?? [])
+      .filter(({ kind, name }) => kind !== self.kind || name !== self.name)
     if (others.length === 0) return
     const detail = `${shortQuote(found.audience)} is the audience of ${namesText(others)} too, for tokens of one issuer: a token for one opens the other; give each its own`
     yield relatedTo(
@@ -133,7 +130,10 @@ interface Accepted {
   readonly at: Path<unknown>
 }
 
-/** The tokens that a server accepts; undefined where it checks none, or where that cannot be read. */
+/**
+ * The MCPOIDCConfig and audience by which a server accepts tokens; undefined where it checks none, or where that cannot
+ * be read.
+ */
 function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | undefined {
   const { spec } = resource
   const incoming = kind === 'VirtualMCPServer' ? (spec as Gateway['spec'])?.incomingAuth : undefined
@@ -147,9 +147,23 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
+/** The servers that accept tokens by an MCPOIDCConfig, by their audience; computed once, as each of them asks. */
+const acceptingBy = oncePerCluster((config: string, cluster) => {
+  const found = new Map<string, ObjectName[]>()
+  for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {
+    const server = cluster.get(other.kind, other.name) as Gateway | Workload | undefined
+    const accepted = server && acceptedBy(server, other.kind)
+    if (accepted?.config !== config) continue
+    const known = found.get(accepted.audience)
+    if (known === undefined) found.set(accepted.audience, [other])
+    else known.push(other)
+  }
+  return found
+})
+
 const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
-/** The other configurations that accept tokens of the same issuer. */
+/** The other MCPOIDCConfigs with the same issuer. */
 function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {
   const issuer = issuerOf(config)
   if (issuer === undefined) return []
@@ -163,7 +177,7 @@ function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[
   return found
 }
 
-/** The issuer whose tokens are accepted; that of the cluster is empty. */
+/** The issuer of accepted tokens; empty for the issuer of the cluster. */
 function issuerOf({ spec }: OidcConfig): string | undefined {
   return spec?.type === 'kubernetesServiceAccount'
     ? (spec.kubernetesServiceAccount?.issuer ?? '')

@@ -369,7 +369,7 @@ export const authConfigTypeSuited = defineRule({
   },
 })
 
-/** The configurations that a workload names and that do nothing for it. */
+/** Advice about each MCPExternalAuthConfig that a workload names and that does nothing for it. */
 function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   for (const { to, at, field } of referencesOf(self.kind, resource)) {
     const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
@@ -400,7 +400,7 @@ function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster):
   }
 }
 
-/** The uses of a configuration for which its type does nothing. */
+/** Advice at an MCPExternalAuthConfig about the workloads and backends for which its type does nothing. */
 function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   const type = config.spec?.type
   if (type === undefined) return
@@ -425,7 +425,7 @@ function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): 
   yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
 }
 
-/** The workloads for which the type of a configuration does nothing, by the reason. */
+/** The workloads for which the type does nothing, by the reason. */
 function unsuitedWorkloads(
   config: AuthConfig,
   name: string,
@@ -451,9 +451,13 @@ function unsuitedWorkloads(
   return found
 }
 
-/** The configurations that a VirtualMCPServer reaches and that releases cannot use for its backends. */
+/**
+ * Advice about each MCPExternalAuthConfig that a VirtualMCPServer reaches and that releases cannot use for its
+ * backends.
+ */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
-  // With source discovered these are not read, and yet converted.
+  // With source `discovered` vMCP does not use what `backends` and `default` name, and the operator converts it all the
+  // same.
   const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
   for (const reached of [
     ...configsReached(gateway, cluster),

@@ -12,7 +12,7 @@ const OWN_KEYS =
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 
-/** The settings that replicas do not share; undefined when they share all. */
+/** What goes wrong because replicas do not share storage or keys; undefined when they share both. */
 function problemOf(server: Server): string | undefined {
   if (storageType(server) === 'memory') return SPLIT
   const lacks = (field: 'signingKeySecretRefs' | 'hmacSecretRefs') =>
@@ -23,6 +23,7 @@ function problemOf(server: Server): string | undefined {
 export const authServerStorageShared = defineRule({
   id: 'auth-server-storage-shared',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  needs: ['replicas'],
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:

@@ -466,13 +466,13 @@ export const authorizationClaimsAvailable = defineRule({
   },
 })
 
-/** The claims for whose sake all is denied. */
+/** The missing claims for which all requests are denied; empty where some are permitted. */
 const denied = (found: ReturnType<typeof deniedBy>): readonly string[] =>
   found?.isWhole === true ? found.claims : []
 
 const isAnonymous = ({ spec }: Gateway): boolean => spec?.incomingAuth?.type === 'anonymous'
 
-/** Whether a workload asks nobody for a token, by a field of any release. */
+/** Whether a workload asks no caller for a token, judged by the fields of all releases. */
 function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   const { spec } = workload
   if (spec === undefined || 'oidcConfig' in spec) return false

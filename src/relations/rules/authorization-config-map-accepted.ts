@@ -124,7 +124,7 @@ export const authorizationConfigMapAccepted = defineRule({
   },
 })
 
-/** What the operator refuses a value for. */
+/** Why the operator refuses the value; undefined when it accepts it. */
 function problem(given: PolicyValue, isGateway: boolean): string | undefined {
   if (given.kind === 'empty') return 'is empty'
   if (given.kind === 'invalid') return `is neither JSON nor YAML: ${shortText(given.why, 100)}`

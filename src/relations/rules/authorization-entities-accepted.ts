@@ -12,7 +12,7 @@ import {
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
-/** Types of which each request brings the entity itself. */
+/** Types whose entities come with each request. */
 const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Skill', 'Action']
 
 const withEntities = (entitiesJson: string) => ({

@@ -7,12 +7,12 @@ const forwarding = (headerForward: object) => ({
   spec: { remoteUrl: 'https://jira.example.com/mcp', headerForward },
 })
 
-/** The ends of the names of headers that carry a credential, in lower case, without `-` and `_`. */
+/** Ends of header names that suggest a credential; lower case, without `-` and `_`. */
 const CREDENTIAL_END =
   /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
-/** Headers with such an end that say something else: Jira takes `X-Atlassian-Token: no-check`. */
+/** Headers with such an end that are no credentials: Jira wants `X-Atlassian-Token: no-check`. */
 const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
-/** The schemes of credentials, and the starts of keys that issuers give them. */
+/** Authorization schemes, and the prefixes of API keys of well-known issuers. */
 const CREDENTIAL_VALUE =
   /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9]|AKIA[0-9A-Z]{12}|ATATT3)/i
 
@@ -82,5 +82,5 @@ function isForCredentials(header: string): boolean {
   return !NO_CREDENTIALS.has(name) && CREDENTIAL_END.test(name)
 }
 
-/** Characters of the longest name that is looked at. */
+/** The most characters of a name that is examined. */
 const LONGEST_NAME = 256

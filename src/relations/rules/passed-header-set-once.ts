@@ -117,7 +117,9 @@ interface Setter {
   readonly place: () => ReturnType<typeof pathTo>
 }
 
-/** The headers of clients that an entry of the group sets too. */
+/**
+ * Advice about the headers that a VirtualMCPServer passes on from clients and an MCPServerEntry of its group sets too.
+ */
 function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   const [headers, path] = passedHeaders(gateway.spec)
   const group = groupOf(gateway)
@@ -147,7 +149,7 @@ function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   }
 }
 
-/** The headers of an entry that a VirtualMCPServer of its group passes on from clients. */
+/** Advice about the headers that an MCPServerEntry sets and a VirtualMCPServer of its group passes on from clients. */
 function* setBy(entry: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   const group = groupOf(entry)
   if (group === undefined || !('headerForward' in (entry.spec ?? {}))) return

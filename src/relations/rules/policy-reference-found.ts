@@ -26,7 +26,7 @@ const guarded = (name: string) =>
     },
   })
 
-/** The field is of releases, and no other rule reads it. */
+/** `toolConfigRef` is a field of releases, which no other rule reads. */
 const withTools = (name: string): object => ({
   spec: { remoteUrl: 'https://mcp.example.com', toolConfigRef: { name } },
 })

@@ -207,7 +207,7 @@ function mapped(awsSts: AwsSts) {
   return { spec: { type: 'awsSts' as const, awsSts: { region: 'eu-central-1', ...awsSts } } }
 }
 
-/** Where the configuration asks for the claims: `roleClaim` where it is written, the one mapping, or all of them. */
+/** The place that needs the claims: `roleClaim` where it is written, the single mapping, or all mappings. */
 function placeIn(awsSts: AwsSts, { mappings, byRoleClaim }: Foreign): Path<unknown> {
   const path = AUTH_CONFIG.spec.awsSts
   if (byRoleClaim && awsSts.roleClaim) return path.roleClaim

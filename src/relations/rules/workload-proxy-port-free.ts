@@ -2,7 +2,7 @@ import { defineRule, end, forbidden, isAbsent, nameText, relatedTo } from '../..
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, authServer, authServersOf, serving } from '../index.ts'
 
-/** The port on which the operator has an embedded authorization server listen with TLS; it cannot be changed. */
+/** The port of an embedded authorization server with TLS; the operator sets it, and no field changes it. */
 const TLS_PORT = 8443
 
 const listening = {

@@ -77,8 +77,8 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   lsp: [['--stdio']],
 }
 
-/** The commands that read no tree: they ask a cluster, or serve a page. */
-export const WITHOUT_TREE = ['audit', 'doctor', 'uninstall', 'playground']
+/** The commands that read no tree: they ask a cluster, serve a page, or call the others. */
+export const WITHOUT_TREE = ['audit', 'doctor', 'uninstall', 'playground', 'mcp']
 
 /** Each command with each of its outputs, by what it is called with. */
 export const LINES: ReadonlyMap<string, readonly string[]> = new Map(

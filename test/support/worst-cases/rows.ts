@@ -120,6 +120,17 @@ export const ROWS: readonly Row[] = [
     at: (size) => roleMappings(choices(size)),
   },
   {
+    title: 'a role mapping of N choices, each the condition of the next',
+    size: 200,
+    at: (size) =>
+      roleMappings(
+        Array.from({ length: size }).reduce<string>(
+          (condition) => `(${condition} ? claims.a == "x" : claims.b == "y")`,
+          'has(claims.c)',
+        ),
+      ),
+  },
+  {
     title: 'N role mappings of choices nested 40 deep',
     size: 30,
     at: (size) => roleMappings(...Array.from({ length: size }, (_, i) => choices(40, i * 40))),

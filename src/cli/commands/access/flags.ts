@@ -53,7 +53,7 @@ export const ACCESS_FLAGS = {
 
 export type Flags = Values<typeof ACCESS_FLAGS>
 
-/** The flags, with the release of the configuration file where they name none. */
+/** The flags; where they name no release, with that of the configuration file. */
 export const withRelease = <F extends { readonly release: string }>(
   flags: F,
   { release = '' }: Configuration,

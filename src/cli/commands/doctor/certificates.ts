@@ -7,7 +7,7 @@ import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 /** A certificate in the output. */
 export interface FoundCertificate {
-  /** Where: kind, name and part. */
+  /** The Secret, or the webhook of a configuration, that holds it. */
   readonly of: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string
@@ -20,7 +20,10 @@ interface Bundle {
   readonly certificates: readonly X509Certificate[]
 }
 
-/** Compares the CAs that the API server trusts with the CA that the servers sign with. */
+/**
+ * Compares the CAs in the webhook configurations, which the API server trusts, with the CA that signs the servers'
+ * certificates.
+ */
 export async function checkCertificates(
   stored: readonly unknown[],
   setups: Setups,
@@ -69,7 +72,7 @@ function bundlesIn(
     const pem = typeof text === 'string' ? Buffer.from(text, 'base64').toString() : ''
     const certificates = certificatesIn(pem)
     if (certificates !== undefined && certificates.length > 0) return [{ object, entry, certificates }]
-    // The API server may trust a server outside the cluster by a public CA.
+    // Without a caBundle, the API server may trust a server outside the cluster by a public CA.
     if (pem === '' && urlOf(configuration) !== undefined) return []
     findings.problem(
       'bundle-unusable',
@@ -145,7 +148,9 @@ const isFuture = ({ validFrom }: X509Certificate, now: number) => Date.parse(val
 const isValid = (certificate: X509Certificate, now: number) =>
   !isFuture(certificate, now) && Date.parse(certificate.validTo) > now
 
-/** Reports a CA that is not valid or has less than a tenth of its life left: a running leader renews it earlier. */
+/**
+ * Reports a CA that is not valid, or has less than a tenth of its life left: a running leader would have renewed it.
+ */
 function checkExpiry(
   object: string,
   certificate: X509Certificate,
@@ -193,7 +198,7 @@ const describe = (of: string, { fingerprint256, validTo }: X509Certificate): Fou
   expires: new Date(validTo).toISOString(),
 })
 
-/** One line for each configuration and certificate, not for each entry. */
+/** The certificates without repetitions, because several entries of a configuration may have the same. */
 function distinct(certificates: readonly FoundCertificate[]): FoundCertificate[] {
   const seen = new Map<string, FoundCertificate>()
   for (const each of certificates) {

@@ -7,10 +7,10 @@ import { isObject } from '../../../rule/index.ts'
 import { installedRelease, nearestReleases } from '../../input/release.ts'
 import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 
-/** What the installed CRDs are. */
+/** What is known of the installed CRDs. */
 interface Definitions {
   readonly findings: Findings
-  /** The release of the operator that they are of, for people. */
+  /** The release to which the CRDs belong, in words. */
   readonly release: string
 }
 
@@ -104,7 +104,7 @@ function checkServed({ plural }: Kind, definition: unknown, group: string, findi
     )
 }
 
-/** Notes what a CRD accepts and the specification refuses. */
+/** Notes values that a CRD accepts and the specification refuses. */
 function checkDifferences(
   kind: Kind,
   definition: unknown,
@@ -112,7 +112,7 @@ function checkDifferences(
   findings: Findings,
 ): void {
   const schema = part(versionOf(definition), 'schema', 'openAPIV3Schema')
-  // A schema of types only, such as deploy/crds, leaves values to the webhook: each constraint would differ.
+  // A schema without constraints on values, such as those in deploy/crds, leaves them to the webhook: nothing to note.
   if (!constrains(part(schema, 'properties', 'spec'))) return
   const differences = differencesIn(schema, kind.schema as SchemaTree, '')
   if (differences.length > 0)
@@ -128,7 +128,10 @@ function checkDifferences(
 
 const MOST = 8
 
-/** The differences in one line: each, but the many fields that may be empty by their number and the shortest path. */
+/**
+ * The differences in one line. Of fields that may be empty, of which there are many, only the number and the shortest
+ * path.
+ */
 function shortened(all: readonly Difference[]): string {
   const empty = all.filter(({ what }) => what === EMPTY).toSorted((a, b) => a.at.length - b.at.length)
   const others = all.filter(({ what }) => what !== EMPTY)
@@ -140,7 +143,7 @@ function shortened(all: readonly Difference[]): string {
 
 const EMPTY = 'empty'
 
-/** Something that an installed schema accepts. */
+/** A value that an installed schema accepts, and the specification refuses. */
 interface Difference {
   readonly at: string
   /** `missing`, `empty`, `longer than N` or a value. */
@@ -157,7 +160,9 @@ function constrains(schema: unknown): boolean {
   )
 }
 
-/** What the specification requires and the installed schema does not, and the values that only the latter accepts. */
+/**
+ * The constraints of the specification that an installed schema lacks, and the values that only that schema accepts.
+ */
 function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
   const properties = isObject(theirs.properties) ? theirs.properties : {}

@@ -20,7 +20,7 @@ export interface Diagnosis {
   readonly findings: readonly DoctorFinding[]
   readonly certificates: readonly FoundCertificate[]
   readonly probe: Probe
-  /** The release of the operator whose CRDs are installed, for people; absent where nothing was asked. */
+  /** The release whose CRDs are installed, in words; absent where the CRDs were not read. */
   readonly release?: string
 }
 
@@ -81,7 +81,9 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   }
 }
 
-/** Only whether the API server reaches the webhook: for accounts with few rights, such as that of `helm test`. */
+/**
+ * Checks only whether the API server reaches the webhook: for accounts with few rights, such as that of `helm test`.
+ */
 export async function examineProbe(place: CheckedInstallation): Promise<Diagnosis> {
   const reading = new Findings()
   const setups = setupsOf(...knownOf(await readDeployments(place, reading)))

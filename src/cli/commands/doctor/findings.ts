@@ -7,20 +7,20 @@ export type Level = 'problem' | 'note' | 'unread'
 export interface DoctorFinding {
   readonly level: Level
   readonly id: string
-  /** Kind and name, as kubectl has them. */
+  /** Kind and name, as kubectl prints them. */
   readonly object: string
   readonly message: string
-  /** What the user can do; empty when nothing is needed. */
+  /** What the user can do; empty when there is nothing to do. */
   readonly remedy: string
 }
 
-/** Shared by the checks: access to the cluster, and the installation to check. */
+/** What every check gets: access to the cluster, and which installation to check. */
 export interface CheckedInstallation {
   readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
   readonly namespace: string
   readonly service: string
-  /** The time of the API server, which judges certificates, in Unix milliseconds. */
+  /** The present time by the clock of the API server, in Unix milliseconds: it judges certificates by that. */
   readonly now: () => number
   /** Milliseconds to wait for the renewal of a Lease. */
   readonly leaseWaitMs: number
@@ -57,7 +57,7 @@ export class Findings {
 
 export const UNREAD = Symbol('could not be read')
 
-/** The part of a JSON value at these keys; undefined when it does not exist. */
+/** The value at these keys of a JSON value; undefined when there is none. */
 export function part(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (holder, key) => (typeof holder === 'object' && holder !== null ? Reflect.get(holder, key) : undefined),

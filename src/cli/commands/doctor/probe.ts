@@ -11,7 +11,7 @@ export interface Probe {
   readonly answer: string
 }
 
-/** What the API server says of a failed call, the cause and the remedy; the first match counts. */
+/** What the API server says when it cannot call the webhook, with the cause and the remedy; the first match counts. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
     /client certificate|remote error: tls: /,

@@ -236,7 +236,7 @@ export async function checkOthers({ opened, group }: CheckedInstallation): Promi
     const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
     for (const each of listed === UNREAD ? [] : listed) {
       const name = String(part(each, 'metadata', 'name'))
-      // Ours, and those of deploy/policies.
+      // The policies of this project, by their name or those in deploy/policies, are no others.
       if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
         continue
       const rules = [

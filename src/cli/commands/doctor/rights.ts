@@ -64,7 +64,7 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
           ...cluster,
           resource,
           name: WEBHOOK_NAME,
-          // An apply that creates is a creation by name.
+          // A server-side apply that creates an object needs the right to create, for that name.
           verbs: writes ? ['get', 'watch', 'create', 'patch'] : ['get', 'watch'],
         }))
       : []),

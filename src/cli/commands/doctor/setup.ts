@@ -2,7 +2,7 @@ import { type LabelSelector, parseLabelSelector } from '../../../configuration/l
 import { LEADER_NAME, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../registration/index.ts'
 import { listOf, part, textsOf } from './findings.ts'
 
-/** The settings of one Deployment of the server, read from its arguments. */
+/** The settings of one Deployment of the server, as read from its arguments. */
 export interface Setup {
   readonly deployment: string
   readonly role: string
@@ -11,7 +11,7 @@ export interface Setup {
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
   readonly checkConfigMaps: boolean
-  /** Whether what the installed CRDs take goes before the specification. */
+  /** Whether the installed CRDs take precedence over the specification. */
   readonly followsRelease: boolean
   readonly owner: string
   readonly account: string
@@ -27,7 +27,7 @@ export interface Setups {
   readonly leader: Setup | undefined
 }
 
-/** Reads the settings of the chart's Deployments; the second exists when the leader has a Deployment of its own. */
+/** The settings of the chart's Deployments; `leader` exists when the leader has a Deployment of its own. */
 export function setupsOf(deployment: unknown, leader: unknown): Setups {
   const webhook = setupOf(WEBHOOK_NAME, deployment)
   const separate = setupOf(LEADER_NAME, leader)
@@ -43,7 +43,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   const account = part(pod, 'serviceAccountName')
   return {
     deployment: name,
-    // The server's default.
+    // The default of the server.
     role: valueOf('role') ?? 'all',
     arming: valueOf('arming') ?? 'off',
     certificates: valueOf('certificates') ?? 'local',
@@ -60,7 +60,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   }
 }
 
-/** The selector of a flag; empty when it is malformed, because such a server does not start. */
+/** The label selector of a flag; empty when it is malformed, because a server does not start with such a flag. */
 function selectorIn(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)
@@ -69,7 +69,7 @@ function selectorIn(text: string): LabelSelector {
   }
 }
 
-/** What to do when the leader did not do its work: the command that prints its log, if it has a Deployment. */
+/** Advice when the leader has not done its work: the command that prints its log, if it has a Deployment. */
 export const seeLog = ({ leader }: Setups, namespace: string): string =>
   leader === undefined
     ? 'start one, or see its log'

@@ -4,7 +4,10 @@ import { isLocal, type Target } from '../../../probe/index.ts'
 import { pathText } from '../../../rule/index.ts'
 import { visible } from '../../output/visible.ts'
 
-/** Whether hosts may be asked: those on this machine always, others with --yes or after a question. */
+/**
+ * Decides whether a host may be asked: one on this machine always, another one with --yes or after a question to the
+ * user.
+ */
 export class Consent {
   readonly #isGiven: boolean
   #question: Promise<unknown> = Promise.resolve()
@@ -13,7 +16,9 @@ export class Consent {
     this.#isGiven = isGiven
   }
 
-  /** Asks about the hosts that resources name. Throws UsageError where nobody can be asked. */
+  /**
+   * Asks the user about the hosts that resources name. Throws UsageError where there is no terminal for the question.
+   */
   async forTargets(targets: readonly Target[]): Promise<boolean> {
     const others = targets.filter(({ url }) => !isLocal(new URL(url)))
     if (this.#isGiven || others.length === 0) return true
@@ -26,13 +31,13 @@ export class Consent {
     return this.#ask(['This sends GET and HEAD requests without credentials to', ...lines, 'Send them?'])
   }
 
-  /** Asks about a host that an answer names. */
+  /** Asks the user about a host that an answer names. */
   forHost(host: string): Promise<boolean> {
     if (this.#isGiven) return Promise.resolve(true)
     return isTerminal() ? this.#ask([`An answer names ${host}. Ask it too?`]) : Promise.resolve(false)
   }
 
-  /** One question after the other. */
+  /** Asks one question at a time. */
   #ask(lines: readonly string[]): Promise<boolean> {
     const answered = this.#question.then(async () => {
       const { stdin: input, stderr: output } = process

@@ -9,7 +9,7 @@ import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../..
 import { NO_PLACES, type Places } from '../../output/report.ts'
 import { commentsOf, targetIn } from '../judge-document.ts'
 
-/** A resource that may name addresses, where it stands, and what it says of findings. */
+/** A resource that may name addresses, with its file, the places in it, and its ignores. */
 export interface ProbeSource extends NamedResource {
   readonly value: unknown
   readonly file: string | null
@@ -17,7 +17,7 @@ export interface ProbeSource extends NamedResource {
   readonly ignores: readonly Ignore[]
 }
 
-/** The resources in files. A value with a placeholder in it is not there. */
+/** The resources in files, without values that contain a placeholder. */
 export function sourcesIn({ documents }: Documents, reading: DocumentReading): ProbeSource[] {
   return documents.flatMap(({ file, document }) => {
     const { value } = document
@@ -61,7 +61,7 @@ export function sourcesOf({ objects }: LiveCluster, group: string): ProbeSource[
 /** The text of a key of a ConfigMap; undefined where it is not known. */
 export type ConfigMapTexts = (namespace: string, name: string, key: string) => string | undefined
 
-/** The texts of those of the objects that are ConfigMaps. */
+/** The texts of the ConfigMaps among these objects. */
 export function configMapTexts(
   objects: readonly unknown[],
   { namespace: fallback }: DocumentReading,

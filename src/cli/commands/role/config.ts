@@ -10,16 +10,16 @@ import { loadDocuments } from '../../input/load.ts'
 import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
 
-/** A configuration and where it was found. */
+/** An MCPExternalAuthConfig, and where it was found. */
 export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
   readonly name: string
-  /** Who uses it, of what was read beside it. */
+  /** The tokens of its callers, by the objects that were read with it. */
   readonly behind: Behind
 }
 
-/** A configuration could not be read: its place, and the reason. */
+/** Thrown where an MCPExternalAuthConfig cannot be read, with the place and the reason. */
 export class UnreadConfiguration extends Error {
   readonly located: Located
 
@@ -29,7 +29,7 @@ export class UnreadConfiguration extends Error {
   }
 }
 
-/** A file as a whole could not be read. */
+/** The error that a whole file cannot be read. */
 export const unreadFile = (file: string, message: string): UnreadConfiguration =>
   new UnreadConfiguration({ file, line: 0, column: 0, message })
 
@@ -39,7 +39,10 @@ export function parseLocation(written: string): { file: string; name?: string } 
   return hash < 1 ? { file: written } : { file: written.slice(0, hash), name: written.slice(hash + 1) }
 }
 
-/** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
+/**
+ * The MCPExternalAuthConfig of type awsSts with this name in a file, a folder or standard input. Throws UsageError and
+ * UnreadConfiguration.
+ */
 export async function configIn(
   file: string,
   name: string | undefined,

@@ -11,12 +11,12 @@ export interface Task {
   readonly limits: Limits
 }
 
-/** For the running thread to load its modules, before its own clock starts. */
+/** Milliseconds for the thread to load its modules, before the time limit of the evaluation starts. */
 const START_MILLISECONDS = 3_000
 
 /**
- * Evaluates matchers in a worker thread, by text. The thread is ended when a regular expression or the heap goes beyond the
- * evaluator's own limits; the remaining matchers then count as stopped.
+ * Evaluates matchers in a worker thread; the results are by text. The thread is ended when a regular expression or the
+ * heap exceeds the limits of the evaluator; the remaining matchers then count as stopped.
  */
 export async function evaluations(
   matchers: Iterable<string>,
@@ -33,11 +33,11 @@ export async function evaluations(
   return found
 }
 
-/** Fills in the results of the thread; resolves with the reason when it ended early. */
+/** Adds the results of the thread to `found`; resolves with the reason when it ended early. */
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {
-    const worker = startWorker({
+    const worker = startWorker('worker.js', {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
     })

@@ -1,8 +1,16 @@
 import { statSync } from 'node:fs'
+import { UsageError } from '../../../configuration/flags.ts'
 import { readClaims, type ReadClaims } from '../../input/claims.ts'
 import { readSources, type SourceFile } from '../../input/files.ts'
 import { ReadError } from '../../input/nodes.ts'
 import { UnreadConfiguration, unreadFile } from './config.ts'
+
+/** Loads the claims of a caller whose configuration is in another file. Throws UsageError, the loader Unread. */
+export function claimsBeside(config: string, file: string): () => Promise<ReadClaims> {
+  if (file === '-' && config === '-')
+    throw new UsageError('standard input can be the configuration or the claims, not both')
+  return () => loadClaims(file)
+}
 
 /** The claims in a file or in standard input. Throws Unread. */
 export async function loadClaims(file: string): Promise<ReadClaims> {
@@ -12,7 +20,8 @@ export async function loadClaims(file: string): Promise<ReadClaims> {
   throw unreadFile(file, 'no such file')
 }
 
-function claimsIn(source: SourceFile): ReadClaims {
+/** The claims in a text. Throws Unread. */
+export function claimsIn(source: SourceFile): ReadClaims {
   if ('problem' in source) throw unreadFile(source.name, source.problem)
   try {
     return readClaims(source.text)

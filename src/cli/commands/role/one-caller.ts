@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { type Environment, isNamespaceName, UsageError } from '../../../configuration/flags.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
 import { printLines, printUnread } from '../../input/reading.ts'
+import type { CommandResult } from '../../define-command.ts'
 import { EXIT, IN_CLUSTER } from '../../output/report.ts'
 import type { ReadClaims } from '../../input/claims.ts'
 import { ALONE, arriving, type Behind, behindOf } from '../../../access/role/behind.ts'
 import type { DocumentReading } from '../../../documents/index.ts'
 import { stateOfCluster, unreadOf } from '../../input/given-state.ts'
 import type { ClusterChoice, NameInNamespace } from '../../input/live/index.ts'
-import { loadClaims } from './load-claims.ts'
 import {
   configIn,
   type FoundConfig,
@@ -32,31 +32,28 @@ import { generationsOf } from '../../../access/role/releases.ts'
 import { sessionNameFrom } from '../../../access/role/session-name.ts'
 import { errorMessage } from '../../../rule/index.ts'
 
-/** Whose role is asked for. */
+/** The flags that say whose role is wanted. */
 export interface OneCaller {
-  /** A file, FILE#NAME for one of many, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
+  /** A file, `FILE#NAME` for one of several, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
   readonly config: string
-  readonly claims: string
   readonly cluster: boolean
   readonly kubeconfig: string
   readonly 'api-group': string
   readonly release: string
-  readonly output: 'human' | 'json'
 }
 
-/** Prints which IAM role a caller gets, and why; returns the exit code. Throws UsageError. */
-export async function printRoleOf(
+/** Which IAM role a caller gets, and why. Throws UsageError. */
+export async function roleOf(
   flags: OneCaller,
+  claimsOf: () => Promise<ReadClaims>,
   reading: DocumentReading,
   environment: Environment,
-): Promise<number> {
-  if (flags.config === '-' && flags.claims === '-')
-    throw new UsageError('standard input can be the configuration or the claims, not both')
+): Promise<CommandResult<'human' | 'json'>> {
   try {
     const config = flags.cluster
       ? await configInCluster(flags.config, flags.kubeconfig, reading, environment)
       : await findConfig(flags.config, reading)
-    const { claims: given, fromToken } = await loadClaims(flags.claims)
+    const { claims: given, fromToken } = await claimsOf()
     const claims = arriving(given, config.behind)
     const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
     const report = {
@@ -68,13 +65,17 @@ export async function printRoleOf(
       behind: config.behind,
       leftOut: Object.keys(given).filter((name) => !Object.hasOwn(claims, name)),
     }
-    process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
-    return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
+    return {
+      code: commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean,
+      text: (output) => (output === 'json' ? printRoleJson(report) : printRole(report)),
+    }
   } catch (error) {
     if (!(error instanceof UnreadConfiguration)) throw error
     printUnread([error.located])
-    if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
-    return EXIT.unread
+    return {
+      code: EXIT.unread,
+      text: (output) => (output === 'json' ? printUnreadJson([error.located]) : ''),
+    }
   }
 }
 
@@ -124,7 +125,10 @@ async function configInCluster(
   )
 }
 
-/** Who uses the configuration, of the objects beside it; of nobody where some of them cannot be read. */
+/**
+ * The tokens of callers, by the objects in the cluster that use the MCPExternalAuthConfig; unknown where some cannot be
+ * read.
+ */
 async function behindInCluster(
   { namespace, name }: NameInNamespace,
   choice: ClusterChoice,
@@ -141,7 +145,7 @@ async function behindInCluster(
   return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
-/** The decisions for a resource from a file or a cluster. */
+/** The decision about the role by each generation of releases. */
 async function outcomesFor(
   value: unknown,
   claims: ReadClaims['claims'],

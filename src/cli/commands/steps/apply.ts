@@ -12,7 +12,10 @@ interface Applying {
   readonly yes: boolean
 }
 
-/** Applies the steps one by one with kubectl, and ends at the first that fails; returns the exit code. Throws UsageError. */
+/**
+ * Applies the steps one by one with kubectl, and stops at the first that fails; returns the exit code. Throws
+ * UsageError.
+ */
 export async function applySteps(
   plan: StepsPlan,
   { kubeconfig, yes }: Applying,
@@ -53,7 +56,7 @@ async function isAgreed(steps: readonly PlanStep[]): Promise<boolean> {
   return false
 }
 
-/** Undefined where the step succeeded, else what kubectl says. */
+/** Runs one step; undefined where it succeeds, else the error of kubectl. */
 function run(
   { kind, namespace, name, value, before }: PlanStep,
   kubeconfig: string,
@@ -77,7 +80,7 @@ function run(
     },
   )
   if (error !== undefined) return `kubectl could not be started, which --apply needs: ${error.message}`
-  // Warnings of the webhook.
+  // Prints warnings of the webhook.
   if (status === 0 && stderr !== '') process.stderr.write(visibleLines(stderr))
   return status === 0 ? undefined : stderr || stdout
 }

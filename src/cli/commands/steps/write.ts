@@ -5,7 +5,7 @@ import { UsageError } from '../../../configuration/flags.ts'
 import type { StepsPlan } from '../../../steps/plan.ts'
 import { visible } from '../../output/visible.ts'
 
-/** Throws UsageError where the folder cannot take the commits. */
+/** Throws UsageError unless the folder is empty or missing. */
 export function needEmptyFolder(folder: string): void {
   if (!existsSync(folder)) return
   if (!statSync(folder).isDirectory()) throw new UsageError(`--write needs a folder, and ${folder} is a file`)

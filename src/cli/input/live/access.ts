@@ -4,19 +4,19 @@ import { delimiter, join } from 'node:path'
 import type { Environment } from '../../../configuration/flags.ts'
 import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } from '../../../cluster/index.ts'
 
-/** Milliseconds without an answer of the API server. Lists of a cold cache and credential plugins take long. */
+/** Milliseconds without an answer of the API server; lists from a cold cache and credential plugins take long. */
 export const ANSWER_TIMEOUT_MS = 30_000
 
-/** Which cluster is meant. */
+/** Says which cluster to read. */
 export interface ClusterChoice {
-  /** A file; empty: the kubeconfig of kubectl, or the service account of the pod. */
+  /** The path of a kubeconfig; empty for that of kubectl, or the service account of the pod. */
   readonly kubeconfig: string
   readonly group: string
 }
 
 /**
- * Access to the cluster of this kubeconfig, or else to that of kubectl, or of the pod. Throws an Error of one line when
- * none is found or the kubeconfig cannot be used.
+ * Access to the cluster of this kubeconfig or, where it is empty, of kubectl or of the pod. Throws an Error of one line
+ * when there is none, or the kubeconfig cannot be used.
  */
 export async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
   if (kubeconfig !== '') return fromKubeconfig(kubeconfig)

@@ -7,7 +7,7 @@ import {
 import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 
-/** The objects of an installation: those of the chart, and those that the server writes. */
+/** Access to an installation: to the objects of the chart, and to those that the server writes. */
 export interface Opened {
   /** URL of the API server. */
   readonly server: string
@@ -18,7 +18,7 @@ export interface Opened {
   close(): void
 }
 
-/** Throws an Error of one line when no cluster is found; nothing is sent yet. */
+/** Opens access to an installation; sends nothing yet. Throws an Error of one line when no cluster is found. */
 export async function openInstallation(
   { kubeconfig, group }: ClusterChoice,
   namespace: string,

@@ -22,13 +22,13 @@ export interface LiveObject {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** A Secret or ConfigMap that a resource names. */
+/** A Secret, ConfigMap or policy object that a resource names. */
 export interface NameInNamespace {
   readonly namespace: string
   readonly name: string
 }
 
-/** The facts about an object that a resource names: the values of Secrets and ConfigMaps are not kept. */
+/** The facts that rules read of a Secret, a ConfigMap or a policy; values of Secrets and ConfigMaps are not stored. */
 export interface SeenFacts extends NameInNamespace {
   readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
   readonly facts: Resource
@@ -36,38 +36,41 @@ export interface SeenFacts extends NameInNamespace {
 
 /** The result of reading a cluster. */
 export interface LiveCluster {
-  /** Its URL; empty when none was found. */
+  /** URL of the API server; empty when none was found. */
   readonly server: string
   /** The namespace of the context or of the pod; empty where none is set. */
   readonly namespace: string
-  /** In the order of namespace, kind and name. */
+  /** The objects, sorted by namespace, kind and name. */
   readonly objects: readonly LiveObject[]
   readonly secrets: readonly SeenFacts[]
-  /** The CustomResourceDefinitions of the kinds, if they were asked for; without those that the user may not read. */
+  /** The CustomResourceDefinitions of the kinds, if they were wanted and the user may read them. */
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** The kinds that could not be read, each with the reason. */
   readonly unread: readonly string[]
-  /** Namespaces of `--namespaces` that hold no object, and that the user has no right to get. */
+  /**
+   * Namespaces in `--namespaces` without an object, which the user may not get, so that it is not known whether they
+   * exist.
+   */
   readonly doubtful: readonly string[]
   /** Whether every object of the kind in the namespace was read. */
   knows(kind: string, namespace: string): boolean
 }
 
-/** The cluster, and the kinds and namespaces to read of it. */
+/** The cluster to read, and what to read in it. */
 export interface Wanted extends ClusterChoice {
-  /** The namespaces to read, given that of the context; undefined: all. */
+  /** The namespaces to read, given the namespace of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined
-  /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */
+  /** Whether a namespace that does not exist is reported as unread, because `--namespaces` names it. */
   readonly mustExist?: boolean
   /** Whether the CustomResourceDefinitions are read. */
   readonly definitions?: boolean
-  /** The Secrets whose keys are read. */
+  /** The Secrets of which the keys are read. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
-  /** The ConfigMaps whose keys are read, where the user may. */
+  /** The ConfigMaps of which the keys are read, if the user may. */
   configMaps?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
-  /** The namespaces in which resources name objects of the kind. */
+  /** The namespaces in which resources name objects of this kind; they are listed there. */
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
@@ -114,7 +117,7 @@ export async function readCluster(
   }
 }
 
-/** The result when no cluster could be opened. */
+/** The result when there is no access to a cluster. */
 const nothingRead = (problem: string): LiveCluster => ({
   server: '',
   namespace: '',
@@ -132,7 +135,10 @@ interface Part {
   readonly namespace: string | undefined
 }
 
-/** Reads everything of the seven kinds. A failure of one leaves the others, unless there was no answer at all. */
+/**
+ * Lists all objects of the seven kinds. A failure of one kind does not affect the others, unless there was no answer at
+ * all.
+ */
 async function readLists(connection: ClusterConnection, namespaces: readonly string[] | undefined) {
   const places: readonly (string | undefined)[] = namespaces ?? [undefined]
   const parts = KINDS.flatMap((kind) => places.map((namespace): Part => ({ kind, namespace })))
@@ -195,7 +201,7 @@ interface Existence {
 
 const NOT_CHECKED: Existence = { unread: [], doubtful: [] }
 
-/** Asks whether namespaces exist, because a list in one that does not exist is empty, not an error. */
+/** Finds the namespaces that do not exist: a list in such a namespace is empty, not an error. */
 async function checkExistence(
   connection: ClusterConnection,
   namespaces: readonly string[],
@@ -214,7 +220,10 @@ async function checkExistence(
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
-/** Reads the CustomResourceDefinitions; skips those that cannot be read, and then the specification judges alone. */
+/**
+ * Reads the CustomResourceDefinitions, without those that cannot be read: their kinds are judged by the specification
+ * alone.
+ */
 async function readDefinitions(connection: ClusterConnection): Promise<unknown[]> {
   const installation = connection.installation('')
   const found: unknown[] = []
@@ -225,7 +234,7 @@ async function readDefinitions(connection: ClusterConnection): Promise<unknown[]
   return found
 }
 
-/** Reads which keys Secrets or ConfigMaps have, never keeping values. A failure in a namespace is reported once for it. */
+/** Reads the keys of Secrets or ConfigMaps; their values are not stored. Failures in a namespace are reported once. */
 async function readFacts(
   connection: ClusterConnection,
   kind: 'Secret' | 'ConfigMap',
@@ -258,7 +267,10 @@ async function readFacts(
   }
 }
 
-/** Lists the objects of the kinds that resources name, where they name any. What cannot be read is not known. */
+/**
+ * Lists the objects of the policy kinds, in namespaces where resources name some. A failure makes them unknown, not
+ * missing.
+ */
 async function readPolicies(
   connection: ClusterConnection,
   namespacesOf: (kind: PolicyKind) => Iterable<string> | undefined,

@@ -5,7 +5,7 @@ import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 import { forEachConcurrently, retryRefused } from './requests.ts'
 
-/** Reads one object; undefined when it is not there. Throws an Error of one line. */
+/** Reads one object; undefined when it does not exist. Throws an Error of one line. */
 export async function readObject(
   kind: Kind,
   { kubeconfig, group }: ClusterChoice,
@@ -26,7 +26,7 @@ export async function readObject(
   }
 }
 
-/** The ConfigMaps of these names that there are and may be read, as they are. */
+/** The ConfigMaps with these names that exist and may be read, with their values. */
 export async function readConfigMaps(
   { kubeconfig, group }: ClusterChoice,
   names: readonly { readonly namespace: string; readonly name: string }[],

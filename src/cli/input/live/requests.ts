@@ -22,7 +22,7 @@ export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Acts on each item, on some of them at a time. */
+/** Runs `act` for each item, for several of them at a time. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   act: (item: T) => Promise<void>,
@@ -34,7 +34,7 @@ export async function forEachConcurrently<T>(
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
 
-/** Failures by reason: each reason is reported once. */
+/** Collects failures, so that each reason is reported once. */
 export class Failures {
   readonly #parts = new Map<string, string[]>()
 

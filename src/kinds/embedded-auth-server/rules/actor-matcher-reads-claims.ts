@@ -7,7 +7,7 @@ import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** Most matchers of one server of which a proof is sought. */
+/** The most matchers of one server for which a proof is tried. */
 const MOST_PROOFS = 10
 
 export const actorMatcherReadsClaims = defineRule({

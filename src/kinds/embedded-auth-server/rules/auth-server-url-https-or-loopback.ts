@@ -87,7 +87,7 @@ export const authServerUrlHttpsOrLoopback = defineRule({
   },
 })
 
-/** Only `true` lifts the demand for https; a value that cannot be read may be true. */
+/** What is wrong with the URL. http is allowed where `insecureAllowHTTP` is true, or cannot be read and may be. */
 function problemOf(text: string, server: Server): string | undefined {
   const url = parseUrl(text)
   if (url === undefined) return 'must be a valid URL; check its host, port and escapes'

@@ -53,7 +53,10 @@ export const durationRepresentable = defineRule({
 
 const DETAIL = 'must be at most about 2562047h, the longest that Go can hold'
 
-/** Up to seven characters a duration always fits int64 (999999h); texts of over a thousand characters are not parsed. */
+/**
+ * Whether a duration exceeds int64. Texts of up to seven characters never do (999999h); those of over a thousand are
+ * not parsed.
+ */
 function overflows(duration = ''): boolean {
   if (duration.length <= 7 || duration.length > 1_000) return false
   return DURATION.test(duration) && parseDuration(duration) === undefined

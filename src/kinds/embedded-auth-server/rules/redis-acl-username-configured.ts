@@ -10,7 +10,7 @@ export const redisAclUsernameConfigured = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   constraint: 'required',
-  // pkg/authserver/runner at v0.63.0: convertRedisACLConfig.
+  // Source: toolhive v0.63.0, pkg/authserver/runner, convertRedisACLConfig.
   instead: "logs in as the Redis user 'default'",
   severity: 'error',
   summary: 'The Redis ACL user has a name, unless a Redis without Sentinel takes a password alone.',

@@ -31,7 +31,7 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   sources: ['decision 3'],
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
-    // The first one: nothing is said where one that cannot be read may stand before it.
+    // The first client with the method; no finding where one before it cannot be read, because it may be the first.
     const client = clients.find(
       (each) =>
         each === undefined ||

@@ -9,7 +9,7 @@ const SECOND = 1_000_000_000n
 const MINUTE = 60n * SECOND
 const HOUR = 60n * MINUTE
 
-/** The bounds of the server, in pkg/authserver/server/provider.go of ToolHive. */
+/** The lifespans that the server accepts (toolhive: pkg/authserver/server/provider.go). */
 const ACCEPTED = [
   { field: 'accessTokenLifespan', least: MINUTE, most: 24n * HOUR, range: '1m to 24h' },
   { field: 'refreshTokenLifespan', least: HOUR, most: 720n * HOUR, range: '1h to 720h' },

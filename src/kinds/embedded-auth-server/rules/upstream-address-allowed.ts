@@ -75,7 +75,7 @@ export const upstreamAddressAllowed = defineRule({
   },
 })
 
-/** Loopback hosts are allowed. */
+/** Whether the server refuses the address; it allows loopback hosts. */
 function isRefused(
   config: { readonly allowPrivateIPs?: boolean | undefined },
   text: string | undefined,

@@ -2,7 +2,7 @@ import { defineRule, forbidden } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** The parameters that the server sets, and where each comes from. */
+/** The parameters that users may not set, with where the server takes each from. */
 const RESERVED = new Map([
   ['response_type', 'the server sets it'],
   ['client_id', 'the server takes it from `clientId`'],

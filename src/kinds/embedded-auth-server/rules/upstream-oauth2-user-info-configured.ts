@@ -10,7 +10,7 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   constraint: 'required',
-  // pkg/authserver/upstream/oauth2.go at v0.63.0: synthesizeIdentity.
+  // Source: toolhive v0.63.0, pkg/authserver/upstream/oauth2.go, synthesizeIdentity.
   instead: 'takes a user for another one at each login, without name and email',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',

@@ -2,7 +2,7 @@ import { defineRule, forbidden, invalid, parseUrl } from '../../../rule/index.ts
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** The parameters of token requests that the server sets, and those of client authentication. */
+/** The parameters of token requests that users may not set: the server sets them, or they authenticate the client. */
 const RESERVED = [
   'grant_type',
   'code',

@@ -5,6 +5,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const awsStsRoleConfigured = defineRule({
   id: 'aws-sts-role-configured',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'error',
   summary:

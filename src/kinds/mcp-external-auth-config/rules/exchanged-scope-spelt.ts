@@ -8,6 +8,7 @@ const REFUSED = 'The exchange is refused with invalid_scope'
 export const exchangedScopeSpelt = defineRule({
   id: 'exchanged-scope-spelt',
   on: MCPExternalAuthConfig,
+  needs: ['tokenExchange'],
   reads: [],
   severity: 'warning',
   summary: 'The scopes of a token exchange are not empty, and those of OpenID Connect are spelt as there.',

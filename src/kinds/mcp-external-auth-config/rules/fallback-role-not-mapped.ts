@@ -84,11 +84,14 @@ export const fallbackRoleNotMapped = defineRule({
   },
 })
 
-/** Words by which people name the role that has the fewest rights. */
+/** Words in names of roles with few rights. */
 const LEAST =
   /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
 
-/** Whether the role has the fewest rights by its name, and perhaps a mapping to another one is left: it keeps callers from that. */
+/**
+ * Whether the fallback is, by its name, a role with few rights, and another role may be mapped too: a mapping to the
+ * fallback then keeps callers from that role.
+ */
 function isShield(mappings: RoleMappings, fallback: string): boolean {
   const name = fallback.slice(fallback.lastIndexOf('/') + 1)
   const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()

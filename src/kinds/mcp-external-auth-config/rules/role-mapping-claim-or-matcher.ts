@@ -6,6 +6,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingClaimOrMatcher = defineRule({
   id: 'role-mapping-claim-or-matcher',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'error',
   summary: 'A role mapping matches by claim or by matcher, not by both.',

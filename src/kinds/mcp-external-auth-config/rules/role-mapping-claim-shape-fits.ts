@@ -15,6 +15,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingClaimShapeFits = defineRule({
   id: 'role-mapping-claim-shape-fits',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'A mapping looks for a value in a claim that is a list, and for a text in a claim that is a text.',

@@ -7,6 +7,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingClaimSpelt = defineRule({
   id: 'role-mapping-claim-spelt',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'The claims that choose a role are spelt as identity providers spell them.',

@@ -6,6 +6,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingHasCondition = defineRule({
   id: 'role-mapping-has-condition',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'A role mapping has a claim or a matcher.',

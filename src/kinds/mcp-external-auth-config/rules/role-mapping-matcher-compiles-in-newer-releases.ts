@@ -7,6 +7,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-newer-releases',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'A matcher that operator releases up to 0.58 compile also compiles in releases from 0.59.',

@@ -7,6 +7,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-older-releases',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'A matcher that operator releases from 0.59 compile also compiles in releases up to 0.58.',

@@ -7,6 +7,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingMatcherCompiles = defineRule({
   id: 'role-mapping-matcher-compiles',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'error',
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',

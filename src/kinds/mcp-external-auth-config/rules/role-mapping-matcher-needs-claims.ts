@@ -7,6 +7,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingMatcherNeedsClaims = defineRule({
   id: 'role-mapping-matcher-needs-claims',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'A matcher that demands the value of a claim is not true for a caller without any claim.',

@@ -6,6 +6,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingMatcherTypeKnown = defineRule({
   id: 'role-mapping-matcher-type-known',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'The type checker knows that a matcher is a bool.',

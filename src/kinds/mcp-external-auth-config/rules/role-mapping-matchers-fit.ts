@@ -8,6 +8,7 @@ const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, '
 export const roleMappingMatchersFit = defineRule({
   id: 'role-mapping-matchers-fit',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'error',
   summary: 'One object holds at most 512 KiB of distinct matchers.',
@@ -19,7 +20,8 @@ export const roleMappingMatchersFit = defineRule({
       context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
-    // None of them is compiled, so one that was not stored before is a new error.
+    // The error is about each matcher, because none is compiled: a matcher that was not stored before makes it a new
+    // error.
     const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
     yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))
   },

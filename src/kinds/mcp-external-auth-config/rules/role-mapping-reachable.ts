@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { advice, type Context, defineRule, type Given, isAbsent } from '../../../rule/index.ts'
 import { role, signing } from '../examples.ts'
-import { type Taken, takenByEarlier } from '../proofs.ts'
+import { MOST_MAPPINGS, type Taken, takenByEarlier } from '../proofs.ts'
 import type { Compiling } from '../matcher-verdicts.ts'
 import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -9,6 +9,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const roleMappingReachable = defineRule({
   id: 'role-mapping-reachable',
   on: MCPExternalAuthConfig,
+  needs: ['awsSts'],
   reads: [],
   severity: 'warning',
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
@@ -21,17 +22,17 @@ export const roleMappingReachable = defineRule({
     const mappings = spec?.awsSts?.roleMappings
     if (mappings === undefined || !mayHide(mappings, context)) return
     const conditions = conditionsOf(mappings, context)
-    const order = inOrderTried(mappings).filter((i) => conditions.has(i))
+    const order = inOrderTried(mappings).filter((i) => conditions[i] !== undefined)
     const proved = provedIn(spec?.awsSts, order, context)
-    const firstWith = new Map<string, number>()
+    const first = { claim: new Map<string, number>(), matcher: new Map<string, number>() }
+    let always: number | undefined
     let misfits: ReadonlySet<number> | undefined
     for (const i of order) {
-      const condition = conditions.get(i) ?? NEVER
+      const { by, text } = conditions[i] ?? NEVER
       const taken = proved.get(i)
       const here = context.path.spec.awsSts.roleMappings.at(i)
-      const earlier = firstWith.get(condition)
-      const always = firstWith.get(ALWAYS)
-      if (condition === NEVER || taken?.by.length === 0) {
+      const earlier = by === 'claim' || by === 'matcher' ? first[by].get(text) : undefined
+      if (by === 'never' || taken?.by.length === 0) {
         misfits ??= misfitsIn(mappings, context)
         if (!misfits.has(i)) yield advice(here.matcher, 'is never true, so the role is never assumed')
       } else if (always !== undefined)
@@ -39,7 +40,8 @@ export const roleMappingReachable = defineRule({
       else if (earlier !== undefined)
         yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
       else if (taken !== undefined) yield advice(here, takenText(taken))
-      else firstWith.set(condition, i)
+      else if (by === 'always') always = i
+      else first[by].set(text, i)
     }
   },
   examples: {
@@ -169,7 +171,7 @@ export const roleMappingReachable = defineRule({
 
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
-/** The claim values that earlier mappings match; empty where the claim that they read is not known. */
+/** Which mappings are proved never to be reached; none where the role claim cannot be read. */
 function provedIn(
   awsSts: AwsSts | undefined,
   order: readonly number[],
@@ -177,6 +179,7 @@ function provedIn(
 ): ReadonlyMap<number, Taken> {
   const { roleClaim, roleMappings = [] } = awsSts ?? {}
   if (awsSts === undefined || (roleClaim === undefined && !isAbsent(awsSts, 'roleClaim'))) return new Map()
+  if (order.length > MOST_MAPPINGS) return new Map()
   const conditional = order.map((index) => ({
     index,
     claim: roleMappings[index]?.claim,
@@ -197,7 +200,7 @@ function takenText({ by, isSame }: Taken): string {
     : `is never reached: ${all} are tried first and together take all its callers`
 }
 
-/** The mappings of which another rule says that their evaluation fails: the cause of both. */
+/** The mappings whose evaluation fails by a misfit: another rule reports that, as the cause of both findings. */
 const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
   new Set(
     factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
@@ -205,11 +208,17 @@ const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<numb
     ),
   )
 
-const ALWAYS = 'always'
-const NEVER = 'never'
+/** When a mapping matches, as its text says it; `always` and `never` where that is proved of its matcher. */
+interface Condition {
+  readonly by: 'claim' | 'matcher' | 'always' | 'never'
+  readonly text: string
+}
+
+const ALWAYS: Condition = { by: 'always', text: '' }
+const NEVER: Condition = { by: 'never', text: '' }
 const LAST = Number.MAX_VALUE
 
-/** Whether a mapping can be hidden: `claim` mappings alone cannot, unless two are the same. */
+/** Whether any mapping can be unreachable: `claim` mappings alone are all reachable, unless two are the same. */
 function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return (
@@ -219,35 +228,33 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   )
 }
 
-/** The condition of each mapping by index; without mappings that have no condition, two, or a matcher with an error. */
-function conditionsOf(mappings: RoleMappings, context: Compiling): ReadonlyMap<number, string> {
-  const conditions = new Map<number, string>()
-  mappings.forEach((mapping, i) => {
-    const condition = mapping && conditionOf(mapping)
-    if (condition !== undefined) conditions.set(i, condition)
-  })
+/**
+ * The condition of each mapping, by index; without mappings that have no condition, two, or a matcher with an error.
+ */
+function conditionsOf(mappings: RoleMappings, context: Compiling): readonly (Condition | undefined)[] {
+  const conditions = mappings.map((mapping) => mapping && conditionOf(mapping))
   if (!factsAbout(mappings, context).fit) return conditions
   for (const { index, verdict } of factsAbout(mappings, context).notable) {
-    if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions.delete(index)
-    else if (verdict.constant !== undefined && conditions.has(index)) {
-      conditions.set(index, verdict.constant ? ALWAYS : NEVER)
-    }
+    if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions[index] = undefined
+    else if (verdict.constant !== undefined && conditions[index] !== undefined)
+      conditions[index] = verdict.constant ? ALWAYS : NEVER
   }
   return conditions
 }
 
-function conditionOf(mapping: RoleMapping): string | undefined {
-  if (mapping.claim && isAbsent(mapping, 'matcher')) return `claim ${mapping.claim}`
-  return mapping.matcher && isAbsent(mapping, 'claim') ? `matcher ${mapping.matcher}` : undefined
+function conditionOf(mapping: RoleMapping): Condition | undefined {
+  const { claim, matcher } = mapping
+  if (claim && isAbsent(mapping, 'matcher')) return { by: 'claim', text: claim }
+  return matcher && isAbsent(mapping, 'claim') ? { by: 'matcher', text: matcher } : undefined
 }
 
-/** The indexes by priority, then place; without those whose priority cannot be read or is refused. */
+/**
+ * The indexes of the mappings by priority, then position; without those whose priority is refused or cannot be read.
+ */
 function inOrderTried(mappings: RoleMappings): number[] {
-  return mappings
-    .flatMap((mapping, i) => {
-      const priority = mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority
-      return priority === undefined || priority < 0 ? [] : [{ i, priority }]
-    })
-    .toSorted((a, b) => a.priority - b.priority)
-    .map(({ i }) => i)
+  const priorities = mappings.map((mapping) =>
+    mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority,
+  )
+  const priorityOf = (i: number) => priorities[i] ?? -1
+  return [...mappings.keys()].filter((i) => priorityOf(i) >= 0).sort((a, b) => priorityOf(a) - priorityOf(b))
 }

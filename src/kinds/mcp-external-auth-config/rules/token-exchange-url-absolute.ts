@@ -5,6 +5,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const tokenExchangeUrlAbsolute = defineRule({
   id: 'token-exchange-url-absolute',
   on: MCPExternalAuthConfig,
+  needs: ['tokenExchange'],
   reads: [],
   severity: 'warning',
   summary: 'The token endpoint is an absolute http or https URL with a host.',

@@ -5,6 +5,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const tokenExchangeUrlHttps = defineRule({
   id: 'token-exchange-url-https',
   on: MCPExternalAuthConfig,
+  needs: ['tokenExchange'],
   reads: [],
   severity: 'warning',
   summary: 'The token endpoint is reached over https, or on the same machine.',

@@ -12,6 +12,7 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const upstreamProviderSingleForWorkloads = defineRule({
   id: 'upstream-provider-single-for-workloads',
   on: MCPExternalAuthConfig,
+  needs: ['embeddedAuthServer'],
   reads: SINGLE_PROVIDER_KINDS,
   severity: 'error',
   summary:
@@ -33,7 +34,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     if (first === undefined) return
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
-    // One fewer is not a new error, one more is.
+    // One `about` for each provider: an update with one fewer makes no new error, one with one more does.
     const counted = aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },

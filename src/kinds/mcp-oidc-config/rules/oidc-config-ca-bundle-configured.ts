@@ -2,7 +2,10 @@ import { defineRule, isAbsent, required, tooLong } from '../../../rule/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
-/** The operator names a volume `oidc-ca-bundle-` and the ConfigMap; the name of a volume has at most 63 characters. */
+/**
+ * The operator names a volume `oidc-ca-bundle-` plus the name of the ConfigMap; a volume's name has at most 63
+ * characters.
+ */
 const LONGEST_NAME = 48
 
 export const oidcConfigCaBundleConfigured = defineRule({

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const authServerIncomingAuthOidc = defineRule({
   id: 'auth-server-incoming-auth-oidc',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   severity: 'warning',
   summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',

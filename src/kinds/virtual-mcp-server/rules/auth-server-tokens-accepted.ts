@@ -22,6 +22,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const authServerTokensAccepted = defineRule({
   id: 'auth-server-tokens-accepted',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: ['MCPOIDCConfig'],
   severity: 'error',
   summary:

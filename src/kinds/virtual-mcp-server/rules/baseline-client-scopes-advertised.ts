@@ -12,6 +12,7 @@ const advertising = (scopes: readonly string[] | undefined, baselineClientScopes
 export const baselineClientScopesAdvertised = defineRule({
   id: 'baseline-client-scopes-advertised',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   severity: 'warning',
   summary:

@@ -8,6 +8,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const delegateClientScopesAdvertised = defineRule({
   id: 'delegate-client-scopes-advertised',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   severity: 'warning',
   summary: 'The scopes of a delegate client or SPIFFE client are advertised in `oidcConfigRef.scopes`.',

@@ -10,7 +10,7 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** That a group is empty depends on no object that could be read: the finding says 'yet'. */
+/** The finding depends on no object: an empty group cannot be confirmed by a read. It therefore says 'yet'. */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',
   on: VirtualMCPServer,

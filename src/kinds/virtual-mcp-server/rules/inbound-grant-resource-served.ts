@@ -29,6 +29,7 @@ const asserting = (allowed: string, accepted: string) =>
 export const inboundGrantResourceServed = defineRule({
   id: 'inbound-grant-resource-served',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   severity: 'warning',
   summary:

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthAudienceConfigured = defineRule({
   id: 'incoming-auth-audience-configured',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'error',
   summary:

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthAuthenticates = defineRule({
   id: 'incoming-auth-authenticates',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'advice',
   summary: 'Clients authenticate before they reach a backend.',

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthInlineOidcChecked = defineRule({
   id: 'incoming-auth-inline-oidc-checked',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthOidcConfigRefConfigured = defineRule({
   id: 'incoming-auth-oidc-config-ref-configured',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'error',
   summary:

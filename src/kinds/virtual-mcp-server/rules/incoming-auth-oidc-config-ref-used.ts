@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthOidcConfigRefUsed = defineRule({
   id: 'incoming-auth-oidc-config-ref-used',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'warning',
   summary: '`oidcConfigRef` is set with the type `oidc` only.',

@@ -12,6 +12,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingJwksPrivateIpNeeded = defineRule({
   id: 'incoming-jwks-private-ip-needed',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: ['MCPOIDCConfig'],
   severity: 'advice',
   summary: 'Beside an embedded authorization server, the MCPOIDCConfig does not set `jwksAllowPrivateIP`.',

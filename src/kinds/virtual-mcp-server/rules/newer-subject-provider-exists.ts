@@ -140,7 +140,10 @@ export const newerSubjectProviderExists = defineRule({
   },
 })
 
-/** Why the configuration cannot be served, as the end of a sentence; undefined when it can, or when a field cannot be read. */
+/**
+ * Why there is no token for the MCPExternalAuthConfig, as the end of a sentence; undefined when there is, or when a
+ * field cannot be read.
+ */
 function problemOf(
   { spec }: AuthConfig,
   providers: Providers | undefined,

@@ -25,10 +25,10 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** Most members among which a near name is searched. */
+/** The most backends among which a near name is searched. */
 const MOST_NAMES = 500
 
-/** Names that differ in a number may both be meant: `server-1` and `server-2`. */
+/** The name without digits. Names that differ only in a number may both be meant: `server-1` and `server-2`. */
 const letters = (name: string): string => name.replaceAll(/\d/g, '')
 
 export const outgoingAuthBackendIsMember = defineRule({
@@ -69,7 +69,7 @@ export const outgoingAuthBackendIsMember = defineRule({
       const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
       const missing = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
-      // The one that was meant has no entry: it is contacted without credentials.
+      // A typo leaves the backend that is meant without an entry: vMCP contacts it without credentials.
       const isTypo = near !== undefined && !Object.hasOwn(listed, near) && letters(near) !== letters(key)
       const error = isTypo ? outage(missing) : missing
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const outgoingAuthBackendRefConfigured = defineRule({
   id: 'outgoing-auth-backend-ref-configured',
   on: VirtualMCPServer,
+  needs: ['outgoingAuth'],
   reads: [],
   severity: 'error',
   summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',

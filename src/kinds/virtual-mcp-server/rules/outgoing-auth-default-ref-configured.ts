@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const outgoingAuthDefaultRefConfigured = defineRule({
   id: 'outgoing-auth-default-ref-configured',
   on: VirtualMCPServer,
+  needs: ['outgoingAuth'],
   reads: [],
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',
@@ -22,7 +23,7 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
     if (spec?.outgoingAuth?.source !== 'inline' || !fallback) return
     if (!isAbsent(fallback, 'externalAuthConfigRef')) return
     const isEmpty = Object.keys(fallback).length === 0
-    // Releases have a type here as in `backends`; the specification does not name it.
+    // `type` is a field of releases, as in `backends`; the specification does not have it.
     const isReference = 'type' in fallback && fallback.type === 'externalAuthConfigRef'
     if (isEmpty || isReference)
       yield advice(path.spec.outgoingAuth.default, 'does nothing; set `externalAuthConfigRef` or remove it')

@@ -8,6 +8,7 @@ const ADVICE =
 export const outgoingAuthInlineTypeResolved = defineRule({
   id: 'outgoing-auth-inline-type-resolved',
   on: VirtualMCPServer,
+  needs: ['outgoingAuth'],
   reads: [],
   severity: 'warning',
   summary: 'With the source `inline` no strategy is of type `discovered`.',

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const outgoingAuthInlineUsed = defineRule({
   id: 'outgoing-auth-inline-used',
   on: VirtualMCPServer,
+  needs: ['outgoingAuth'],
   reads: [],
   severity: 'warning',
   summary: '`backends` and `default` are set with the source `inline` only.',

@@ -5,6 +5,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const primaryUpstreamProviderChosen = defineRule({
   id: 'primary-upstream-provider-chosen',
   on: VirtualMCPServer,
+  needs: ['incomingAuth'],
   reads: [],
   severity: 'warning',
   summary: 'Policies beside an embedded authorization server have a provider whose claims they see.',

@@ -23,6 +23,7 @@ const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
 export const resourceUrlHostAgreed = defineRule({
   id: 'resource-url-host-agreed',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: [],
   appliesTo: { from: '0.55' },
   severity: 'warning',
@@ -36,7 +37,7 @@ export const resourceUrlHostAgreed = defineRule({
     if (server === undefined) return
     const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
     if (host === '' || callback === '' || host === callback) return
-    // Below a path the callback is not served at all, of which another rule tells.
+    // With a path in `resourceUrl` the callback is not served on any host; another rule reports that.
     if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) return
     const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
     const works = workingCallback(server)

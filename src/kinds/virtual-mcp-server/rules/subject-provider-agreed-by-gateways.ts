@@ -31,6 +31,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const subjectProviderAgreedByGateways = defineRule({
   id: 'subject-provider-agreed-by-gateways',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:

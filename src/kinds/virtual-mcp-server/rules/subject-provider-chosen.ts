@@ -32,6 +32,7 @@ import { VirtualMCPServer } from '../schema.ts'
 export const subjectProviderChosen = defineRule({
   id: 'subject-provider-chosen',
   on: VirtualMCPServer,
+  needs: ['authServerConfig'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',

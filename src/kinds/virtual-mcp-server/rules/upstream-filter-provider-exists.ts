@@ -78,7 +78,7 @@ export const upstreamFilterProviderExists = defineRule({
   },
 })
 
-/** The names that a filter may not have: of no provider, or of the first one. */
+/** Advice about each name in a filter that is no provider's, or that of the first provider. */
 function* wrongNames(
   [first, ...others]: readonly string[],
   names: readonly (string | undefined)[],
