@@ -1021,7 +1021,7 @@ spec:
 const group = (name: string) =>
   `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: { name: ${name} }\nspec: {}\n`
 const serverIn = (ref: string, more = '') =>
-  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: { name: wiki }\nspec: { groupRef: ${ref}${more} }\n`
+  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: { name: wiki }\nspec: { image: a, groupRef: ${ref}${more} }\n`
 const injecting = (name: string, provider: string) =>
   `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata: { name: ${name} }\nspec: { type: upstreamInject, upstreamInject: { providerName: '${provider}' } }\n`
 const AUTH_SERVER = `  authServerConfig:
@@ -1814,7 +1814,7 @@ t.test('typical runs', async (t) => {
 
 t.test('one cause is shown once, with the others named, and counted as often as it is found', async (t) => {
   const server = (name: string) =>
-    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: {name: ${name}}\nspec:\n  groupRef: {name: gone}\n`
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: {name: ${name}}\nspec:\n  image: a\n  groupRef: {name: gone}\n`
   await write({ 'cause/all.yaml': ['a', 'b', 'c', 'd', 'e'].map(server).join('---\n') })
   const { stdout } = await vmcp(['check', '--output', 'human', 'cause'], { environment: { COLUMNS: '120' } })
   t.equal(stdout.match(/^ {2}warning reference-found$/gm)?.length, 1)

@@ -24,6 +24,7 @@ import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/engine/defaults.ts'
 import { compareFindings, findingText } from '../src/rule/finding.ts'
 import { findingsIn } from '../src/engine/findings.ts'
+import { yielding } from '../src/engine/yielding.ts'
 import { atOnce } from '../src/rule/steps.ts'
 import type { Verdict } from '../src/engine/decide.ts'
 import { jsonPatch } from '../src/engine/patch.ts'
@@ -286,7 +287,9 @@ t.test('the current findings are those of judging everything anew', async () => 
         const { namespace, name: own } = object.metadata
         const self = { kind: object.kind, name: own }
         const around = { cluster: state.in(namespace), self, old: () => object }
-        const found = atOnce(findingsIn(kindOf(object), object, around))
+        const kind = kindOf(object)
+        const alone = atOnce(findingsIn(kind, object, around))
+        const found = yielding(alone, { kind, value: object, release: undefined })
         return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
       })
       const texts = standingTexts(follow(all).current)

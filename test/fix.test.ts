@@ -456,6 +456,29 @@ t.test(
   },
 )
 
+t.test('members are moved in each of many documents, beside other edits and what cannot be moved', (t) => {
+  const issuer = (more: string) =>
+    `    trustedIssuers:\n      - name: ci\n        issuerUrl: https://ci.example.com\n        ${more}expectedAudience: a\n        allowedDelegateClients: [b] # them\n        allowedActors: [agent]\n`
+  const document = (i: number) => {
+    const server = `${HEAD.replace('name: a', `name: a${i}`)}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n`
+    const url = `    issuer: https://auth${i}.example.com\n`
+    if (i % 50 === 1) return server + url.replace('issuer', 'isuer') + issuer('')
+    return server + url + issuer(i % 50 === 2 ? 'expectedAudience: b\n        ' : '')
+  }
+  for (const style of ['\n', '\r\n']) {
+    const text = Array.from({ length: 200 }, (_, i) => document(i))
+      .join('---\n')
+      .replaceAll('\n', style)
+    const after = fixed(text)
+    t.equal(after.text.match(/inboundGrants:/g)?.length, 200 - after.left.length)
+    t.ok(after.left.length <= 4, after.left.map(({ message }) => message).join('\n'))
+    t.notOk(after.left.some(({ message }) => message.includes('too many')))
+    t.notMatch(after.text, 'isuer')
+    t.equal(after.text.match(/\[b\] # them/g)?.length, 200)
+  }
+  t.end()
+})
+
 /** The text with remarks at lines of its spec: behind them, or above. JSON has none. */
 function commented(text: string, style: string, at: readonly number[]): string {
   if (style.startsWith('JSON')) return text

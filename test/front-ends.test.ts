@@ -35,7 +35,7 @@ import { knownReleases } from './support/releases.ts'
 import { reviewOf } from './support/review.ts'
 
 const KIND = 'MCPExternalAuthConfig'
-const { plural } = kindNamed.get(KIND) ?? { plural: '' }
+const pluralOf = ({ kind }: Given['object']): string => kindNamed.get(String(kind))?.plural ?? ''
 const OTHER_GROUP = 'auth.example.com'
 const CONFIGURATION = 'vmcp-admission.yaml'
 
@@ -103,6 +103,12 @@ const strict = { id: 'upstream-oidc-scope-openid', object: objectWith(authServer
 const obo = { id: 'schema-enum', object: objectWith({ type: 'obo', obo: {} }) }
 const ofOtherGroup = { id: 'schema-pattern', object: objectWith(WRONG, { group: OTHER_GROUP }) }
 const ignoring = { id: 'schema-pattern', object: objectWith(WRONG, IGNORING) }
+const bareServer = objectWith({}, { kind: 'MCPServer' })
+const rateLimited = objectWith(
+  { image: 'ghcr.io/example/mcp', rateLimiting: { shared: { maxTokens: 10 } } },
+  { kind: 'MCPServer' },
+)
+const IS_STORED = 'the API server takes the object: its CRD demands less than those of the known releases'
 const OF_THE_CLUSTER = 'an API server lists only objects of the group that is asked for'
 
 /** Each setting, after a row that shows what is found without it. */
@@ -191,6 +197,33 @@ const ROWS: readonly Row[] = [
     told: 'none',
   },
   {
+    title: 'a field that no release goes without, and the specification does not show',
+    id: 'schema-required',
+    object: bareServer,
+    settings: {},
+    told: 'warning',
+  },
+  {
+    title: 'the same where it is off',
+    id: 'schema-required',
+    object: bareServer,
+    settings: { severity: 'schema-required:spec.image=off' },
+    told: 'none',
+  },
+  {
+    title: 'a field that no release goes without, in what the specification does not describe',
+    id: 'schema-required',
+    object: rateLimited,
+    settings: {},
+    told: 'error',
+    but: {
+      '/validate': ['warning', IS_STORED],
+      'current findings': ['warning', IS_STORED],
+      audit: ['warning', IS_STORED],
+      replay: ['warning', IS_STORED],
+    },
+  },
+  {
     title: 'another API group that is not named',
     ...ofOtherGroup,
     settings: {},
@@ -258,13 +291,14 @@ const definitionOf = (path: string): object | undefined => {
 }
 
 /** The flags for a cluster that holds the objects, with the CRDs of the release in place of `--release`. */
-async function clusterFlags(given: Given, objects: readonly object[]): Promise<string[]> {
+async function clusterFlags(given: Given, objects: readonly Given['object'][]): Promise<string[]> {
   const { release, ...settings } = given.settings
-  const { kubeconfig } = await fakeApiServer(given.t, plural, {
+  const { kubeconfig } = await fakeApiServer(given.t, pluralOf(given.object), {
     lists: [
       (response) => {
         const path = response.req.url ?? ''
-        if (!path.includes('/customresourcedefinitions/')) page(objects)(response)
+        const listed = objects.filter((object) => path.split('?')[0]?.endsWith(`/${pluralOf(object)}`))
+        if (!path.includes('/customresourcedefinitions/')) page(listed)(response)
         else if (release === undefined) json(404, {})(response)
         else json(200, definitionOf(path))(response)
       },
@@ -340,6 +374,7 @@ async function ask(path: string, given: Given, others: readonly object[] = []): 
 
 const auditEvent = ({ object }: Given): string => {
   const [apiGroup = ''] = String(object.apiVersion).split('/')
+  const plural = pluralOf(object)
   return JSON.stringify({
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
@@ -385,7 +420,7 @@ const FRONT_ENDS = {
     const world = await serverWorld(given)
     const judge = createJudge(world)
     const findings = new CurrentFindings(world.state, () => judge)
-    const kind = kindNamed.get(KIND)
+    const kind = kindNamed.get(String(given.object.kind))
     if (kind !== undefined) findings.put(kind, given.object)
     findings.startRound()
     while (findings.work(10));
@@ -557,8 +592,8 @@ for (const row of ROWS)
 
 /** The commands that are not in the table, and why. */
 const NOT_JUDGING: Readonly<Record<string, string>> = {
-  plan: 'it tells effective authentication and no findings',
-  access: 'it tells effective authentication and no findings',
+  plan: 'it tells effective authentication and no findings, in each namespace',
+  access: 'it tells effective authentication and no findings, in each namespace: a role of AWS is in none',
   role: 'it tells the role of a caller; its release is the one of the gateway',
   probe: 'it tells what hosts answer',
   explain: 'it reads no resource',
@@ -770,6 +805,62 @@ t.test(
         t.equal(stderr, '', `${command}: ${title}`)
         t.match(stdout, /VirtualMCPServer vmcp issues the tokens of its callers/, `${command}: ${title}`)
       }
+  },
+)
+
+t.test(
+  'effective authentication is told in a namespace that is left out, where nothing is written',
+  async (t) => {
+    const [gateway, , aws] = gatewayAndRoles('team')
+    const written = {
+      ...objectWith({
+        type: 'tokenExchange',
+        tokenExchange: {
+          tokenUrl: 'https://idp.example.com/token',
+          audience: 'a',
+          subjectProviderName: 'entra',
+        },
+      }),
+      metadata: {
+        name: 'exchange',
+        namespace: 'team',
+        annotations: { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'entra' },
+      },
+    }
+    const member = {
+      ...objectWith(
+        { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'exchange' } },
+        { kind: 'MCPServer' },
+      ),
+      metadata: { name: 'wiki', namespace: 'team' },
+    }
+    const stream = (roles: object | undefined) =>
+      [gateway, written, member, roles].map((each) => JSON.stringify(each)).join('\n---\n')
+    const without = structuredClone(aws) as unknown as { spec: { awsSts: Record<string, unknown> } }
+    delete without.spec.awsSts.fallbackRoleArn
+    const files = { 'old.yaml': stream(without), 'new.yaml': stream(aws) }
+    const cwd = t.testdir({
+      judged: files,
+      leftOut: { ...files, [CONFIGURATION]: 'namespaces: { leaveOut: [te*] }' },
+    })
+    const toldIn = async (folder: string, ...args: string[]) => {
+      const { stdout, stderr } = await runCli(args, { cwd: join(cwd, folder) })
+      t.equal(stderr, '', `${folder}: ${args.join(' ')}`)
+      return stdout
+    }
+    for (const args of [
+      ['access', 'old.yaml', 'new.yaml'],
+      ['access', '--deny-new=*', 'old.yaml', 'new.yaml'],
+      ['access', '--who=*', 'new.yaml'],
+      ['plan', 'old.yaml', 'new.yaml'],
+    ])
+      t.equal(await toldIn('leftOut', ...args), await toldIn('judged', ...args), args.join(' '))
+    const next = /the next write of MCPExternalAuthConfig "exchange" writes okta/
+    const plan = await toldIn('judged', 'plan', 'new.yaml')
+    t.match(plan, next)
+    const [table] = plan.replace(' [1]', '').split('\n  [1]')
+    t.match(await toldIn('leftOut', 'plan', 'new.yaml'), table)
+    t.notMatch(await toldIn('leftOut', 'plan', 'new.yaml'), next)
   },
 )
 

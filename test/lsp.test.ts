@@ -283,8 +283,8 @@ const NAMES: readonly (readonly [
   defined: string,
   uses: readonly string[],
 ])[] = [
-  ['backend.yaml', BACKEND.replace(/wiki\n$/, 'w|iki\n'), 'config.yaml:3', ['backend.yaml:8']],
-  ['group.yaml', GROUP.replace('tools', '|tools'), 'group.yaml:3', ['backend.yaml:6', 'gateway.yaml:6']],
+  ['backend.yaml', BACKEND.replace(/wiki\n$/, 'w|iki\n'), 'config.yaml:3', ['backend.yaml:9']],
+  ['group.yaml', GROUP.replace('tools', '|tools'), 'group.yaml:3', ['backend.yaml:7', 'gateway.yaml:6']],
   ['config.yaml', CONFIG.replace('okta', 'okta|'), 'gateway.yaml:16', ['config.yaml:7']],
   ['gateway.yaml', GATEWAY.replace('key: secret', 'key: sec|ret'), 'secret.yaml:5', ['gateway.yaml:23']],
 ]

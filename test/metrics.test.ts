@@ -33,7 +33,7 @@ t.test('a thousand current findings have a series of their own, the others are c
   const put = (i: number) => {
     const { kind, metadata, spec } = backend(`server-${i}`)
     const place = { ...metadata, namespace: 'default', resourceVersion: '1' }
-    current.put(mcpServer, resourceOf(kind, spec, place))
+    current.put(mcpServer, resourceOf(kind, { image: 'a', ...(spec as object) }, place))
   }
   const judgeAll = () => {
     current.startRound()

@@ -1407,7 +1407,7 @@ t.test('the own reference of a backend that an inline gateway does not list, by 
       ],
     ]
   for (const [title, given, release, expected] of rows) {
-    const [found] = plansOf(stateOf(given, READING), true, release)[0]?.backends ?? []
+    const [found] = plansOf(stateOf(given, READING), undefined, release)[0]?.backends ?? []
     t.match(found, expected, title)
   }
 })

@@ -40,7 +40,7 @@ const OF_SERVERS = ofResource('mcpservers', 'wiki')
 const DRY_RUN = { kind: 'DeleteOptions', dryRun: ['All'] }
 const DELETED = { deletionTimestamp: '2026-11-01T10:00:00Z' }
 const server = (name: string, metadata: object = {}) => ({
-  ...object(name, { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'a' } }),
+  ...object(name, { image: 'a', groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'a' } }),
   kind: 'MCPServer',
   metadata: { name, namespace: 'tools', ...metadata },
 })

@@ -113,6 +113,7 @@ t.test('every example of every rule, at every place where the rule applies', asy
 /** Between objects, and with one end: no other object is wrong that is there. */
 const ONE_END = new Set([
   'oidc-config-address-allowed',
+  'role-mapping-claim-shape-fits',
   'outgoing-auth-inline-configured',
   'policy-reference-found',
   'refresh-scope-not-advertised',

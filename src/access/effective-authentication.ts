@@ -54,11 +54,18 @@ export function planOf(
   }
 }
 
-/** The effective authentication of every VirtualMCPServer, sorted by namespace and name. */
-export function plansOf(state: ClusterState, writesDefaults = true, release?: string): Plan[] {
+/**
+ * The effective authentication of every VirtualMCPServer, sorted by namespace and name: it is the same where nothing is judged
+ * (`leaveOut`), apart from the defaults that /mutate does not write there.
+ */
+export function plansOf(
+  state: ClusterState,
+  writesDefaultsIn: (namespace: string) => boolean = () => true,
+  release?: string,
+): Plan[] {
   return [...state.all('VirtualMCPServer')]
     .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
-    .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaults, release))
+    .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaultsIn(namespace), release))
     .filter((plan) => plan !== undefined)
 }
 

@@ -122,7 +122,7 @@ function* findingsOnWrite(
   const { object, contents } = submission
   const findings = yield* findingsIn(kind, object, within, contents)
   const release = prepared.installed
-  return [...disagreement(submission), ...yielding(findings, { kind: kind.kind, value: object, release })]
+  return [...disagreement(submission), ...yielding(findings, { kind, value: object, release })]
 }
 
 /** The findings of the stored object that a write replaces. */
@@ -132,7 +132,7 @@ function* findingsBefore(
   within: Surroundings,
   { installed: release }: Prepared,
 ): Steps<readonly Finding[]> {
-  return yielding(yield* findingsIn(kind, old, within), { kind: kind.kind, value: old, release })
+  return yielding(yield* findingsIn(kind, old, within), { kind, value: old, release })
 }
 
 /** Advice is given at the creation, and not again at every update. */

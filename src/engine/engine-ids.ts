@@ -89,8 +89,8 @@ export const ENGINE_IDS: readonly EngineId[] = [
   schema(
     'required',
     'A required field is given.',
-    'The workload cannot start without it.',
-    ['2', 'decision 17'],
+    'The workload cannot start without it. Where no release is known, a field that no release goes without is required too: its absence is a warning where the specification describes the object around it, or where the API server has taken the object, and else an error.',
+    ['2', 'decision 3', 'decision 17'],
     example(
       bearerToken({}),
       bearerToken({ tokenSecretRef: { name: 'token', key: 'value' } }),

@@ -1,6 +1,13 @@
 import { API_VERSION } from '../kinds/index.ts'
-import type { Kind } from '../kinds/kind.ts'
-import { type Budget, type FieldError, type Finding, type Fix, isObject, type Steps } from '../rule/index.ts'
+import {
+  type Budget,
+  type FieldError,
+  type Finding,
+  type Fix,
+  isObject,
+  type Segment,
+  type Steps,
+} from '../rule/index.ts'
 import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
@@ -45,7 +52,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   const { settings } = prepared.world
   if (isLeftOut(settings, namespace)) return { ...ADMITTED, placeholders: [], newerFields: [] }
   const old = stored !== 'nothing' && isObject(stored.object) ? stored.object : undefined
-  const { findings: unknown, newer } = unknownIn(prepared, file, object)
+  const unknown = unknownIn(prepared, file, object)
   const placeholders: Placeholder[] = []
   const verdict = yield* judgement(prepared, {
     ...file,
@@ -61,32 +68,34 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
         ? undefined
         : { object: old, find: (budget) => foundBefore(beside(prepared, stored.state), file, old, budget) },
   })
-  return { ...verdict, placeholders, newerFields: newer }
+  return { ...verdict, placeholders, newerFields: unknown.newer }
 }
 
 /** The findings of an object in a file, with those of its unknown fields; adds the placeholders that are not judged. */
 function* findingsInFile(
-  { kind, object, stored, placeholders: own, strict }: FileObject,
+  file: FileObject,
   within: Surroundings,
   prepared: Prepared,
-  { unknown, placeholders }: { readonly unknown: readonly Finding[]; readonly placeholders: Placeholder[] },
+  { unknown, placeholders }: { readonly unknown: UnknownInFile; readonly placeholders: Placeholder[] },
 ): Steps<readonly Finding[]> {
+  const { kind, object, stored, placeholders: own, strict } = file
   const found = strict
     ? { findings: yield* findingsIn(kind, object, within), placeholders: [] }
     : yield* findingsBeforeDeployment(kind, object, within, own)
   placeholders.push(...found.placeholders)
-  const known = yieldingIn(prepared, kind, object, found.findings)
+  const unjudged = [...placeholders.map(({ at }) => at), ...unknown.meant]
+  const known = yieldingIn(prepared, file, object, found.findings, unjudged)
   const refused = refusedBy(object, {
     kind: kind.kind,
     release: prepared.installed,
     stored: stored === 'nothing' ? undefined : stored.object,
-    placeholders,
+    unknown: unjudged,
     known,
   })
   return [
     ...otherVersion(object, strict),
     ...metadataFindings(object, { strict, placeholders: own }),
-    ...unknown,
+    ...unknown.findings,
     ...folded(known, refused),
   ]
 }
@@ -96,8 +105,19 @@ const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   outages: prepared.installed && 'all',
 })
 
-const yieldingIn = ({ installed }: Prepared, kind: Kind, value: unknown, findings: readonly Finding[]) =>
-  yielding(findings, { kind: kind.kind, value, release: installed })
+const yieldingIn = (
+  { installed }: Prepared,
+  file: FileObject,
+  value: unknown,
+  findings: readonly Finding[],
+  unknown: readonly (readonly Segment[])[],
+) =>
+  yielding(findings, {
+    kind: file.kind,
+    value,
+    release: installed,
+    file: { unknown, isTemplate: isTemplateIn(file) },
+  })
 
 /** The findings of the stored object among the objects before the apply; both are judged as those of a file. */
 function* foundBefore(
@@ -108,35 +128,44 @@ function* foundBefore(
 ): Steps<readonly Finding[]> {
   const { kind } = file
   const within = { ...aroundFile(before, file), budget }
-  const known = yieldingIn(before, kind, old, yield* findingsIn(kind, old, within))
+  const unknown = unknownIn(before, file, old)
+  const known = yieldingIn(before, file, old, yield* findingsIn(kind, old, within), unknown.meant)
   const release = before.installed
   const refused = refusedBy(old, {
     kind: kind.kind,
     release,
     stored: undefined,
-    placeholders: [],
+    unknown: unknown.meant,
     known,
   })
-  return [...known, ...unknownIn(before, file, old).findings, ...refused]
+  return [...known, ...unknown.findings, ...refused]
 }
 
 /**
  * The unknown fields of an object in a file. Where no release is known, they are errors only with v1beta1: releases
  * before the known ones had v1alpha1 alone, with other fields.
  */
-function unknownIn({ installed }: Prepared, { kind, strict, placeholders }: FileObject, object: unknown) {
-  const isTemplate = (name: string) => !strict && holdsPlaceholder(name, placeholders)
+function unknownIn({ installed }: Prepared, file: FileObject, object: unknown): UnknownInFile {
+  const { kind, strict } = file
+  const isTemplate = isTemplateIn(file)
   const version = versionOf(object)
   const isOlder = version === 'v1alpha1'
-  const { findings, newer } = unknownFields(kind, object, { release: installed, isTemplate, isOlder })
+  const { findings, ...others } = unknownFields(kind, object, { release: installed, isTemplate, isOlder })
   const isKnown = installed?.schemas.has(kind.kind) === true
   const mostly = version === API_VERSION ? undefined : 'warning'
   const severityOf = ({ severity }: Finding) => (strict || isKnown ? 'error' : (mostly ?? severity))
   return {
+    ...others,
     findings: findings.map((finding): Finding => ({ ...finding, severity: severityOf(finding) })),
-    newer,
   }
 }
+
+type UnknownInFile = ReturnType<typeof unknownFields>
+
+const isTemplateIn =
+  ({ strict, placeholders }: FileObject) =>
+  (name: string): boolean =>
+    !strict && holdsPlaceholder(name, placeholders)
 
 const versionOf = (object: unknown): string | undefined =>
   String(isObject(object) ? object.apiVersion : '').split('/')[1]

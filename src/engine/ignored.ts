@@ -103,7 +103,7 @@ const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): bool
   allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
 
 /** Whether the settings exclude the objects of a namespace from judging. */
-export const isLeftOut = ({ leftOut }: Settings, namespace: string): boolean =>
+export const isLeftOut = ({ leftOut }: Pick<Settings, 'leftOut'>, namespace: string): boolean =>
   leftOut.some((pattern) => matches(pattern, namespace))
 
 /** The annotation whose lines ignore findings of its object: `ID: reason`. */

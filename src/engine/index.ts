@@ -103,6 +103,7 @@ export {
   ignoresIn,
   isAlwaysFound,
   isFor,
+  isLeftOut,
   isForOne,
   problemWithIgnore,
   problemWithIgnoredId,

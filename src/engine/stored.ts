@@ -32,5 +32,5 @@ function* findingsOf(
   within: Surroundings,
   { installed: release }: Prepared,
 ): Steps<readonly Finding[]> {
-  return yielding(yield* findingsIn(kind, object, within), { kind: kind.kind, value: object, release })
+  return yielding(yield* findingsIn(kind, object, within), { kind, value: object, release })
 }

@@ -46,10 +46,15 @@ export function unknownFields(
   kind: Kind,
   resource: unknown,
   { release, isTemplate = () => false, isOlder = false }: Reading = {},
-): { readonly findings: readonly Finding[]; readonly newer: readonly NewerField[] } {
+): {
+  readonly findings: readonly Finding[]
+  readonly newer: readonly NewerField[]
+  /** The places of the fields that were probably meant. */
+  readonly meant: readonly (readonly Segment[])[]
+} {
   const schema = release?.schemas.get(kind.kind)
   const installed = schema && release?.name
-  const searched: Search = { installed, isTemplate, isOlder, at: [], findings: [], newer: [] }
+  const searched: Search = { installed, isTemplate, isOlder, at: [], findings: [], newer: [], meant: [] }
   search(
     { ours: kind.schema, theirs: schema ?? knownFields(kind.kind), since: undefined },
     resource,
@@ -67,6 +72,7 @@ interface Search {
   readonly at: Segment[]
   readonly findings: Finding[]
   readonly newer: NewerField[]
+  readonly meant: (readonly Segment[])[]
 }
 
 /** What the specification and releases say of a place. */
@@ -151,7 +157,7 @@ function tell(
   { ours, theirs }: Known,
   name: string,
   holder: Readonly<Record<string, unknown>>,
-  { at: around, findings, installed, isTemplate }: Search,
+  { at: around, findings, meant: meantAt, installed, isTemplate }: Search,
   what: string,
 ): void {
   if (isTemplate(name)) return
@@ -160,6 +166,7 @@ function tell(
   const type = ours?.properties?.type
   if (near === undefined && name === holder.type && isUnsupported(name, type)) return
   const at = [...around, name]
+  if (near !== undefined) meantAt.push([...around, near])
   const fix = near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...ours?.properties })
   const isSpecified = what !== NOT_SPECIFIED
   const otherwise = what === NOT_WITH_V1BETA1 ? RENAMED : isSpecified ? DROPPED : MAY_BE_DROPPED

@@ -12,25 +12,42 @@ import {
   type Segment,
   valueAt,
 } from '../rule/index.ts'
-import type { Placeholder } from '../documents/index.ts'
+import { missingFields } from './demanded-fields.ts'
 import { outside } from '../shape/index.ts'
 
 interface Situated {
-  readonly kind: string
+  readonly kind: Kind
   readonly value: unknown
   readonly release: Release | undefined
+  /** Of a file; at a server the API server has taken the object. */
+  readonly file?: {
+    /** Places of values that are not known. */
+    readonly unknown: readonly (readonly Segment[])[]
+    /** Whether a tool replaces the name of a field, by others as well. */
+    isTemplate(name: string): boolean
+  }
 }
 
 /**
  * The findings in an object where the installed release has the last word (decision 3): the error of a constraint that
- * the release lacks becomes a warning of what it does instead, or goes where the author wants just that.
+ * the release lacks becomes a warning of what it does instead, or goes where the author wants just that. Where no release
+ * is known, fields that no release goes without are findings too.
  */
 export function yielding(
   findings: readonly Finding[],
-  { kind, value, release }: Situated,
+  { kind, value, release, file }: Situated,
 ): readonly Finding[] {
-  const schema = release?.schemas.get(kind)
-  if (schema === undefined || release === undefined) return findings
+  const schema = release?.schemas.get(kind.kind)
+  if (schema === undefined || release === undefined) {
+    const missing = missingFields(kind, value, file?.isTemplate)
+    if (missing.length === 0) return findings
+    const told = new Set(findings.flatMap(({ id, error }) => [pathText(error.at), ...(READ_AT[id] ?? [])]))
+    const untold = outside(file?.unknown ?? [], missing).filter(({ error }) => !told.has(pathText(error.at)))
+    return [
+      ...findings,
+      ...(file ? untold : untold.map((each): Finding => ({ ...each, severity: 'warning' }))),
+    ]
+  }
   return findings.filter(isOfSpecification).flatMap((finding): Finding[] => {
     const { constraint: keyword, severity, error } = finding
     if (keyword === undefined || severity !== 'error') return [finding]
@@ -83,14 +100,15 @@ export function refusedBy(
     kind,
     release,
     stored,
-    placeholders,
+    unknown,
     known,
   }: {
     readonly kind: string
     readonly release: Release | undefined
     /** The stored object that the apply replaces. */
     readonly stored: unknown
-    readonly placeholders: readonly Placeholder[]
+    /** Places of values that are not known. */
+    readonly unknown: readonly (readonly Segment[])[]
     readonly known: readonly Finding[]
   },
 ): readonly Finding[] {
@@ -106,10 +124,7 @@ export function refusedBy(
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
     return [{ id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }]
   })
-  return outside(
-    placeholders.map(({ at }) => at),
-    found,
-  )
+  return outside(unknown, found)
 }
 
 /**

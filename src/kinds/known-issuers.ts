@@ -1,11 +1,14 @@
 import { parseUrl, withoutEnd } from '../rule/index.ts'
 
+/** Hosts of Okta; `okta.mil` is its cloud for the military of the USA. */
+export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
+
 /**
  * Identity providers whose issuer has no slash at its end, and below those whose issuer has one: name, and pattern of
  * the host.
  */
 const WITHOUT: readonly (readonly [string, RegExp])[] = [
-  ['Okta', /\.(okta|oktapreview|okta-emea|okta-gov)\.com$/i],
+  ['Okta', OKTA],
   ['Google', /^accounts\.google\.com$/i],
   ['Entra ID', /^login\.microsoftonline\.(com|us)$/i],
   ['GitHub Actions', /^token\.actions\.githubusercontent\.com$/i],

@@ -68,13 +68,17 @@ export const AuthzConfig = object(
   { title: 'AuthzConfig', ...OPEN },
 )
 
+/** Not together with authzConfig. */
+export const AuthzConfigRef = object(
+  { name: name('Name of the MCPAuthzConfig.') },
+  'The MCPAuthzConfig with the policies.',
+  { title: 'AuthzConfigRef', ...OPEN },
+)
+
 /** The fields for authorization: of a workload in its spec, of a VirtualMCPServer in `incomingAuth`. */
 export const AUTHORIZATION = {
   authzConfig: newer(AuthzConfig),
-  authzConfigRef: newer(
-    object({ name: name('Name of the MCPAuthzConfig.') }, 'The MCPAuthzConfig with the policies.', OPEN),
-    '0.30',
-  ),
+  authzConfigRef: newer(AuthzConfigRef, '0.30'),
 }
 
 /** The fields of `oidcConfigRef` in releases, beside name and audience. */

@@ -1,7 +1,15 @@
 import * as rules from './rules.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
-import { compareText, type Example, type Other, pathText, type Rule, type Segment } from '../rule/index.ts'
+import {
+  compareText,
+  isObject,
+  type Example,
+  type Other,
+  pathText,
+  type Rule,
+  type Segment,
+} from '../rule/index.ts'
 
 /** A rule, with one kind and place to which it applies. */
 export interface RulePlace {
@@ -66,6 +74,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
   ]
   return all
     .filter((example) => example.kind === undefined || example.kind === kind.kind)
+    .filter(({ part }) => part === (at.at(-1) === 'authzConfigRef' ? 'authzConfigRef' : undefined))
     .map((example) => ({
       title: example.title,
       resource: exampleResource(place, example, name),
@@ -99,21 +108,39 @@ function exampleResource(
     kind: kind.kind,
     metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
   }
-  if (at.length === 0) return { ...envelope, ...(value as object) }
+  if (at.length === 0) return withDemanded(kind.kind, { ...envelope, ...(value as object) })
   const field = at.at(-1)
   const holder = HOLDERS[`${kind.kind} ${typeof field === 'string' ? field : ''}`]
   if (holder === undefined) throw new Error(`no holder for parts of ${kind.kind}`)
-  return { ...envelope, spec: holder(value) }
+  return withDemanded(kind.kind, { ...envelope, spec: holder(value) })
 }
 
 /** Another object of an example as a resource that can be applied. */
 function otherResource({ kind, metadata, ...rest }: Other): Record<string, unknown> {
-  return {
+  return withDemanded(kind, {
     apiVersion: kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
     kind,
     metadata: { namespace: 'default', ...metadata },
     ...rest,
-  }
+  })
+}
+
+/** With the fields that every release demands and the specification does not show, where an example says nothing of them. */
+function withDemanded(kind: string, resource: Record<string, unknown>): Record<string, unknown> {
+  const { spec } = resource
+  if (!isObject(spec)) return resource
+  const given = { ...DEMANDED_OF_WORKLOADS[kind], ...spec }
+  const { outgoingAuth } = spec
+  if (!isObject(outgoingAuth) || !isObject(outgoingAuth.default)) return { ...resource, spec: given }
+  if (!('externalAuthConfigRef' in outgoingAuth.default)) return { ...resource, spec: given }
+  const fallback = { type: 'externalAuthConfigRef', ...outgoingAuth.default }
+  return { ...resource, spec: { ...given, outgoingAuth: { ...outgoingAuth, default: fallback } } }
+}
+
+export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
+  MCPServer: { image: 'ghcr.io/example/server:1' },
+  MCPRemoteProxy: { remoteUrl: 'https://remote.example.com/mcp' },
+  MCPServerEntry: { remoteUrl: 'https://remote.example.com/mcp', transport: 'streamable-http' },
 }
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
@@ -126,6 +153,12 @@ const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   }),
   'MCPServer authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
   'MCPRemoteProxy authzConfig': (authzConfig) => ({ ...CHECKED, authzConfig }),
+  'MCPServer authzConfigRef': (authzConfigRef) => ({ ...CHECKED, authzConfigRef }),
+  'MCPRemoteProxy authzConfigRef': (authzConfigRef) => ({ ...CHECKED, authzConfigRef }),
+  'VirtualMCPServer authzConfigRef': (authzConfigRef) => ({
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', ...CHECKED, authzConfigRef },
+  }),
   'VirtualMCPServer authzConfig': (authzConfig) => ({
     groupRef: { name: 'tools' },
     incomingAuth: { type: 'oidc', ...CHECKED, authzConfig },

@@ -1,3 +1,4 @@
+import { OKTA } from '../kinds/known-issuers.ts'
 import type { Static } from 'typebox'
 import { type Given, isAbsent, parseUrl, type Path, pathTo, shortQuote, shortText } from '../rule/index.ts'
 import { type Provider, requestedScopes, type Server } from '../kinds/embedded-auth-server/effective.ts'
@@ -9,6 +10,9 @@ type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
 
 /** The authorization of a resource: its Cedar policies, or the ConfigMap that has them. */
 export type AuthzConfig = NonNullable<Holder['authzConfig']>
+
+/** The name of the object that has them. */
+export type AuthzConfigRef = NonNullable<Holder['authzConfigRef']>
 
 /** The object in which a resource configures authorization, and its path. */
 export interface Authorization {
@@ -67,7 +71,6 @@ interface Groupless {
   readonly remedy: string
 }
 
-const OKTA = /(?:^|\.)(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
 const ENTRA = /^(?:login\.(?:microsoftonline\.(?:com|us)|partner\.microsoftonline\.cn)|sts\.windows\.net)$/i
 
 /** Why access tokens of a provider have no groups or roles, where that is known. */

@@ -182,6 +182,16 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
 /** An authzConfig that names the ConfigMap `policies`. */
 export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
+/** An MCPAuthzConfig with policies. */
+export const policiesConfig = (policies: readonly string[], more: object = {}, type = 'cedarv1'): Other => ({
+  kind: 'MCPAuthzConfig',
+  metadata: { name: 'staff' },
+  spec: { type, config: { policies, ...more } },
+})
+
+/** The policies of the MCPAuthzConfig `staff`, as the value of `authzConfigRef`. */
+export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
+
 /** An authzConfig with these policies in it. */
 export const policiesInline = (...policies: readonly string[]) => ({
   type: 'inline' as const,

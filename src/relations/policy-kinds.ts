@@ -10,9 +10,10 @@ export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
 export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
   POLICY_KINDS.some((each) => each.kind === kind)
 
-/** The type of an MCPAuthzConfig, where it is a string. */
+/** The type of an MCPAuthzConfig, where it is a text, and its policies with their settings; undefined for what is filled in later. */
 export interface PolicyFacts extends Resource {
   readonly type?: string
+  readonly config?: Readonly<Record<string, unknown>>
 }
 
 /** Reads the fields of one of these kinds; `isFilled` recognises a text that a deployment tool fills in later. */
@@ -20,11 +21,22 @@ export function policyFacts(
   { spec }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
 ): PolicyFacts {
-  const type = isObject(spec) ? spec.type : undefined
-  return typeof type === 'string' && !isFilled(type) ? { type } : {}
+  const { type, config } = isObject(spec) ? spec : {}
+  const known = (value: unknown) => (typeof value === 'string' && isFilled(value) ? undefined : value)
+  return {
+    ...(typeof type === 'string' && !isFilled(type) && { type }),
+    ...(isObject(config) && {
+      config: Object.fromEntries(
+        Object.entries(config).map(([name, value]) => [
+          name,
+          Array.isArray(value) ? value.map(known) : known(value),
+        ]),
+      ),
+    }),
+  }
 }
 
-export const getPolicies = (cluster: Cluster, { kind, name }: PolicyReference) =>
+export const getPolicies = (cluster: Cluster, { kind, name }: Pick<PolicyReference, 'kind' | 'name'>) =>
   cluster.get(kind, name) as PolicyFacts | undefined
 
 export interface PolicyReference {

@@ -14,12 +14,15 @@ import {
   type Path,
   pathTo,
   relatedTo,
+  type Segment,
+  segmentsOf,
   shortQuote,
   shortText,
 } from '../rule/index.ts'
 import type { Budget } from '../rule/index.ts'
-import type { AuthzConfig } from './authorization.ts'
+import type { AuthzConfig, AuthzConfigRef } from './authorization.ts'
 import { getConfigMap, POLICIES_KEY, type PolicyValue, policyValue } from './config-maps.ts'
+import { getPolicies } from './policy-kinds.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
@@ -40,15 +43,64 @@ export interface PolicyList {
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
-  /** The ConfigMap that has the policies, and its key; undefined where the spec has them. */
-  readonly configMap: { readonly name: ObjectName; readonly key: string } | undefined
+  /** The object in which they are, and where; undefined where it is the judged one. */
+  readonly source: { readonly name: ObjectName; readonly at: readonly Segment[] } | undefined
 }
 
 type Inline = NonNullable<AuthzConfig['inline']>
-type Within = Pick<Context<AuthzConfig>, 'path' | 'cluster' | 'self' | 'memo' | 'budget'>
+type Around = Pick<Context<unknown>, 'cluster' | 'self' | 'memo' | 'budget'>
+type Within = Around & { readonly path: Path<AuthzConfig> }
 
-/** The policies of an `authzConfig`, from itself or from a ConfigMap that is known; undefined where there are none. */
-export const policyListOf = (authzConfig: AuthzConfig, context: Within) => listed(authzConfig, context)
+/**
+ * The policies of an `authzConfig`, in itself or in a ConfigMap that is known, or of the MCPAuthzConfig of an `authzConfigRef`;
+ * undefined where there are none.
+ */
+export const policyListOf = (
+  given: AuthzConfig | AuthzConfigRef,
+  context: Around & { path: Path<unknown> },
+) =>
+  isReference(context.path)
+    ? referred(given as AuthzConfigRef, context)
+    : listed(given as AuthzConfig, { ...context, path: context.path as Path<AuthzConfig> })
+
+const isReference = (path: Path<unknown>): boolean => segmentsOf(path).at(-1) === 'authzConfigRef'
+
+const referred = oncePerReview(
+  (reference: AuthzConfigRef, context: Around & { path: Path<unknown> }): PolicyList | undefined => {
+    const { path, cluster, self, budget, memo } = context
+    const { name } = reference
+    if (name === undefined || name === '') return undefined
+    const of = { kind: 'MCPAuthzConfig', name } as const
+    const { type, config } = getPolicies(cluster, of) ?? {}
+    if (type !== 'cedarv1' || config === undefined) return undefined
+    const at = () => pathTo<unknown>([...segmentsOf(path), 'name'])
+    return listOf({
+      ...readFrom(config),
+      authzConfig: {},
+      ...{ self, budget, memo },
+      place: {
+        policy: at,
+        entities: at,
+        named: `in the MCPAuthzConfig ${shortQuote(shortText(name, 60))}, `,
+      },
+      source: { name: of, at: ['spec', 'config'] },
+    })
+  },
+)
+
+/** The policies and entities as a ConfigMap and an MCPAuthzConfig have them. */
+function readFrom(cedar: object): Pick<Listing, 'cedar' | 'texts' | 'entities'> {
+  const policies = goField(cedar, 'policies')
+  const isKnown = !Object.hasOwn(cedar, 'entities_json') || goField(cedar, 'entities_json') !== undefined
+  const entities = goField(cedar, 'entities_json') ?? ''
+  return {
+    cedar,
+    texts: (Array.isArray(policies) ? policies : []).map((text) =>
+      typeof text === 'string' ? text : undefined,
+    ),
+    entities: isKnown && typeof entities === 'string' ? entities : undefined,
+  }
+}
 
 const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): PolicyList | undefined => {
   const { path: at, self, budget, memo } = context
@@ -68,15 +120,9 @@ const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): Policy
   if (found?.value.kind !== 'read' || !isObject(found.value.value)) return undefined
   const cedar = goField(found.value.value, 'cedar')
   if (!isObject(cedar)) return undefined
-  const policies = goField(cedar, 'policies')
-  const entities = goField(cedar, 'entities_json') ?? ''
   return listOf({
-    texts: (Array.isArray(policies) ? policies : []).map((text) =>
-      typeof text === 'string' ? text : undefined,
-    ),
-    entities: typeof entities === 'string' ? entities : undefined,
+    ...readFrom(cedar),
     authzConfig,
-    cedar,
     self,
     budget,
     memo,
@@ -85,7 +131,7 @@ const listed = oncePerReview((authzConfig: AuthzConfig, context: Within): Policy
       entities: () => at.configMap,
       named: `${shownConfigMap(found.name)}, `,
     },
-    configMap: { name: { kind: 'ConfigMap', name: found.name }, key: found.key },
+    source: { name: { kind: 'ConfigMap', name: found.name }, at: ['data', { key: found.key }] },
   })
 })
 
@@ -125,7 +171,7 @@ interface Listing {
   /** The text of the entities; empty where there are none, undefined where they cannot be read. */
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
-  /** The settings in the ConfigMap; those of the spec take precedence. */
+  /** The settings of a ConfigMap or an MCPAuthzConfig, over which those of the spec go. */
   readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
@@ -135,15 +181,15 @@ interface Listing {
     readonly entities: () => Path<unknown>
     readonly named: string
   }
-  readonly configMap?: PolicyList['configMap']
+  readonly source?: PolicyList['source']
 }
 
 /** So many characters of a policy cost one unit of a budget. */
 const READ_PER_UNIT = 8
 
 function listOf(listing: Listing): PolicyList {
-  const { texts, entities, authzConfig, cedar, self, budget, place, configMap } = listing
-  const isOfConfigMap = cedar !== undefined
+  const { texts, entities, authzConfig, cedar, self, budget, place, source } = listing
+  const isElsewhere = source !== undefined
   const option = (name: string) => (cedar === undefined ? undefined : goField(cedar, name))
   const policies = texts.map((text, i) => ({
     text,
@@ -158,7 +204,7 @@ function listOf(listing: Listing): PolicyList {
             },
           ),
     at: () => place.policy(i),
-    named: isOfConfigMap ? `${place.named}policies[${i}]: ` : '',
+    named: isElsewhere ? `${place.named}policies[${i}]: ` : '',
   }))
   const groupType = chosen(authzConfig, 'groupEntityType', option('group_entity_type')) ?? ''
   const groupClaim = chosen(authzConfig, 'groupClaimName', option('group_claim_name'))
@@ -168,7 +214,7 @@ function listOf(listing: Listing): PolicyList {
   const given =
     text === undefined
       ? undefined
-      : { text, at: place.entities, named: isOfConfigMap ? `${place.named}entities_json: ` : '' }
+      : { text, at: place.entities, named: isElsewhere ? `${place.named}entities_json: ` : '' }
   return {
     policies,
     entities: given,
@@ -188,7 +234,7 @@ function listOf(listing: Listing): PolicyList {
       hasBackends: self.kind === 'VirtualMCPServer',
       callers: ANYBODY,
     },
-    configMap,
+    source,
   }
 }
 
@@ -216,12 +262,11 @@ const readOnce = oncePerReview(
     budget.decide(at, () => readEntities(text, budget)),
 )
 
-/** A finding about policies or entities; it names the ConfigMap that has them. */
-export function aboutPolicies({ configMap }: PolicyList, at: Path<unknown>, text: string): FieldError {
+/** A finding about a policy or entities, which may be in another object. */
+export function aboutPolicies({ source }: PolicyList, at: Path<unknown>, text: string): FieldError {
   const finding = advice(at, text)
-  if (configMap === undefined) return finding
-  const { name, key } = configMap
-  return relatedTo(dependingOn(finding, name), [
-    end(name, pathTo(['data', { key }]), 'the policies are here'),
+  if (source === undefined) return finding
+  return relatedTo(dependingOn(finding, source.name), [
+    end(source.name, pathTo(source.at), 'the policies are here'),
   ])
 }

@@ -130,7 +130,7 @@ export function writtenProvider({ metadata }: AuthConfig, group: string): string
 
 /** The upstream provider whose token an MCPExternalAuthConfig uses, and the field that names it. */
 export interface NamedProvider {
-  readonly field: 'upstreamInject.providerName' | 'tokenExchange.subjectProviderName'
+  readonly field: 'upstreamInject.providerName' | `${'tokenExchange' | 'xaa' | 'awsSts'}.subjectProviderName`
   readonly provider: string
   /** Whether an earlier /mutate wrote the value, and not the user. */
   readonly written: boolean
@@ -146,6 +146,14 @@ export function namedProvider(config: AuthConfig, group: string): NamedProvider 
   if (type !== 'tokenExchange' || subject === undefined || subject === '') return undefined
   const written = writtenProvider(config, group) === subject
   return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
+}
+
+/** The provider that a type of newer releases names as that of its subject token. */
+export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | undefined {
+  const type: string | undefined = spec?.type
+  if (type !== 'xaa' && type !== 'awsSts') return undefined
+  const provider = spec?.[type]?.subjectProviderName ?? ''
+  return provider === '' ? undefined : { field: `${type}.subjectProviderName`, provider, written: false }
 }
 
 /** Whether /mutate chooses the subject provider: a token exchange in which the user left it open. Section 2.4.5. */

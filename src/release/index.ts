@@ -1,5 +1,11 @@
 export { allows } from './allows.ts'
-export { type KnownField, knownFields, NEWEST_RELEASE } from './known-fields.ts'
+export {
+  type Demanded,
+  demandedFields,
+  type KnownField,
+  knownFields,
+  NEWEST_RELEASE,
+} from './known-fields.ts'
 export { refusals, unevaluatedRules } from './refused.ts'
 export { OWN_CRD, type Release, releaseOf } from './release.ts'
 export { ANYTHING, compared, fieldOf, itemOf, type ReleaseSchema, schemaAt } from './schema.ts'

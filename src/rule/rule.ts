@@ -137,6 +137,8 @@ export interface Example<T> {
   readonly value: Given<T>
   /** The kind of the example, where the rule is about several. */
   readonly kind?: string
+  /** The field of the part, where it is not a value of the first part that the rule is about. */
+  readonly part?: string
   /** Annotations of the resource. */
   readonly annotations?: Readonly<Record<string, string>>
   /** The other objects, each with its kind, its name and no namespace. The resource itself is named `example`. */

@@ -9,7 +9,7 @@ import {
 } from './commits.ts'
 import type { Lattice, Move, StateNode } from './lattice.ts'
 import { costAlong, type StepPath } from './search.ts'
-import { type ChangedObject, lastOf } from './versions.ts'
+import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
 /** Whether a tool can apply the change as a single commit, and how. */
 export interface ToolAnswer {
@@ -74,7 +74,9 @@ export function commitsOf(
 }
 
 function answerOf(tool: Tool, lattice: Lattice, path: StepPath, documents: DocumentOrder): ToolAnswer {
-  const moves = lattice.changes.map((change, of) => ({ of, to: lastOf(change) }))
+  const moves = lattice.changes.flatMap((change, of) =>
+    isTemporary(change) ? [] : [{ of, to: lastOf(change) }],
+  )
   const tried = deliver(lattice, lattice.start, orderOf(tool, moves, lattice, documents), new Set())
   if (tried.problem === undefined) return { tool, problem: undefined, isPruneLast: false }
   const problem = problemText(tried.problem, lattice.changes)
@@ -103,7 +105,7 @@ function wavesOf(
   const firstDeletion = moves.findIndex(isDeletion)
   const written = firstDeletion === -1 ? moves : moves.slice(0, firstDeletion)
   const deleted = moves.slice(written.length)
-  const isWhole = moves.length === lattice.changes.length
+  const isWhole = moves.length === lattice.changes.filter((change) => !isTemporary(change)).length
   if (!isWhole || cost > 0 || !deleted.every(isDeletion)) return undefined
   const noPlace = () => 0
   const waves: Wave[] = []

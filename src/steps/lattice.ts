@@ -5,7 +5,7 @@ import { placeholdersIn } from '../documents/index.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
-import type { ChangedObject } from './versions.ts'
+import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
 /** A state between the old and the new one: of each object that changes, the index of its version and the value stored. */
 export interface StateNode {
@@ -75,7 +75,7 @@ export class Lattice {
   }
 
   isEnd({ at }: StateNode): boolean {
-    return at.every((version, i) => version === (this.changes[i]?.versions.length ?? 0) - 1)
+    return this.changes.every((change, i) => at[i] === lastOf(change) || (at[i] === 0 && isTemporary(change)))
   }
 
   /** The result of a write in this state, as the webhook answers it. */

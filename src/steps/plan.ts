@@ -65,12 +65,18 @@ export function planSteps(question: Question): StepsPlan {
   if (states.changes.length === 0) return { outcome: 'nothing', ...none }
   const errors = states.newErrors()
   if (errors.length > 0) return { outcome: 'contradiction', ...none, errors }
-  // Plans the components apart, because references connect what affects each other. Where that fails, plans all as one.
-  return (
-    planOf(states, componentsOf(states.changes, question.old, question.new), question) ??
-    planOf(states, [states], question) ?? { outcome: 'refused', ...none, isComplete: false }
-  )
+  const found = planBetween(states, question)
+  if (found?.outcome !== 'order' && states.allowCopies()) {
+    const copying = planBetween(states, question)
+    if (copying?.outcome === 'order') return copying
+  }
+  return found ?? { outcome: 'refused', ...none, isComplete: false }
 }
+
+/** Plans the components apart, because references connect what affects each other. Where that fails, plans all as one. */
+const planBetween = (states: TwoStates, question: Question): StepsPlan | undefined =>
+  planOf(states, componentsOf(states.changes, question.old, question.new), question) ??
+  planOf(states, [states], question)
 
 /** The plan for components; undefined where their orders do not fit together. */
 function planOf(

@@ -1,6 +1,6 @@
 import { GAIN, type Harm, weightOf } from './harms.ts'
 import type { Lattice, Move, StateNode } from './lattice.ts'
-import type { ChangedObject } from './versions.ts'
+import { type ChangedObject, isTemporary } from './versions.ts'
 
 export interface StepPath {
   readonly moves: readonly Move[]
@@ -148,17 +148,22 @@ function nextVersions(
   between: number,
   searching: Searching,
 ): { readonly to: number; readonly uses: number }[] {
-  const versions = lattice.changes[of]?.versions ?? []
+  const change = lattice.changes[of]
+  const versions = change?.versions ?? []
   const last = versions.length - 1
   const at = node.at[of] ?? last
-  if (at === last) return []
+  if (change === undefined || at === last) return []
+  if (at === 0 && isTemporary(change)) return between < searching.between ? [{ to: 1, uses: 1 }] : []
   const isDeletion = versions[last]?.value === undefined
   if (isDeletion && searching.deletionsLast && !onlyDeletionsLeft(lattice, node)) return []
   const toNew = { to: last, uses: 0 }
-  if (at > 0 || between >= searching.between) return [toNew]
-  const others = versions.flatMap(({ is }, to) =>
-    is === 'between' || (is === 'interruption' && searching.interruptions) ? [{ to, uses: 1 }] : [],
-  )
+  if (at > 0) return [toNew]
+  const others = versions.flatMap(({ is }, to) => {
+    // The copy itself has been counted.
+    if (is === 'copy') return [{ to, uses: 0 }]
+    const isPossible = is === 'between' || (is === 'interruption' && searching.interruptions)
+    return isPossible && between < searching.between ? [{ to, uses: 1 }] : []
+  })
   return [...others.toReversed(), toNew]
 }
 

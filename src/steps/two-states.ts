@@ -16,7 +16,8 @@ import {
   put,
   storedItems,
 } from './states.ts'
-import { type ChangedObject, interruptions, type Version, versionsBetween } from './versions.ts'
+import { withCopies } from './copies.ts'
+import { type ChangedObject, interruptions, isTemporary, type Version, versionsBetween } from './versions.ts'
 
 /** The old and the new state for which an order is wanted. */
 export interface StatePair extends StateJudging {
@@ -33,8 +34,8 @@ export interface StatePair extends StateJudging {
 }
 
 /** The old and the new state as the API server has them, and what changes between them. */
-export class TwoStates {
-  readonly changes: readonly ChangedObject[]
+export class TwoStates implements Component {
+  changes: readonly ChangedObject[] = []
   readonly objects: readonly Omit<Item, 'value'>[]
   readonly #given: StatePair
   readonly #old: ReadonlyMap<string, unknown>
@@ -63,6 +64,7 @@ export class TwoStates {
   #toState(stored: ReadonlyMap<string, unknown>): void {
     const { state, reading, old, new: now } = this.#given
     for (const [key, item] of new Map([...old, ...now])) put(state, item, stored.get(key), reading)
+    for (const change of this.changes) if (isTemporary(change)) put(state, change, undefined, reading)
   }
 
   #changes(): ChangedObject[] {
@@ -84,6 +86,15 @@ export class TwoStates {
           : [...versionsBetween(original, last.value), ...interruptions(original)]
       return [{ ...item, key, versions: [first, ...between, last] }]
     })
+  }
+
+  /** Lets copies of MCPOIDCConfigs be there on the way; false where none would help. */
+  allowCopies(): boolean {
+    const { old, new: now } = this.#given
+    const changes = withCopies(this.changes, (key) => old.has(key) || now.has(key))
+    if (changes === undefined) return false
+    this.changes = changes
+    return true
   }
 
   /** The errors of the new state that the old one does not have. */

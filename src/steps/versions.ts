@@ -3,7 +3,7 @@ import type { Item, Manifest } from './states.ts'
 
 /** A version of an object: the old, the new or one between them. Without a value the object does not exist. */
 export interface Version {
-  readonly is: 'old' | 'between' | 'interruption' | 'new'
+  readonly is: 'old' | 'between' | 'copy' | 'interruption' | 'new'
   readonly value: Manifest | undefined
   /** Describes an intermediate version: `the new version, and upstreamProviders of the old one`. */
   readonly words: string
@@ -14,6 +14,14 @@ export interface ChangedObject extends Omit<Item, 'value'> {
   readonly key: string
   readonly versions: readonly [Version, ...Version[]]
 }
+
+/** Whether the object is there before and after. */
+export const isUpdate = ({ versions }: ChangedObject): boolean =>
+  versions[0].value !== undefined && versions.at(-1)?.value !== undefined
+
+/** Whether the object is there neither before nor after: a copy. */
+export const isTemporary = ({ versions }: ChangedObject): boolean =>
+  versions[0].value === undefined && versions.at(-1)?.value === undefined
 
 export const lastOf = ({ versions }: ChangedObject): number => versions.length - 1
 
@@ -94,10 +102,10 @@ function partsThatDiffer(old: Manifest, now: Manifest): string[] {
   return [...names].filter((name) => !deepEqual(before?.[name], after?.[name])).sort()
 }
 
-const valueIn = (value: unknown, [first, ...rest]: readonly string[]): unknown =>
+export const valueIn = (value: unknown, [first, ...rest]: readonly string[]): unknown =>
   first === undefined ? value : isObject(value) ? valueIn(value[first], rest) : undefined
 
-function withValue(holder: Manifest, [first, ...rest]: readonly string[], value: unknown): Manifest {
+export function withValue(holder: Manifest, [first, ...rest]: readonly string[], value: unknown): Manifest {
   if (first === undefined) return holder
   const inner = holder[first]
   const next = rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { referencesOf } from '../../src/relations/references.ts'
-import { examplesAt, rulePlaces } from '../../src/kinds/places.ts'
+import { DEMANDED_OF_WORKLOADS, examplesAt, rulePlaces } from '../../src/kinds/places.ts'
 import type { ReleaseSchema } from '../../src/release/schema.ts'
 import { isObject } from '../../src/rule/resource.ts'
 import { knownReleases } from './releases.ts'
@@ -73,20 +73,13 @@ const GATEWAY = {
   incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tools', audience: RESOURCE, resourceUrl: RESOURCE } },
 }
 
-/** What every workload of a release has, beside its authentication. */
-const REQUIRED: Readonly<Record<string, Json>> = {
-  MCPServer: { image: 'ghcr.io/example/server:1' },
-  MCPRemoteProxy: { remoteUrl: 'https://remote.example.com/mcp' },
-  MCPServerEntry: { remoteUrl: 'https://remote.example.com/mcp', transport: 'streamable-http' },
-}
-
-/** The resource with what every release demands of it; the audience stands where releases have it. */
+/** The resource with the audience where releases have it. */
 function runnable(resource: Json): Json {
   const { kind, spec } = resource
   if (!isObject(spec)) return resource
   const { incomingAuth } = spec
   if (kind !== 'VirtualMCPServer' || !isObject(incomingAuth) || !isObject(incomingAuth.oidcConfigRef))
-    return { ...resource, spec: { ...REQUIRED[kind as string], ...spec } }
+    return resource
   const { audience, oidcConfigRef, ...rest } = incomingAuth
   if (audience === undefined || 'audience' in oidcConfigRef) return resource
   return {
@@ -136,7 +129,7 @@ function membersOf({ kind, spec }: Json): Json[] {
     .filter((name) => /^[a-z0-9-]+$/.test(name))
     .map((name) =>
       resourceOf('MCPServerEntry', name, {
-        ...REQUIRED.MCPServerEntry,
+        ...DEMANDED_OF_WORKLOADS.MCPServerEntry,
         groupRef,
         externalAuthConfigRef: { name: 'key' },
       }),
@@ -290,12 +283,16 @@ const BASES: readonly (readonly [kind: string, spec: Json])[] = [
   ],
   [
     'MCPServer',
-    { ...REQUIRED.MCPServer, groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'none' } },
+    {
+      ...DEMANDED_OF_WORKLOADS.MCPServer,
+      groupRef: { name: 'tools' },
+      externalAuthConfigRef: { name: 'none' },
+    },
   ],
   [
     'MCPRemoteProxy',
     {
-      ...REQUIRED.MCPRemoteProxy,
+      ...DEMANDED_OF_WORKLOADS.MCPRemoteProxy,
       groupRef: { name: 'tools' },
       externalAuthConfigRef: { name: 'none' },
       oidcConfigRef: { name: 'tools', audience: 'tools' },
@@ -303,7 +300,11 @@ const BASES: readonly (readonly [kind: string, spec: Json])[] = [
   ],
   [
     'MCPServerEntry',
-    { ...REQUIRED.MCPServerEntry, groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'none' } },
+    {
+      ...DEMANDED_OF_WORKLOADS.MCPServerEntry,
+      groupRef: { name: 'tools' },
+      externalAuthConfigRef: { name: 'none' },
+    },
   ],
 ]
 
@@ -838,7 +839,7 @@ const PROBES: readonly (readonly [
     { issuer: ISSUER, clientSecretRef: secret('oidc') },
   ],
   [
-    ['MCPRemoteProxy', { ...REQUIRED.MCPRemoteProxy }],
+    ['MCPRemoteProxy', { ...DEMANDED_OF_WORKLOADS.MCPRemoteProxy }],
     'remoteUrl',
     'http://remote.example.com/mcp',
     'https://10.0.0.1/mcp',
@@ -847,20 +848,26 @@ const PROBES: readonly (readonly [
     'http://svc.default.svc.cluster.local/mcp',
   ],
   [
-    ['MCPRemoteProxy', { ...REQUIRED.MCPRemoteProxy, oidcConfigRef: { name: 'tools', audience: 'tools' } }],
+    [
+      'MCPRemoteProxy',
+      { ...DEMANDED_OF_WORKLOADS.MCPRemoteProxy, oidcConfigRef: { name: 'tools', audience: 'tools' } },
+    ],
     'authzConfig',
     { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } },
     { type: 'inline', inline: { policies: ['permit('] } },
   ],
   [
-    ['MCPRemoteProxy', { ...REQUIRED.MCPRemoteProxy, oidcConfigRef: { name: 'tools', audience: 'tools' } }],
+    [
+      'MCPRemoteProxy',
+      { ...DEMANDED_OF_WORKLOADS.MCPRemoteProxy, oidcConfigRef: { name: 'tools', audience: 'tools' } },
+    ],
     'headerForward',
     { addPlaintextHeaders: { 'X-Env': 'prod' } },
     { addPlaintextHeaders: { Host: 'x' } },
     { addPlaintextHeaders: { Authorization: 'x' } },
   ],
   [
-    ['MCPServerEntry', { ...REQUIRED.MCPServerEntry, groupRef: { name: 'tools' } }],
+    ['MCPServerEntry', { ...DEMANDED_OF_WORKLOADS.MCPServerEntry, groupRef: { name: 'tools' } }],
     'remoteUrl',
     'http://remote.example.com/mcp',
     'https://10.0.0.1/mcp',
@@ -869,7 +876,7 @@ const PROBES: readonly (readonly [
     'http://svc.default.svc.cluster.local/mcp',
   ],
   [
-    ['MCPServerEntry', { ...REQUIRED.MCPServerEntry, groupRef: { name: 'tools' } }],
+    ['MCPServerEntry', { ...DEMANDED_OF_WORKLOADS.MCPServerEntry, groupRef: { name: 'tools' } }],
     'caBundleRef',
     { configMapRef: { name: 'ca', key: 'ca.crt' } },
     { configMapRef: { name: 'ca', key: '' } },

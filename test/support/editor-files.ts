@@ -31,6 +31,7 @@ kind: MCPServer
 metadata:
   name: wiki
 spec:
+  image: ghcr.io/example/wiki
   groupRef:
     name: tools
   externalAuthConfigRef:

@@ -377,7 +377,7 @@ export function observe(objects: Iterable<Manifest>): Observed {
     if ((found?.spec as { type?: unknown } | undefined)?.type === 'awsSts' && found !== undefined)
       roles.set(who, rolesIn(found))
   }
-  for (const { namespace, name, incoming, backends } of plansOf(state, false)) {
+  for (const { namespace, name, incoming, backends } of plansOf(state, () => false)) {
     const server = `VirtualMCPServer ${namespace}/${name}`
     const isKnown = incoming.reason === null
     logins.set(

@@ -3,7 +3,7 @@ import { CONFIGURATION_FLAG, IGNORES_FLAG, JUDGING_FLAGS } from '../../configura
 import { plansOf } from '../../access/effective-authentication.ts'
 import { configMapReferencesOf, policiesOf, secretReferencesOf } from '../../relations/index.ts'
 import { judgeIn } from '../judge-in.ts'
-import { idleIgnores, readVersion, type Settings } from '../../engine/index.ts'
+import { idleIgnores, isLeftOut, readVersion, type Settings } from '../../engine/index.ts'
 import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { openCluster, openWorld } from '../input/world.ts'
@@ -69,7 +69,12 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
     { ...flags, profile: world.profile },
     {
       scope: scopeOf(live, namespaces),
-      plans: () => plansOf(stateOfCluster(live, group), true, readVersion(release)),
+      plans: () =>
+        plansOf(
+          stateOfCluster(live, group),
+          (namespace) => !isLeftOut(world.settings, namespace),
+          readVersion(release),
+        ),
     },
     environment,
   )

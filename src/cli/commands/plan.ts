@@ -7,7 +7,7 @@ import {
   type Values,
 } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { readVersion } from '../../engine/index.ts'
+import { isLeftOut, readVersion } from '../../engine/index.ts'
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import type { Release } from '../../release/index.ts'
@@ -71,6 +71,7 @@ export async function planOf({
   const reading = {
     ...openReading(flags, configuration),
     release: await readRelease(flags, flags['api-group'], configuration),
+    writesDefaultsIn: (namespace: string) => flags.defaults !== 'off' && !isLeftOut(configuration, namespace),
   }
   const { text, unread } = flags.cluster
     ? await planCluster(positionals, flags, reading, environment)
@@ -87,9 +88,9 @@ type Flags = Values<typeof PLAN_FLAGS>
  */
 interface Reading extends DocumentReading {
   readonly release: Release | undefined
+  /** Whether /mutate writes defaults into objects of the namespace. */
+  writesDefaultsIn(namespace: string): boolean
 }
-
-const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 
 async function planFiles(
   names: readonly string[],
@@ -106,7 +107,7 @@ async function planFiles(
         documents.map(({ document }) => document.value),
         reading,
       ),
-      writesDefaults(flags),
+      reading.writesDefaultsIn,
       release,
     )
   if (names.length === 2 && !flags.together) {
@@ -130,7 +131,7 @@ async function planCluster(
     const release = readVersion(installedRelease(live.definitions, group) ?? named)
     printMissingKinds(live, group)
     return formatPlans({
-      plans: plansOf(stateOfCluster(live, group), writesDefaults(flags), release),
+      plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, release),
       unread: unreadOf(live),
     })
   }
@@ -147,11 +148,11 @@ async function planCluster(
   )
   printMissingKinds(live, group)
   const release = readVersion(installed ?? named)
-  const plans = plansOf(after, writesDefaults(flags), release)
+  const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
   // Without VirtualMCPServers of namespaces that were not read from the cluster: they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
-  return formatChanges(plansOf(before, writesDefaults(flags), release), comparable, unread)
+  return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
 
 function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {

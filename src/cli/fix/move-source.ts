@@ -2,7 +2,14 @@
 import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, bracesAt } from './braces.ts'
 import { quoteTemplates } from '../input/fill.ts'
-import { lineStarts, loadDocuments, type TextPlace } from '../input/load.ts'
+import {
+  countBefore,
+  lineStarts,
+  type LoadedDocument,
+  loadDocuments,
+  type ReadDocument,
+  type TextPlace,
+} from '../input/load.ts'
 import type { Splice } from './splices.ts'
 
 export type OffsetOf = (place: TextPlace) => number | undefined
@@ -27,14 +34,48 @@ export interface MoveSource {
   readonly bracesOf: (steps: KeyPath) => Braces | undefined
 }
 
-/** Finds the object at the place of the edit; undefined where no document has it there. */
-export function sourceOf(text: string, edit: Moving & TextPlace, offsetOf: OffsetOf): MoveSource | undefined {
+/** A text that was read, for all edits in it. */
+export interface EditedSource extends Pick<MoveSource, 'text' | 'lines' | 'starts' | 'end'> {
+  readonly documents: readonly LoadedDocument[]
+  /** The lines that the documents were read from. */
+  readonly readable: readonly string[]
+  /** The documents without an error by the line where each begins, in the order of the text. */
+  readonly begins: readonly number[]
+  readonly begun: readonly ReadDocument[]
+}
+
+export function readSource(text: string): EditedSource {
   const quoted = quoteTemplates(text)
-  const lines = text.split(/\r?\n/)
-  const readable = quoted.split(/\r?\n/)
+  const documents = loadDocuments(quoted)
+  const begins = documents.flatMap((document) =>
+    'error' in document ? [] : [{ line: document.locate([], 'value').line, document }],
+  )
+  begins.sort((a, b) => a.line - b.line)
+  return {
+    text,
+    documents,
+    begins: begins.map(({ line }) => line),
+    begun: begins.map(({ document }) => document),
+    lines: text.split(/\r?\n/),
+    readable: quoted.split(/\r?\n/),
+    starts: lineStarts(text),
+    end: text.includes('\r\n') ? '\r\n' : '\n',
+  }
+}
+
+/** The object at the place of the edit. */
+export function sourceOf(
+  { begins, begun, readable, ...read }: EditedSource,
+  edit: Moving & TextPlace,
+  offsetOf: OffsetOf,
+): MoveSource | undefined {
+  const { text, lines } = read
   const at = edit.at.map(jsonKey)
-  for (const document of loadDocuments(quoted)) {
-    if ('error' in document) continue
+  const last = countBefore(begins, edit.line + 1) - 1
+  // Several documents can begin on one line: items of a list, in braces.
+  for (let i = last; i >= 0 && begins[i] === begins[last]; i--) {
+    const document = begun[i]
+    if (document === undefined) continue
     const place = document.locate(at, 'value')
     if (place.line !== edit.line || place.column !== edit.column) continue
     // A template begins with braces too, but is not a map.
@@ -55,11 +96,8 @@ export function sourceOf(text: string, edit: Moving & TextPlace, offsetOf: Offse
       return found
     }
     return {
-      text,
+      ...read,
       value: valueAt(document.value, edit.at),
-      lines,
-      starts: lineStarts(text),
-      end: text.includes('\r\n') ? '\r\n' : '\n',
       keyAt: (steps) => document.locate([...at, ...numbered(steps)], 'key'),
       bracesOf,
     }

@@ -1,5 +1,5 @@
 /**
- * Applies a `Moving` to the text of a file. The source of each member moves with its comments: whole lines in block
+ * Finds the changes of a text for a `Moving`. The source of each member moves with its comments: whole lines in block
  * style, or the text between two commas in braces. All other text stays. As with every edit of a text, the result is a
  * guess: the caller parses it and compares.
  */
@@ -8,6 +8,7 @@ import { type BracedItem, type Braces, cutsOf } from './braces.ts'
 import type { TextPlace } from '../input/load.ts'
 import { additionsFor, type MovedLeaf } from './move-additions.ts'
 import {
+  type EditedSource,
   indentOf,
   isBlank,
   keyOf,
@@ -22,9 +23,13 @@ import {
 } from './move-source.ts'
 import { type Splice, spliced } from './splices.ts'
 
-/** The new text; undefined where a member, or the object that contains it, is written in a way that cannot be moved. */
-export function withMoves(text: string, edit: Moving & TextPlace, offsetOf: OffsetOf): string | undefined {
-  const source = sourceOf(text, edit, offsetOf)
+/** In the order of the text; undefined where the members, or the objects that they belong to, are written in a way that cannot be moved. */
+export function movesIn(
+  read: EditedSource,
+  edit: Moving & TextPlace,
+  offsetOf: OffsetOf,
+): readonly Splice[] | undefined {
+  const source = sourceOf(read, edit, offsetOf)
   if (source === undefined) return undefined
   const emptied = emptiedBy(
     source.value,
@@ -63,13 +68,7 @@ export function withMoves(text: string, edit: Moving & TextPlace, offsetOf: Offs
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
   // Of changes at one offset, an addition comes before a cut, and the deeper addition before the other.
-  return (
-    additions &&
-    spliced(
-      text,
-      [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length),
-    )
-  )
+  return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
 /** The key of the outermost removed object around a path; undefined where none is removed. */

@@ -1,17 +1,22 @@
 /**
- * Applies the steps of fixes to the text of a file. Each is tried at its place, and the file is parsed again: the new
+ * Applies the steps of fixes to the text of a file. They are tried at their places, and the file is parsed again: the new
  * text counts only where exactly these values of these documents have changed. So comments and layout stay, and text
- * that aliases or merges share is never changed. Steps are tried together, and in halves where one does not fit,
- * because one by one would parse the file for each.
+ * that aliases or merges share is never changed. Steps are tried together as far as they do not overlap, and in parts
+ * where one does not fit, because one by one would parse the file for each.
  */
-import { deepEqual, type Edit, isObject, jsonKey, withoutEnd } from '../../rule/index.ts'
+import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
-import { quoteTemplates } from '../input/fill.ts'
 import { flow } from './flow.ts'
-import type { OffsetOf } from './move-source.ts'
-import { withMoves } from './moves.ts'
-import type { Splice } from './splices.ts'
-import { countBefore, lineStarts, loadDocuments, type TextPlace, surrogatePairs } from '../input/load.ts'
+import { type EditedSource, type OffsetOf, readSource } from './move-source.ts'
+import { movesIn } from './moves.ts'
+import { type Splice, spliced } from './splices.ts'
+import {
+  countBefore,
+  lineStarts,
+  type LoadedDocument,
+  type TextPlace,
+  surrogatePairs,
+} from '../input/load.ts'
 
 export type PlacedEdit = Edit & TextPlace
 
@@ -34,38 +39,48 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
   const offsetOf = offsetsIn(given)
   let text = given
   let left = readLimit(given)
-  let documents: readonly Loaded[] | undefined
-  const load = (of: string): readonly Loaded[] => {
+  let known: EditedSource | undefined
+  const load = (of: string): EditedSource => {
     left -= of.length
-    return documentsIn(of)
+    return readSource(of)
   }
-  const accept = (some: readonly PlacedEdit[], written: string | undefined): boolean => {
-    if (written === undefined || left < 0) return false
-    documents ??= load(text)
+  const source = (): EditedSource => (known ??= load(text))
+  /** The edits that do not fit: the text counts where there are none. */
+  const misfits = (some: readonly PlacedEdit[], written: string | undefined): readonly PlacedEdit[] => {
+    if (written === undefined || left < 0) return some
     const after = load(written)
     const place = (edit: PlacedEdit) => offsetOf(edit) ?? -1
-    if (!isOnlyChange(documents, after, some, (each) => offsetOf(each) ?? 0, place)) return false
+    const [old, now] = [source(), after].map(({ documents }) => documents.map(loaded))
+    const found = misfitsIn(old ?? [], now ?? [], some, (each) => offsetOf(each) ?? 0, place)
+    if (found.length > 0) return found
     text = written
-    documents = after
+    known = after
     for (const edit of some) done.add(edit)
-    return true
+    return found
   }
-  const tryAll = (some: readonly PlacedEdit[]): void => {
+  // The last that is pushed is the first that is tried.
+  const open = [edits.toSorted((a, b) => b.line - a.line || b.column - a.column)]
+  for (let some = open.pop(); some !== undefined && left >= 0; some = open.pop()) {
     const [only, ...others] = some
-    if (only === undefined || left < 0) return
+    if (only === undefined) continue
     if (others.length === 0) {
-      // A move parses the text itself, before and after members are removed.
-      if (only.op === 'move') left -= 2 * text.length
-      candidates(text, only, offsetOf).some((written) => accept(some, written))
-      return
+      candidates(source, text, only, offsetOf).some((written) => misfits([only], written).length === 0)
+      continue
     }
-    if (accept(some, withAll(text, some, offsetOf, 0)) || accept(some, withAll(text, some, offsetOf, 1)))
-      return
-    const half = some.length >> 1
-    tryAll(some.slice(0, half))
-    tryAll(some.slice(half))
+    const together = withAll(source, text, some, offsetOf, 0)
+    if (typeof together === 'number') {
+      open.push(some.slice(Math.max(1, together)), some.slice(0, Math.max(1, together)))
+      continue
+    }
+    let unfit = misfits(some, together)
+    // Members move in one way alone.
+    if (unfit.some(({ op }) => op !== 'move')) {
+      const another = withAll(source, text, some, offsetOf, 1)
+      const found = typeof another === 'string' ? misfits(some, another) : unfit
+      if (found.length < unfit.length) unfit = found
+    }
+    if (unfit.length > 0) open.push(...partsOf(some, unfit))
   }
-  tryAll(edits.toSorted((a, b) => b.line - a.line || b.column - a.column))
   return { text, done, isCut: left < 0 }
 }
 
@@ -75,43 +90,66 @@ interface Loaded {
   readonly place: TextPlace | undefined
 }
 
-const documentsIn = (text: string): Loaded[] =>
-  loadDocuments(quoteTemplates(text)).map((document) =>
-    'error' in document
-      ? { value: document.error.message, place: undefined }
-      : { value: document.value, place: document.locate([], 'value') },
-  )
+const loaded = (document: LoadedDocument): Loaded =>
+  'error' in document
+    ? { value: document.error.message, place: undefined }
+    : { value: document.value, place: document.locate([], 'value') }
+
+/** The edits in turn: those that may fit together, and those that do not; halves where none of them may. The last part comes first. */
+function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
+  const half = edits.length >> 1
+  if (misfits.length === edits.length) return [edits.slice(half), edits.slice(0, half)]
+  const unfit = new Set(misfits)
+  const parts: PlacedEdit[][] = []
+  for (const [i, edit] of edits.entries()) {
+    const before = edits[i - 1]
+    if (before !== undefined && unfit.has(before) === unfit.has(edit)) parts.at(-1)?.push(edit)
+    else parts.push([edit])
+  }
+  return parts.toReversed()
+}
 
 /**
- * Whether each document has changed exactly by its edits. An edit belongs to the last document that begins before it.
+ * The edits in documents that are not as the edits in them make them; an edit is in the last document that begins before it.
+ * All, where another document has changed.
  */
-function isOnlyChange(
+function misfitsIn(
   before: readonly Loaded[],
   after: readonly Loaded[],
   edits: readonly PlacedEdit[],
   startOf: (place: TextPlace) => number,
   placeOf: (edit: PlacedEdit) => number,
-): boolean {
-  if (before.length !== after.length) return false
+): readonly PlacedEdit[] {
+  if (before.length !== after.length) return edits
   const starts = before.flatMap(({ place }, i) => (place === undefined ? [] : [{ at: startOf(place), i }]))
   const ascending = starts.toSorted((a, b) => a.at - b.at)
   const offsets = ascending.map(({ at }) => at)
   const own = Map.groupBy(edits, (edit) => ascending[countBefore(offsets, placeOf(edit) + 1) - 1]?.i)
-  if (own.has(undefined)) return false
-  return before.every(({ value }, i) => {
-    const wanted = (own.get(i) ?? []).reduce<unknown>(
-      (now, edit) => (isObject(now) ? edited(now, edit) : undefined),
-      value,
-    )
-    return deepEqual(wanted, after[i]?.value) && (!own.has(i) || !deepEqual(value, wanted))
-  })
+  if (own.has(undefined)) return edits
+  const found: PlacedEdit[] = []
+  for (const [i, { value }] of before.entries()) {
+    const inIt = own.get(i) ?? []
+    const wanted = inIt.reduce<unknown>((now, edit) => (isObject(now) ? edited(now, edit) : undefined), value)
+    if (deepEqual(wanted, after[i]?.value) && (inIt.length === 0 || !deepEqual(value, wanted))) continue
+    if (inIt.length === 0) return edits
+    found.push(...inIt)
+  }
+  return found
 }
 
 /** The texts to try for one edit, the most natural one first. */
-function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[] {
+function candidates(
+  source: () => EditedSource,
+  text: string,
+  edit: PlacedEdit,
+  offsetOf: OffsetOf,
+): (string | undefined)[] {
   const offset = offsetOf(edit)
   if (offset === undefined) return []
-  if (edit.op === 'move') return [withMoves(text, edit, offsetOf) ?? []].flat()
+  if (edit.op === 'move') {
+    const moves = movesIn(source(), edit, offsetOf)
+    return [moves && spliced(text, moves)]
+  }
   const rest = text.slice(offset, offset + LONGEST)
   return splices(text, offset, rest, edit).map(
     ({ from, length, written }) =>
@@ -119,28 +157,42 @@ function candidates(text: string, edit: PlacedEdit, offsetOf: OffsetOf): string[
   )
 }
 
-/**
- * The text after the change of this rank for each edit, made from the end to the start; undefined where two overlap.
- */
+/** The text with the change of that rank for each edit, from the end to the start; or the index of the first that overlaps another. */
 function withAll(
+  source: () => EditedSource,
   text: string,
   edits: readonly PlacedEdit[],
   offsetOf: OffsetOf,
   rank: number,
-): string | undefined {
+): string | number {
   /** The text after the current edit, in reverse order: the last part begins at the place of the edit before. */
   const parts: string[] = []
   let at = text.length
-  for (const edit of edits) {
+  for (const [index, edit] of edits.entries()) {
     const offset = offsetOf(edit)
-    if (offset === undefined || offset > at) return undefined
+    if (offset === undefined || offset > at) return index
+    if (edit.op === 'move') {
+      const moves = movesIn(source(), edit, offsetOf)
+      const [begin, end] = [Math.min(offset, moves?.[0]?.from ?? offset), at]
+      const isApart = moves?.every(({ from, length }) => from + length <= end) === true
+      const part = isApart
+        ? spliced(
+            text.slice(begin, end),
+            moves.map((each) => ({ ...each, from: each.from - begin })),
+          )
+        : undefined
+      if (part === undefined) return index
+      parts.push(part)
+      at = begin
+      continue
+    }
     const part = offset === at ? (parts.pop() ?? '') : text.slice(offset, at)
     let rest = part.slice(0, LONGEST)
     for (let i = parts.length - 1; i >= 0 && rest.length < LONGEST; i--)
       rest += parts[i]?.slice(0, LONGEST) ?? ''
     const ranked = splices(text, offset, rest, edit)
     const splice = ranked[Math.min(rank, ranked.length - 1)]
-    if (splice === undefined || splice.from + splice.length > part.length) return undefined
+    if (splice === undefined || splice.from + splice.length > part.length) return index
     const { from, length, written } = splice
     parts.push(part.slice(0, from) + written + part.slice(from + length))
     at = offset
@@ -152,9 +204,7 @@ function withAll(
 const LONGEST = 4096
 
 /** The changes to try for an edit; offsets count from its place, and `rest` is the text from there on. */
-function splices(text: string, offset: number, rest: string, edit: PlacedEdit): Splice[] {
-  // A move changes several places of the text, so it is tried alone.
-  if (edit.op === 'move') return []
+function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({
       from: 0,

@@ -1,4 +1,5 @@
-const ALWAYS = 'iss sub aud exp iat nbf jti scope scp client_id tsid act sub_id external_issuer'.split(' ')
+/** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
+const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /**
  * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` for users and their delegates, `ASSERTION_CLAIMS`

@@ -1,5 +1,5 @@
 import { AGE, type Kind } from '../kind.ts'
-import { AuthzConfig } from '../newer-parts.ts'
+import { AuthzConfig, AuthzConfigRef } from '../newer-parts.ts'
 import { MCPRemoteProxy } from './schema.ts'
 
 export const mcpRemoteProxy: Kind = {
@@ -12,5 +12,8 @@ export const mcpRemoteProxy: Kind = {
     AGE,
   ],
   schema: MCPRemoteProxy,
-  parts: [{ schema: AuthzConfig, at: ['spec', 'authzConfig'] }],
+  parts: [
+    { schema: AuthzConfig, at: ['spec', 'authzConfig'] },
+    { schema: AuthzConfigRef, at: ['spec', 'authzConfigRef'] },
+  ],
 }

@@ -1,5 +1,5 @@
 import { AGE, type Kind } from '../kind.ts'
-import { AuthzConfig } from '../newer-parts.ts'
+import { AuthzConfig, AuthzConfigRef } from '../newer-parts.ts'
 import { MCPServer } from './schema.ts'
 
 export const mcpServer: Kind = {
@@ -12,5 +12,8 @@ export const mcpServer: Kind = {
     AGE,
   ],
   schema: MCPServer,
-  parts: [{ schema: AuthzConfig, at: ['spec', 'authzConfig'] }],
+  parts: [
+    { schema: AuthzConfig, at: ['spec', 'authzConfig'] },
+    { schema: AuthzConfigRef, at: ['spec', 'authzConfigRef'] },
+  ],
 }

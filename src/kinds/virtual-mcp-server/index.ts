@@ -1,6 +1,6 @@
 import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
 import { AGE, type Kind } from '../kind.ts'
-import { AuthzConfig } from '../newer-parts.ts'
+import { AuthzConfig, AuthzConfigRef } from '../newer-parts.ts'
 import { VirtualMCPServer } from './schema.ts'
 
 export const virtualMcpServer: Kind = {
@@ -16,5 +16,6 @@ export const virtualMcpServer: Kind = {
   parts: [
     { schema: EmbeddedAuthServer, at: ['spec', 'authServerConfig'] },
     { schema: AuthzConfig, at: ['spec', 'incomingAuth', 'authzConfig'] },
+    { schema: AuthzConfigRef, at: ['spec', 'incomingAuth', 'authzConfigRef'] },
   ],
 }

@@ -41,7 +41,7 @@ export function judgeText(text: string, release: Release | undefined): JudgedTex
   return {
     text,
     report: judgeAlone(given, judging).report,
-    plans: plansOf(stateOf(values, judging), true, readVersion(release)),
+    plans: plansOf(stateOf(values, judging), undefined, readVersion(release)),
     documents,
     completed: withDefaults(texts, judging).get(FILE) ?? text,
   }

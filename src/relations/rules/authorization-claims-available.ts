@@ -1,14 +1,4 @@
-import {
-  advice,
-  type Cluster,
-  defineRule,
-  end,
-  isAbsent,
-  type Path,
-  pathTo,
-  relatedTo,
-  segmentsOf,
-} from '../../rule/index.ts'
+import { advice, type Cluster, defineRule, end, isAbsent, type Path, relatedTo } from '../../rule/index.ts'
 import {
   acceptsAssertions,
   grantsWithoutLogin,
@@ -19,10 +9,10 @@ import {
   ANONYMOUS,
   ASSERTION_CLAIMS,
   AUTH_CONFIG,
+  type Authorization,
   authorizationOf,
   authServer,
   authServersOf,
-  type AuthzConfig,
   chosenProvider,
   claimsText,
   configsOf,
@@ -38,6 +28,7 @@ import {
   opaqueIssuer,
   OWN_CLAIMS,
   PERMIT,
+  policiesConfig,
   policyListOf,
   providerOfClaims,
   serving,
@@ -65,6 +56,11 @@ const ofUpstream = (issuerUrl: string, scopes?: string[]) => ({
     },
   ],
 })
+const CHECKED = {
+  name: 'corporate',
+  audience: 'https://auth.example.com/mcp',
+  resourceUrl: 'https://auth.example.com/mcp',
+}
 const DELEGATES = [
   {
     clientId: 'agent',
@@ -96,7 +92,7 @@ const withJobs = (...policies: string[]) =>
 export const authorizationClaimsAvailable = defineRule({
   id: 'authorization-claims-available',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  reads: ['MCPExternalAuthConfig', 'ConfigMap'],
+  reads: ['MCPExternalAuthConfig', 'ConfigMap', 'MCPAuthzConfig'],
   severity: 'warning',
   summary:
     'Policies name claims that callers can have: of the token of the upstream provider or of the embedded authorization server, or without a login.',
@@ -116,15 +112,15 @@ export const authorizationClaimsAvailable = defineRule({
   sources: ['decision 3'],
   *check(resource, context) {
     const { holder, path } = authorizationOf(resource) ?? {}
-    if (holder?.authzConfig === undefined || path === undefined) return
-    const list = policyListOf(holder.authzConfig, {
-      ...context,
-      path: pathTo<AuthzConfig>(segmentsOf(path.authzConfig)),
-    })
+    if (holder === undefined || path === undefined) return
+    const { authzConfig, authzConfigRef: reference } = holder
+    const given = authzConfig ?? reference
+    const of = authzConfig === undefined ? 'authzConfigRef' : 'authzConfig'
+    const list = given && policyListOf(given, { ...context, path: path[of] })
     if (list === undefined) return
     const { cluster, self, budget } = context
     const isGateway = self.kind === 'VirtualMCPServer'
-    const at = list.configMap === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap
+    const at = placeOfPolicies(path, list.source?.name.kind)
     const needed = (claims: readonly string[]) =>
       claims.length === 0 ? 'they name other callers' : `they need the claim ${claimsText(claims)}`
     if (isGateway ? isAnonymous(resource as Gateway) : isOpen(self.kind, resource, cluster)) {
@@ -268,6 +264,18 @@ export const authorizationClaimsAvailable = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'groups that the org server of Okta does not give, in an MCPAuthzConfig',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: ofUpstream('https://example.okta.com'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: CHECKED, authzConfigRef: { name: 'staff' } },
+        }),
+        others: [policiesConfig([GROUPS_POLICY])],
+        findings: [
+          'spec.incomingAuth.authzConfigRef.name: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+        ],
+      },
       {
         title: 'groups of Google',
         kind: 'VirtualMCPServer',
@@ -472,4 +480,10 @@ function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   if (isAbsent(spec, 'externalAuthConfigRef')) return true
   const types = configsOf(kind, workload, cluster).map(({ config }) => config.spec?.type)
   return types.length > 0 && types.every((type) => type !== undefined && type !== 'embeddedAuthServer')
+}
+
+/** Where a finding about all of the policies is; `kind`: of the object in which they are, if it is another one. */
+function placeOfPolicies(path: Authorization['path'], kind: string | undefined): Path<unknown> {
+  if (kind === 'MCPAuthzConfig') return path.authzConfigRef.name
+  return kind === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap
 }

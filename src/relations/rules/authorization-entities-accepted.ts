@@ -1,12 +1,14 @@
 import { defineRule } from '../../rule/index.ts'
-import { AuthzConfig } from '../../kinds/schemas.ts'
+import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   PERMIT,
+  policiesConfig,
   policiesMap,
   policyListOf,
   entitiesRead,
   quoted,
+  WITH_POLICIES_CONFIG,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -26,8 +28,8 @@ const entity = (type: string, id: string, more: object = {}) => ({
 
 export const authorizationEntitiesAccepted = defineRule({
   id: 'authorization-entities-accepted',
-  on: AuthzConfig,
-  reads: ['ConfigMap'],
+  on: [AuthzConfig, AuthzConfigRef],
+  reads: ['ConfigMap', 'MCPAuthzConfig'],
   severity: 'warning',
   summary:
     '`entitiesJson` is a JSON array of entities as cedar-go reads them, and gives nothing to an entity that each request brings itself.',
@@ -95,6 +97,11 @@ export const authorizationEntitiesAccepted = defineRule({
           inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
         },
       },
+      {
+        title: 'entities of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [policiesConfig([PERMIT], { entities_json: '[]' })],
+      },
     ],
     invalid: [
       {
@@ -143,6 +150,14 @@ export const authorizationEntitiesAccepted = defineRule({
         others: [policiesMap([PERMIT], { entities_json: '[{"uid": {"type": "Tool", "id": "a"},}]' })],
         findings: [
           'configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
+        ],
+      },
+      {
+        title: 'entities of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [policiesConfig([PERMIT], { entities_json: '{"uid": "Role::admin"}' })],
+        findings: [
+          'name: in the MCPAuthzConfig "staff", entities_json: is refused, so the server does not start: must be a JSON array of entities',
         ],
       },
     ],

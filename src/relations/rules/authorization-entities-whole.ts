@@ -1,13 +1,15 @@
 import { defineRule } from '../../rule/index.ts'
-import { AuthzConfig } from '../../kinds/schemas.ts'
+import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   entitiesRead,
   PERMIT,
+  policiesConfig,
   policiesMap,
   policyListOf,
   quoted,
   shortType,
+  WITH_POLICIES_CONFIG,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -23,8 +25,8 @@ const staff = {
 
 export const authorizationEntitiesWhole = defineRule({
   id: 'authorization-entities-whole',
-  on: AuthzConfig,
-  reads: ['ConfigMap'],
+  on: [AuthzConfig, AuthzConfigRef],
+  reads: ['ConfigMap', 'MCPAuthzConfig'],
   appliesTo: { from: '0.63' },
   severity: 'warning',
   summary: 'Each entity of `entitiesJson` has a uid, attrs and parents, and there is one of a name.',
@@ -83,6 +85,16 @@ export const authorizationEntitiesWhole = defineRule({
         others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
         findings: [
           'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents: release 0.63 does not start with it',
+        ],
+      },
+      {
+        title: 'no attributes, in an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [
+          policiesConfig([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, parents: [] }]) }),
+        ],
+        findings: [
+          'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs: release 0.63 does not start with it',
         ],
       },
     ],

@@ -1,12 +1,14 @@
 import type { Parsed } from '../../cedar/index.ts'
 import { defineRule } from '../../rule/index.ts'
-import { AuthzConfig } from '../../kinds/schemas.ts'
+import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   PERMIT,
   policiesInline,
+  policiesConfig,
   policiesMap,
   policyListOf,
+  WITH_POLICIES_CONFIG,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
@@ -15,8 +17,8 @@ const FORBID =
 
 export const authorizationPolicyAccepted = defineRule({
   id: 'authorization-policy-accepted',
-  on: AuthzConfig,
-  reads: ['ConfigMap'],
+  on: [AuthzConfig, AuthzConfigRef],
+  reads: ['ConfigMap', 'MCPAuthzConfig'],
   severity: 'warning',
   summary: 'Each item of a list of policies is one complete Cedar policy.',
   why: 'Releases parse the first policy of each item and ignore all behind it, so a second one has no effect, a `forbid` too. An item that is not a policy keeps the server from starting. The grammar is that of cedar-go 1.8, which all releases run.',
@@ -53,6 +55,17 @@ export const authorizationPolicyAccepted = defineRule({
           'permit(principal, action, resource) when { context.arg_a == ";)}\\"" }; /* forbid( */',
         ),
       },
+      {
+        title: 'policies of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [policiesConfig([PERMIT, FORBID])],
+      },
+      {
+        title: 'an MCPAuthzConfig of another type',
+        ...WITH_POLICIES_CONFIG,
+        kind: 'MCPServer',
+        others: [policiesConfig(['allow all'], {}, 'httpv1')],
+      },
     ],
     invalid: [
       {
@@ -87,6 +100,14 @@ export const authorizationPolicyAccepted = defineRule({
         others: [policiesMap([PERMIT, 'permit(principal, action, resource in Tool::["a", "b"]);'])],
         findings: [
           'configMap: in the ConfigMap "policies", policies[1]: is not a Cedar policy, so the server does not start; write the name of an entity in double quotes',
+        ],
+      },
+      {
+        title: 'policies of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [policiesConfig([PERMIT, `${PERMIT} ${FORBID}`])],
+        findings: [
+          'name: in the MCPAuthzConfig "staff", policies[1]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
         ],
       },
     ],

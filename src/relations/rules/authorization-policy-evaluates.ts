@@ -1,19 +1,21 @@
 import { defineRule } from '../../rule/index.ts'
-import { AuthzConfig } from '../../kinds/schemas.ts'
+import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   judgementsOf,
   PERMIT,
   policiesInline,
+  policiesConfig,
   policiesMap,
   policyListOf,
+  WITH_POLICIES_CONFIG,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
 export const authorizationPolicyEvaluates = defineRule({
   id: 'authorization-policy-evaluates',
-  on: AuthzConfig,
-  reads: ['ConfigMap'],
+  on: [AuthzConfig, AuthzConfigRef],
+  reads: ['ConfigMap', 'MCPAuthzConfig'],
   severity: 'warning',
   summary: 'No Cedar policy fails for a request that another one permits.',
   why: 'Reading an attribute that is not there is an error in Cedar, and so is an operation on a value of another type. Releases deny a request as soon as one policy fails, whatever the others permit; the policies of all tools are evaluated for each request, and for tools/list without arguments.',
@@ -115,6 +117,16 @@ export const authorizationPolicyEvaluates = defineRule({
         ],
         findings: [
           'configMap: in the ConfigMap "policies", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
+        ],
+      },
+      {
+        title: 'policies of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [
+          policiesConfig([PERMIT, 'forbid(principal, action, resource) when { resource.owner == "alice" };']),
+        ],
+        findings: [
+          'name: in the MCPAuthzConfig "staff", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
         ],
       },
     ],

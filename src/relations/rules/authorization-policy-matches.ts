@@ -1,18 +1,20 @@
 import { defineRule } from '../../rule/index.ts'
-import { AuthzConfig } from '../../kinds/schemas.ts'
+import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   judgementsOf,
   policiesInline,
+  policiesConfig,
   policiesMap,
   policyListOf,
+  WITH_POLICIES_CONFIG,
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
 export const authorizationPolicyMatches = defineRule({
   id: 'authorization-policy-matches',
-  on: AuthzConfig,
-  reads: ['ConfigMap'],
+  on: [AuthzConfig, AuthzConfigRef],
+  reads: ['ConfigMap', 'MCPAuthzConfig'],
   severity: 'warning',
   summary:
     'A Cedar policy names actions, principals, resources and attributes that requests have, and compares values that can be equal.',
@@ -64,6 +66,15 @@ export const authorizationPolicyMatches = defineRule({
             ]),
           },
         },
+      },
+      {
+        title: 'groups of a type that an MCPAuthzConfig sets',
+        ...WITH_POLICIES_CONFIG,
+        others: [
+          policiesConfig(['permit(principal in Team::"core", action, resource);'], {
+            group_entity_type: 'Team',
+          }),
+        ],
       },
     ],
     invalid: [
@@ -144,6 +155,14 @@ export const authorizationPolicyMatches = defineRule({
         others: [policiesMap(['permit(principal, action == Action::"callTool", resource);'])],
         findings: [
           'configMap: in the ConfigMap "policies", policies[0]: permits nothing: no request asks Action::"callTool"; write Action::"call_tool"',
+        ],
+      },
+      {
+        title: 'policies of an MCPAuthzConfig',
+        ...WITH_POLICIES_CONFIG,
+        others: [policiesConfig(['permit(principal in Group::"staff", action, resource);'])],
+        findings: [
+          'name: in the MCPAuthzConfig "staff", policies[0]: permits nothing: nobody is in Group::"staff": groups of a token are THVGroup; write THVGroup::"staff"',
         ],
       },
     ],

@@ -147,6 +147,18 @@ export const roleMappingClaimAvailable = defineRule({
         ],
       },
       {
+        title: 'scopes, which these tokens have as the list `scp`',
+        kind: 'MCPExternalAuthConfig',
+        value: mapped({
+          fallbackRoleArn: READER,
+          roleMappings: [{ roleArn: ADMIN, matcher: '"admin" in claims.scope' }],
+        }),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "scope": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+        ],
+      },
+      {
         title: 'one of several',
         kind: 'MCPExternalAuthConfig',
         value: mapped({

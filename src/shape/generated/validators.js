@@ -10037,7 +10037,7 @@ return errors === 0;
 }
 
 export const VirtualMCPServer = validate24;
-const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"audience":{"type":"string"},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"},"authServerUpstreamFilter":{"type":"object","required":["rules"],"properties":{"claim":{"type":"string","minLength":1,"maxLength":253},"defaultUpstreams":{"type":"array","items":{"type":"string"},"maxItems":100},"rules":{"type":"array","items":{"type":"object","required":["groups","upstreamProviders"],"properties":{"groups":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100},"upstreamProviders":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100}}},"minItems":1,"maxItems":100}}},"passthroughHeaders":{"type":"array","items":{"type":"string"}},"config":{"type":"object","properties":{"incomingAuth":{},"outgoingAuth":{},"passthroughHeaders":{"type":"array","items":{"type":"string"}}}},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"audience":{"type":"string"},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"$ref":"AuthzConfigRef"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"},"authServerUpstreamFilter":{"type":"object","required":["rules"],"properties":{"claim":{"type":"string","minLength":1,"maxLength":253},"defaultUpstreams":{"type":"array","items":{"type":"string"},"maxItems":100},"rules":{"type":"array","items":{"type":"object","required":["groups","upstreamProviders"],"properties":{"groups":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100},"upstreamProviders":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100}}},"minItems":1,"maxItems":100}}},"passthroughHeaders":{"type":"array","items":{"type":"string"}},"config":{"type":"object","properties":{"incomingAuth":{},"outgoingAuth":{},"passthroughHeaders":{"type":"array","items":{"type":"string"}}}},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
 const schema9 = {"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}},"$id":"AuthzConfig"};
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -10347,6 +10347,67 @@ return false;
 errors++;
 }
 validate25.errors = vErrors;
+return errors === 0;
+}
+
+const schema10 = {"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}},"$id":"AuthzConfigRef"};
+
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="AuthzConfigRef" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data.name !== undefined){
+let data0 = data.name;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate27.errors = vErrors;
 return errors === 0;
 }
 
@@ -10732,10 +10793,14 @@ errors = vErrors.length;
 }
 }
 if(data13.authzConfigRef !== undefined){
-let data23 = data13.authzConfigRef;
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-if(data23.name === undefined){
-const err27 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(!(validate27(data13.authzConfigRef, {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",parentData:data13,parentDataProperty:"authzConfigRef",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err27 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10745,11 +10810,14 @@ return false;
 }
 errors++;
 }
-if(data23.name !== undefined){
-let data24 = data23.name;
-if(typeof data24 === "string"){
-if(data24.length < 1){
-const err28 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data10.outgoingAuth !== undefined){
+let data24 = data10.outgoingAuth;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.source !== undefined){
+let data25 = data24.source;
+if(typeof data25 !== "string"){
+const err28 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10759,9 +10827,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err29 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(!((data25 === "discovered") || (data25 === "inline"))){
+const err29 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10772,9 +10839,14 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err30 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(data24.backends !== undefined){
+let data26 = data24.backends;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+for(const key2 in data26){
+let data27 = data26[key2];
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.type === undefined){
+const err30 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10784,10 +10856,10 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err31 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
+if(data27.type !== undefined){
+let data28 = data27.type;
+if(typeof data28 !== "string"){
+const err31 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10797,14 +10869,8 @@ return false;
 }
 errors++;
 }
-}
-if(data10.outgoingAuth !== undefined){
-let data25 = data10.outgoingAuth;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-if(data25.source !== undefined){
-let data26 = data25.source;
-if(typeof data26 !== "string"){
-const err32 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
+if(!((data28 === "externalAuthConfigRef") || (data28 === "discovered"))){
+const err32 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10814,8 +10880,12 @@ return false;
 }
 errors++;
 }
-if(!((data26 === "discovered") || (data26 === "inline"))){
-const err33 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
+}
+if(data27.externalAuthConfigRef !== undefined){
+let data29 = data27.externalAuthConfigRef;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.name === undefined){
+const err33 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10825,15 +10895,11 @@ return false;
 }
 errors++;
 }
-}
-if(data25.backends !== undefined){
-let data27 = data25.backends;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-for(const key2 in data27){
-let data28 = data27[key2];
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-if(data28.type === undefined){
-const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
+if(data29.name !== undefined){
+let data30 = data29.name;
+if(typeof data30 === "string"){
+if(data30.length < 1){
+const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10843,10 +10909,9 @@ return false;
 }
 errors++;
 }
-if(data28.type !== undefined){
-let data29 = data28.type;
-if(typeof data29 !== "string"){
-const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10856,8 +10921,10 @@ return false;
 }
 errors++;
 }
-if(!((data29 === "externalAuthConfigRef") || (data29 === "discovered"))){
-const err36 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
+}
+}
+else {
+const err36 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -10868,11 +10935,9 @@ return false;
 errors++;
 }
 }
-if(data28.externalAuthConfigRef !== undefined){
-let data30 = data28.externalAuthConfigRef;
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-if(data30.name === undefined){
-const err37 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err37 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -10882,11 +10947,10 @@ return false;
 }
 errors++;
 }
-if(data30.name !== undefined){
-let data31 = data30.name;
-if(typeof data31 === "string"){
-if(data31.length < 1){
-const err38 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -10897,8 +10961,13 @@ return false;
 errors++;
 }
 }
-else {
-const err39 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data24.default !== undefined){
+let data31 = data24.default;
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+if(data31.type !== undefined){
+let data32 = data31.type;
+if(typeof data32 !== "string"){
+const err39 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -10908,10 +10977,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err40 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(!((data32 === "externalAuthConfigRef") || (data32 === "discovered"))){
+const err40 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.default.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -10922,9 +10989,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err41 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
+if(data31.externalAuthConfigRef !== undefined){
+let data33 = data31.externalAuthConfigRef;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err41 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -10934,10 +11003,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err42 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(data34.length < 1){
+const err42 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -10948,13 +11018,8 @@ return false;
 errors++;
 }
 }
-if(data25.default !== undefined){
-let data32 = data25.default;
-if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
-if(data32.type !== undefined){
-let data33 = data32.type;
-if(typeof data33 !== "string"){
-const err43 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/type",keyword:"type",params:{type: "string"}};
+else {
+const err43 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -10964,8 +11029,10 @@ return false;
 }
 errors++;
 }
-if(!((data33 === "externalAuthConfigRef") || (data33 === "discovered"))){
-const err44 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.default.properties.type.enum}};
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -10976,11 +11043,9 @@ return false;
 errors++;
 }
 }
-if(data32.externalAuthConfigRef !== undefined){
-let data34 = data32.externalAuthConfigRef;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.name === undefined){
-const err45 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err45 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -10990,66 +11055,14 @@ return false;
 }
 errors++;
 }
-if(data34.name !== undefined){
-let data35 = data34.name;
-if(typeof data35 === "string"){
-if(data35.length < 1){
-const err46 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err47 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else if(vErrors.push(err47) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err48 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else if(vErrors.push(err48) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err49 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else if(vErrors.push(err49) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err50 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else if(vErrors.push(err50) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -11063,10 +11076,62 @@ errors = vErrors.length;
 }
 }
 if(data10.authServerUpstreamFilter !== undefined){
-let data37 = data10.authServerUpstreamFilter;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.rules === undefined){
-const err51 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/required",keyword:"required",params:{missingProperty: "rules"}};
+let data36 = data10.authServerUpstreamFilter;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.rules === undefined){
+const err47 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/required",keyword:"required",params:{missingProperty: "rules"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data36.claim !== undefined){
+let data37 = data36.claim;
+if(typeof data37 === "string"){
+if(func2(data37) > 253){
+const err48 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.length < 1){
+const err49 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data36.defaultUpstreams !== undefined){
+let data38 = data36.defaultUpstreams;
+if(Array.isArray(data38)){
+if(data38.length > 100){
+const err51 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/maxItems",keyword:"maxItems",params:{limit: 100}};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -11076,11 +11141,10 @@ return false;
 }
 errors++;
 }
-if(data37.claim !== undefined){
-let data38 = data37.claim;
-if(typeof data38 === "string"){
-if(func2(data38) > 253){
-const err52 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/maxLength",keyword:"maxLength",params:{limit: 253}};
+const len1 = data38.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data38[i1] !== "string"){
+const err52 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams/" + i1,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -11090,8 +11154,10 @@ return false;
 }
 errors++;
 }
-if(data38.length < 1){
-const err53 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -11102,8 +11168,11 @@ return false;
 errors++;
 }
 }
-else {
-const err54 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/type",keyword:"type",params:{type: "string"}};
+if(data36.rules !== undefined){
+let data40 = data36.rules;
+if(Array.isArray(data40)){
+if(data40.length > 100){
+const err54 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/maxItems",keyword:"maxItems",params:{limit: 100}};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -11113,12 +11182,8 @@ return false;
 }
 errors++;
 }
-}
-if(data37.defaultUpstreams !== undefined){
-let data39 = data37.defaultUpstreams;
-if(Array.isArray(data39)){
-if(data39.length > 100){
-const err55 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(data40.length < 1){
+const err55 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -11128,10 +11193,12 @@ return false;
 }
 errors++;
 }
-const len1 = data39.length;
-for(let i1=0; i1<len1; i1++){
-if(typeof data39[i1] !== "string"){
-const err56 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams/" + i1,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/items/type",keyword:"type",params:{type: "string"}};
+const len2 = data40.length;
+for(let i2=0; i2<len2; i2++){
+let data41 = data40[i2];
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+if(data41.groups === undefined){
+const err56 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "groups"}};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -11141,10 +11208,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err57 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/type",keyword:"type",params:{type: "array"}};
+if(data41.upstreamProviders === undefined){
+const err57 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -11154,12 +11219,11 @@ return false;
 }
 errors++;
 }
-}
-if(data37.rules !== undefined){
-let data41 = data37.rules;
-if(Array.isArray(data41)){
-if(data41.length > 100){
-const err58 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(data41.groups !== undefined){
+let data42 = data41.groups;
+if(Array.isArray(data42)){
+if(data42.length > 100){
+const err58 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/maxItems",keyword:"maxItems",params:{limit: 100}};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -11169,8 +11233,8 @@ return false;
 }
 errors++;
 }
-if(data41.length < 1){
-const err59 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/minItems",keyword:"minItems",params:{limit: 1}};
+if(data42.length < 1){
+const err59 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -11180,12 +11244,10 @@ return false;
 }
 errors++;
 }
-const len2 = data41.length;
-for(let i2=0; i2<len2; i2++){
-let data42 = data41[i2];
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
-if(data42.groups === undefined){
-const err60 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "groups"}};
+const len3 = data42.length;
+for(let i3=0; i3<len3; i3++){
+if(typeof data42[i3] !== "string"){
+const err60 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -11195,8 +11257,10 @@ return false;
 }
 errors++;
 }
-if(data42.upstreamProviders === undefined){
-const err61 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -11206,11 +11270,12 @@ return false;
 }
 errors++;
 }
-if(data42.groups !== undefined){
-let data43 = data42.groups;
-if(Array.isArray(data43)){
-if(data43.length > 100){
-const err62 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/maxItems",keyword:"maxItems",params:{limit: 100}};
+}
+if(data41.upstreamProviders !== undefined){
+let data44 = data41.upstreamProviders;
+if(Array.isArray(data44)){
+if(data44.length > 100){
+const err62 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/maxItems",keyword:"maxItems",params:{limit: 100}};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -11220,8 +11285,8 @@ return false;
 }
 errors++;
 }
-if(data43.length < 1){
-const err63 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/minItems",keyword:"minItems",params:{limit: 1}};
+if(data44.length < 1){
+const err63 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -11231,10 +11296,10 @@ return false;
 }
 errors++;
 }
-const len3 = data43.length;
-for(let i3=0; i3<len3; i3++){
-if(typeof data43[i3] !== "string"){
-const err64 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/items/type",keyword:"type",params:{type: "string"}};
+const len4 = data44.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data44[i4] !== "string"){
+const err64 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -11247,7 +11312,7 @@ errors++;
 }
 }
 else {
-const err65 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/type",keyword:"type",params:{type: "array"}};
+const err65 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -11258,11 +11323,9 @@ return false;
 errors++;
 }
 }
-if(data42.upstreamProviders !== undefined){
-let data45 = data42.upstreamProviders;
-if(Array.isArray(data45)){
-if(data45.length > 100){
-const err66 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/maxItems",keyword:"maxItems",params:{limit: 100}};
+}
+else {
+const err66 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -11272,8 +11335,10 @@ return false;
 }
 errors++;
 }
-if(data45.length < 1){
-const err67 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -11283,10 +11348,10 @@ return false;
 }
 errors++;
 }
-const len4 = data45.length;
-for(let i4=0; i4<len4; i4++){
-if(typeof data45[i4] !== "string"){
-const err68 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/items/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -11297,9 +11362,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err69 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(data10.passthroughHeaders !== undefined){
+let data46 = data10.passthroughHeaders;
+if(Array.isArray(data46)){
+const len5 = data46.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data46[i5] !== "string"){
+const err69 = {instancePath:instancePath+"/spec/passthroughHeaders/" + i5,schemaPath:"#/properties/spec/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -11312,7 +11381,7 @@ errors++;
 }
 }
 else {
-const err70 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/type",keyword:"type",params:{type: "object"}};
+const err70 = {instancePath:instancePath+"/spec/passthroughHeaders",schemaPath:"#/properties/spec/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -11323,9 +11392,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err71 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/type",keyword:"type",params:{type: "array"}};
+if(data10.config !== undefined){
+let data48 = data10.config;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+if(data48.passthroughHeaders !== undefined){
+let data49 = data48.passthroughHeaders;
+if(Array.isArray(data49)){
+const len6 = data49.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data49[i6] !== "string"){
+const err71 = {instancePath:instancePath+"/spec/config/passthroughHeaders/" + i6,schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -11338,7 +11414,7 @@ errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/type",keyword:"type",params:{type: "object"}};
+const err72 = {instancePath:instancePath+"/spec/config/passthroughHeaders",schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -11349,13 +11425,9 @@ return false;
 errors++;
 }
 }
-if(data10.passthroughHeaders !== undefined){
-let data47 = data10.passthroughHeaders;
-if(Array.isArray(data47)){
-const len5 = data47.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data47[i5] !== "string"){
-const err73 = {instancePath:instancePath+"/spec/passthroughHeaders/" + i5,schemaPath:"#/properties/spec/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err73 = {instancePath:instancePath+"/spec/config",schemaPath:"#/properties/spec/properties/config/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -11366,9 +11438,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err74 = {instancePath:instancePath+"/spec/passthroughHeaders",schemaPath:"#/properties/spec/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(data10.replicas !== undefined){
+let data51 = data10.replicas;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+const err74 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -11378,17 +11451,9 @@ return false;
 }
 errors++;
 }
-}
-if(data10.config !== undefined){
-let data49 = data10.config;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.passthroughHeaders !== undefined){
-let data50 = data49.passthroughHeaders;
-if(Array.isArray(data50)){
-const len6 = data50.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data50[i6] !== "string"){
-const err75 = {instancePath:instancePath+"/spec/config/passthroughHeaders/" + i6,schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 < 0 || isNaN(data51)){
+const err75 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -11398,10 +11463,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err76 = {instancePath:instancePath+"/spec/config/passthroughHeaders",schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(!(formats0.validate(data51))){
+const err76 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -11413,8 +11476,11 @@ errors++;
 }
 }
 }
-else {
-const err77 = {instancePath:instancePath+"/spec/config",schemaPath:"#/properties/spec/properties/config/type",keyword:"type",params:{type: "object"}};
+if(data10.sessionStorage !== undefined){
+let data52 = data10.sessionStorage;
+if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+if(data52.provider === undefined){
+const err77 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -11424,11 +11490,10 @@ return false;
 }
 errors++;
 }
-}
-if(data10.replicas !== undefined){
-let data52 = data10.replicas;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-const err78 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(data52.provider !== undefined){
+let data53 = data52.provider;
+if(typeof data53 !== "string"){
+const err78 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -11438,9 +11503,8 @@ return false;
 }
 errors++;
 }
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 < 0 || isNaN(data52)){
-const err79 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(!((data53 === "memory") || (data53 === "redis"))){
+const err79 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.sessionStorage.properties.provider.enum}};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -11450,8 +11514,12 @@ return false;
 }
 errors++;
 }
-if(!(formats0.validate(data52))){
-const err80 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+}
+if(data52.address !== undefined){
+let data54 = data52.address;
+if(typeof data54 === "string"){
+if(data54.length < 1){
+const err80 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -11462,12 +11530,8 @@ return false;
 errors++;
 }
 }
-}
-if(data10.sessionStorage !== undefined){
-let data53 = data10.sessionStorage;
-if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
-if(data53.provider === undefined){
-const err81 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+else {
+const err81 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -11477,10 +11541,11 @@ return false;
 }
 errors++;
 }
-if(data53.provider !== undefined){
-let data54 = data53.provider;
-if(typeof data54 !== "string"){
-const err82 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+}
+if(data52.db !== undefined){
+let data55 = data52.db;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+const err82 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -11490,8 +11555,9 @@ return false;
 }
 errors++;
 }
-if(!((data54 === "memory") || (data54 === "redis"))){
-const err83 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 < 0 || isNaN(data55)){
+const err83 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -11501,12 +11567,8 @@ return false;
 }
 errors++;
 }
-}
-if(data53.address !== undefined){
-let data55 = data53.address;
-if(typeof data55 === "string"){
-if(data55.length < 1){
-const err84 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(!(formats0.validate(data55))){
+const err84 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -11517,8 +11579,10 @@ return false;
 errors++;
 }
 }
-else {
-const err85 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+}
+if(data52.keyPrefix !== undefined){
+if(typeof data52.keyPrefix !== "string"){
+const err85 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -11529,10 +11593,11 @@ return false;
 errors++;
 }
 }
-if(data53.db !== undefined){
-let data56 = data53.db;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-const err86 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(data52.passwordRef !== undefined){
+let data57 = data52.passwordRef;
+if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
+if(data57.name === undefined){
+const err86 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -11542,9 +11607,8 @@ return false;
 }
 errors++;
 }
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 < 0 || isNaN(data56)){
-const err87 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(data57.key === undefined){
+const err87 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -11554,8 +11618,11 @@ return false;
 }
 errors++;
 }
-if(!(formats0.validate(data56))){
-const err88 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(data57.name !== undefined){
+let data58 = data57.name;
+if(typeof data58 === "string"){
+if(data58.length < 1){
+const err88 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -11566,10 +11633,8 @@ return false;
 errors++;
 }
 }
-}
-if(data53.keyPrefix !== undefined){
-if(typeof data53.keyPrefix !== "string"){
-const err89 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+else {
+const err89 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -11580,11 +11645,11 @@ return false;
 errors++;
 }
 }
-if(data53.passwordRef !== undefined){
-let data58 = data53.passwordRef;
-if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
-if(data58.name === undefined){
-const err90 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data57.key !== undefined){
+let data59 = data57.key;
+if(typeof data59 === "string"){
+if(data59.length < 1){
+const err90 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -11594,8 +11659,9 @@ return false;
 }
 errors++;
 }
-if(data58.key === undefined){
-const err91 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err91 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -11605,11 +11671,10 @@ return false;
 }
 errors++;
 }
-if(data58.name !== undefined){
-let data59 = data58.name;
-if(typeof data59 === "string"){
-if(data59.length < 1){
-const err92 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -11620,8 +11685,14 @@ return false;
 errors++;
 }
 }
-else {
-const err93 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data52.tls !== undefined){
+let data60 = data52.tls;
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+if(data60.caCertSecretRef !== undefined){
+let data61 = data60.caCertSecretRef;
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+if(data61.name === undefined){
+const err93 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -11631,12 +11702,8 @@ return false;
 }
 errors++;
 }
-}
-if(data58.key !== undefined){
-let data60 = data58.key;
-if(typeof data60 === "string"){
-if(data60.length < 1){
-const err94 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data61.key === undefined){
+const err94 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -11646,9 +11713,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err95 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data61.name !== undefined){
+let data62 = data61.name;
+if(typeof data62 === "string"){
+if(data62.length < 1){
+const err95 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -11659,9 +11728,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err96 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+const err96 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -11672,14 +11740,11 @@ return false;
 errors++;
 }
 }
-if(data53.tls !== undefined){
-let data61 = data53.tls;
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
-if(data61.caCertSecretRef !== undefined){
-let data62 = data61.caCertSecretRef;
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
-if(data62.name === undefined){
-const err97 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data61.key !== undefined){
+let data63 = data61.key;
+if(typeof data63 === "string"){
+if(data63.length < 1){
+const err97 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -11689,8 +11754,9 @@ return false;
 }
 errors++;
 }
-if(data62.key === undefined){
-const err98 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err98 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -11700,11 +11766,10 @@ return false;
 }
 errors++;
 }
-if(data62.name !== undefined){
-let data63 = data62.name;
-if(typeof data63 === "string"){
-if(data63.length < 1){
-const err99 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err99 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -11715,8 +11780,9 @@ return false;
 errors++;
 }
 }
-else {
-const err100 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data60.insecureSkipVerify !== undefined){
+if(typeof data60.insecureSkipVerify !== "boolean"){
+const err100 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -11727,11 +11793,9 @@ return false;
 errors++;
 }
 }
-if(data62.key !== undefined){
-let data64 = data62.key;
-if(typeof data64 === "string"){
-if(data64.length < 1){
-const err101 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err101 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -11742,8 +11806,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err102 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+const err102 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -11756,7 +11821,7 @@ errors++;
 }
 }
 else {
-const err103 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+const err103 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -11767,9 +11832,20 @@ return false;
 errors++;
 }
 }
-if(data61.insecureSkipVerify !== undefined){
-if(typeof data61.insecureSkipVerify !== "boolean"){
-const err104 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(data.status !== undefined){
+let data65 = data.status;
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
+if(data65.discoveredBackends !== undefined){
+let data66 = data65.discoveredBackends;
+if(Array.isArray(data66)){
+const len7 = data66.length;
+for(let i7=0; i7<len7; i7++){
+let data67 = data66[i7];
+if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+if(data67.authConfigRef !== undefined){
+let data68 = data67.authConfigRef;
+if((typeof data68 !== "string") && (!(data68 && typeof data68 == "object" && !Array.isArray(data68)))){
+const err104 = {instancePath:instancePath+"/status/discoveredBackends/" + i7+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -11782,7 +11858,7 @@ errors++;
 }
 }
 else {
-const err105 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+const err105 = {instancePath:instancePath+"/status/discoveredBackends/" + i7,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -11795,7 +11871,7 @@ errors++;
 }
 }
 else {
-const err106 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+const err106 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -11808,7 +11884,7 @@ errors++;
 }
 }
 else {
-const err107 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err107 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -11819,20 +11895,9 @@ return false;
 errors++;
 }
 }
-if(data.status !== undefined){
-let data66 = data.status;
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
-if(data66.discoveredBackends !== undefined){
-let data67 = data66.discoveredBackends;
-if(Array.isArray(data67)){
-const len7 = data67.length;
-for(let i7=0; i7<len7; i7++){
-let data68 = data67[i7];
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
-if(data68.authConfigRef !== undefined){
-let data69 = data68.authConfigRef;
-if((typeof data69 !== "string") && (!(data69 && typeof data69 == "object" && !Array.isArray(data69)))){
-const err108 = {instancePath:instancePath+"/status/discoveredBackends/" + i7+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+}
+else {
+const err108 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -11842,66 +11907,14 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err109 = {instancePath:instancePath+"/status/discoveredBackends/" + i7,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err109];
-}
-else if(vErrors.push(err109) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err110 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err110];
-}
-else if(vErrors.push(err110) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err111 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err111];
-}
-else if(vErrors.push(err111) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err112 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err112];
-}
-else if(vErrors.push(err112) > MOST_FINDINGS){
-validate24.errors = vErrors;
-return false;
-}
-errors++;
-}
 validate24.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPOIDCConfig = validate28;
-const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"},"introspectionUrl":{"type":"string"},"jwksAuthTokenPath":{"type":"string"},"protectedResourceAllowPrivateIP":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}}}},"kubernetesServiceAccount":{"type":"object","properties":{"serviceAccount":{"type":"string"},"namespace":{"type":"string"},"issuer":{"type":"string"},"jwksUrl":{"type":"string"},"introspectionUrl":{"type":"string"},"useClusterAuth":{"type":"boolean"}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+export const MCPOIDCConfig = validate30;
+const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"},"introspectionUrl":{"type":"string"},"jwksAuthTokenPath":{"type":"string"},"protectedResourceAllowPrivateIP":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}}}},"kubernetesServiceAccount":{"type":"object","properties":{"serviceAccount":{"type":"string"},"namespace":{"type":"string"},"issuer":{"type":"string"},"jwksUrl":{"type":"string"},"introspectionUrl":{"type":"string"},"useClusterAuth":{"type":"boolean"}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPOIDCConfig" */;
 let vErrors = null;
 let errors = 0;
@@ -11912,7 +11925,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11924,7 +11937,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11937,7 +11950,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11953,7 +11966,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11966,7 +11979,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11979,7 +11992,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -11995,7 +12008,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12008,7 +12021,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12024,7 +12037,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12037,7 +12050,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12050,7 +12063,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12065,7 +12078,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12078,18 +12091,18 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data11 === "inline") || (data11 === "kubernetesServiceAccount"))){
-const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.type.enum}};
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12104,7 +12117,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12118,7 +12131,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12130,7 +12143,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12143,7 +12156,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12158,7 +12171,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12169,7 +12182,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12183,7 +12196,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12195,7 +12208,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12210,7 +12223,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12222,7 +12235,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12235,7 +12248,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12248,7 +12261,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12261,7 +12274,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12274,7 +12287,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12287,7 +12300,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12300,7 +12313,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12313,7 +12326,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12331,7 +12344,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12343,7 +12356,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12356,7 +12369,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12369,7 +12382,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12382,7 +12395,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12395,7 +12408,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12408,7 +12421,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12424,7 +12437,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12437,7 +12450,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12450,7 +12463,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12463,7 +12476,7 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12476,7 +12489,7 @@ if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12489,7 +12502,7 @@ if(vErrors === null){
 vErrors = [err43];
 }
 else if(vErrors.push(err43) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12502,7 +12515,7 @@ if(vErrors === null){
 vErrors = [err44];
 }
 else if(vErrors.push(err44) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12515,7 +12528,7 @@ if(vErrors === null){
 vErrors = [err45];
 }
 else if(vErrors.push(err45) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12528,7 +12541,7 @@ if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12542,7 +12555,7 @@ if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -12555,19 +12568,19 @@ if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPServer = validate29;
-const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["stdio","streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
+export const MCPServer = validate31;
+const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"$ref":"AuthzConfigRef"},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["stdio","streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServer" */;
 let vErrors = null;
 let errors = 0;
@@ -12578,7 +12591,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12590,7 +12603,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12603,7 +12616,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12619,7 +12632,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12632,7 +12645,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12645,7 +12658,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12661,7 +12674,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12674,7 +12687,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12690,7 +12703,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12703,7 +12716,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12716,7 +12729,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12728,12 +12741,12 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 if(data10.groupRef !== undefined){
 let data11 = data10.groupRef;
 if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema11.properties.spec.properties.groupRef.type}};
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema12.properties.spec.properties.groupRef.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12745,7 +12758,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12758,7 +12771,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12772,7 +12785,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12784,7 +12797,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12801,7 +12814,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12815,7 +12828,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12827,7 +12840,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12840,7 +12853,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12855,7 +12868,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12866,7 +12879,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12880,7 +12893,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12892,7 +12905,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12907,7 +12920,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12919,7 +12932,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12932,7 +12945,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12949,7 +12962,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12962,7 +12975,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12975,7 +12988,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -12990,7 +13003,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13003,18 +13016,18 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!(data22 === "MCPExternalAuthConfig")){
-const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.authServerRef.properties.kind.enum}};
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerRef.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13029,7 +13042,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13041,7 +13054,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13054,7 +13067,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13067,102 +13080,54 @@ errors = vErrors.length;
 }
 }
 if(data10.authzConfigRef !== undefined){
-let data25 = data10.authzConfigRef;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-if(data25.name === undefined){
-const err36 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(!(validate27(data10.authzConfigRef, {instancePath:instancePath+"/spec/authzConfigRef",parentData:data10,parentDataProperty:"authzConfigRef",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data10.proxyPort !== undefined){
+let data26 = data10.proxyPort;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+const err36 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data25.name !== undefined){
-let data26 = data25.name;
-if(typeof data26 === "string"){
-if(data26.length < 1){
-const err37 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 > 65535 || isNaN(data26)){
+const err37 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
 if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-else {
-const err38 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data26 < 1 || isNaN(data26)){
+const err38 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
 if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-}
-else {
-const err39 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(!(formats0.validate(data26))){
+const err39 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.proxyPort !== undefined){
-let data27 = data10.proxyPort;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err40 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else if(vErrors.push(err40) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 65535 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else if(vErrors.push(err41) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data27 < 1 || isNaN(data27)){
-const err42 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else if(vErrors.push(err42) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data27))){
-const err43 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else if(vErrors.push(err43) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13170,37 +13135,37 @@ errors++;
 }
 }
 if(data10.replicas !== undefined){
-let data28 = data10.replicas;
-if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err44 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+let data27 = data10.replicas;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err40 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err40];
 }
-else if(vErrors.push(err44) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if((typeof data28 == "number") && (isFinite(data28))){
-if(data28 < 0 || isNaN(data28)){
-const err45 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 < 0 || isNaN(data27)){
+const err41 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err41];
 }
-else if(vErrors.push(err45) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(formats0.validate(data28))){
-const err46 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(!(formats0.validate(data27))){
+const err42 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err42];
 }
-else if(vErrors.push(err46) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13208,368 +13173,368 @@ errors++;
 }
 }
 if(data10.sessionStorage !== undefined){
-let data29 = data10.sessionStorage;
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
-if(data29.provider === undefined){
-const err47 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+let data28 = data10.sessionStorage;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(data28.provider === undefined){
+const err43 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate31.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data28.provider !== undefined){
+let data29 = data28.provider;
+if(typeof data29 !== "string"){
+const err44 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate31.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data29 === "memory") || (data29 === "redis"))){
+const err45 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate31.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data28.address !== undefined){
+let data30 = data28.address;
+if(typeof data30 === "string"){
+if(data30.length < 1){
+const err46 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate31.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err47 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data29.provider !== undefined){
-let data30 = data29.provider;
-if(typeof data30 !== "string"){
-const err48 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+}
+if(data28.db !== undefined){
+let data31 = data28.db;
+if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+const err48 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!((data30 === "memory") || (data30 === "redis"))){
-const err49 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if((typeof data31 == "number") && (isFinite(data31))){
+if(data31 < 0 || isNaN(data31)){
+const err49 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err49];
 }
 else if(vErrors.push(err49) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data29.address !== undefined){
-let data31 = data29.address;
-if(typeof data31 === "string"){
-if(data31.length < 1){
-const err50 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(!(formats0.validate(data31))){
+const err50 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err50];
 }
 else if(vErrors.push(err50) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err51 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+}
+if(data28.keyPrefix !== undefined){
+if(typeof data28.keyPrefix !== "string"){
+const err51 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err51];
 }
 else if(vErrors.push(err51) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data29.db !== undefined){
-let data32 = data29.db;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-const err52 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(data28.passwordRef !== undefined){
+let data33 = data28.passwordRef;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err52 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err52];
 }
 else if(vErrors.push(err52) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 < 0 || isNaN(data32)){
-const err53 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(data33.key === undefined){
+const err53 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err53];
 }
 else if(vErrors.push(err53) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(formats0.validate(data32))){
-const err54 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(data34.length < 1){
+const err54 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err54];
 }
 else if(vErrors.push(err54) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
-if(data29.keyPrefix !== undefined){
-if(typeof data29.keyPrefix !== "string"){
-const err55 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+else {
+const err55 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err55];
 }
 else if(vErrors.push(err55) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data29.passwordRef !== undefined){
-let data34 = data29.passwordRef;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.name === undefined){
-const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data33.key !== undefined){
+let data35 = data33.key;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err56];
 }
 else if(vErrors.push(err56) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data34.key === undefined){
-const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err57];
 }
 else if(vErrors.push(err57) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data34.name !== undefined){
-let data35 = data34.name;
-if(typeof data35 === "string"){
-if(data35.length < 1){
-const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err58];
 }
 else if(vErrors.push(err58) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err59 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data28.tls !== undefined){
+let data36 = data28.tls;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.caCertSecretRef !== undefined){
+let data37 = data36.caCertSecretRef;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err59 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err59];
 }
 else if(vErrors.push(err59) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data34.key !== undefined){
-let data36 = data34.key;
-if(typeof data36 === "string"){
-if(data36.length < 1){
-const err60 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data37.key === undefined){
+const err60 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err60];
 }
 else if(vErrors.push(err60) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-else {
-const err61 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err61 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err61];
 }
 else if(vErrors.push(err61) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
 else {
-const err62 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+const err62 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err62];
 }
 else if(vErrors.push(err62) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data29.tls !== undefined){
-let data37 = data29.tls;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.caCertSecretRef !== undefined){
-let data38 = data37.caCertSecretRef;
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-if(data38.name === undefined){
-const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data37.key !== undefined){
+let data39 = data37.key;
+if(typeof data39 === "string"){
+if(data39.length < 1){
+const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err63];
 }
 else if(vErrors.push(err63) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data38.key === undefined){
-const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err64];
 }
 else if(vErrors.push(err64) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data38.name !== undefined){
-let data39 = data38.name;
-if(typeof data39 === "string"){
-if(data39.length < 1){
-const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err65];
 }
 else if(vErrors.push(err65) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data36.insecureSkipVerify !== undefined){
+if(typeof data36.insecureSkipVerify !== "boolean"){
+const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err66];
 }
 else if(vErrors.push(err66) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data38.key !== undefined){
-let data40 = data38.key;
-if(typeof data40 === "string"){
-if(data40.length < 1){
-const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err67];
 }
 else if(vErrors.push(err67) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
+}
 else {
-const err68 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+const err68 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err68];
 }
 else if(vErrors.push(err68) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err69 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err69];
-}
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data37.insecureSkipVerify !== undefined){
-if(typeof data37.insecureSkipVerify !== "boolean"){
-const err70 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else if(vErrors.push(err70) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err71 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err71];
-}
-else if(vErrors.push(err71) > MOST_FINDINGS){
-validate29.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err72 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else if(vErrors.push(err72) > MOST_FINDINGS){
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.transport !== undefined){
-let data42 = data10.transport;
-if(typeof data42 !== "string"){
-const err73 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+let data41 = data10.transport;
+if(typeof data41 !== "string"){
+const err69 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err73];
+vErrors = [err69];
 }
-else if(vErrors.push(err73) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!(((data42 === "stdio") || (data42 === "streamable-http")) || (data42 === "sse"))){
-const err74 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.transport.enum}};
+if(!(((data41 === "stdio") || (data41 === "streamable-http")) || (data41 === "sse"))){
+const err70 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.transport.enum}};
 if(vErrors === null){
-vErrors = [err74];
+vErrors = [err70];
 }
-else if(vErrors.push(err74) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13577,12 +13542,12 @@ errors++;
 }
 if(data10.endpointPrefix !== undefined){
 if(typeof data10.endpointPrefix !== "string"){
-const err75 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+const err71 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err75];
+vErrors = [err71];
 }
-else if(vErrors.push(err75) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13590,12 +13555,12 @@ errors++;
 }
 if(data10.trustProxyHeaders !== undefined){
 if(typeof data10.trustProxyHeaders !== "boolean"){
-const err76 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+const err72 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
-vErrors = [err76];
+vErrors = [err72];
 }
-else if(vErrors.push(err76) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13603,26 +13568,26 @@ errors++;
 }
 }
 else {
-const err77 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err73 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err77];
+vErrors = [err73];
 }
-else if(vErrors.push(err77) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data.status !== undefined){
-let data45 = data.status;
-if(!(data45 && typeof data45 == "object" && !Array.isArray(data45))){
-const err78 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+let data44 = data.status;
+if(!(data44 && typeof data44 == "object" && !Array.isArray(data44))){
+const err74 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err78];
+vErrors = [err74];
 }
-else if(vErrors.push(err78) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
@@ -13630,24 +13595,24 @@ errors++;
 }
 }
 else {
-const err79 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err75 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err79];
+vErrors = [err75];
 }
-else if(vErrors.push(err79) > MOST_FINDINGS){
-validate29.errors = vErrors;
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate31.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPGroup = validate31;
-const schema12 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
+export const MCPGroup = validate34;
+const schema13 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
 
-function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPGroup" */;
 let vErrors = null;
 let errors = 0;
@@ -13659,7 +13624,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13672,7 +13637,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13688,7 +13653,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13701,7 +13666,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13714,7 +13679,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13730,7 +13695,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13743,7 +13708,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13759,7 +13724,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13772,7 +13737,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13785,7 +13750,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13799,7 +13764,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13813,7 +13778,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
@@ -13826,19 +13791,19 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate31.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPRemoteProxy = validate32;
-const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
+export const MCPRemoteProxy = validate35;
+const schema14 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"$ref":"AuthzConfig"},"authzConfigRef":{"$ref":"AuthzConfigRef"},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
 
-function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPRemoteProxy" */;
 let vErrors = null;
 let errors = 0;
@@ -13849,7 +13814,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13861,7 +13826,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13874,7 +13839,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13890,7 +13855,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13903,7 +13868,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13916,7 +13881,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13932,7 +13897,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13945,7 +13910,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13961,7 +13926,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13974,7 +13939,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate32.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -13987,1357 +13952,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.spec !== undefined){
-let data10 = data.spec;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(data10.groupRef !== undefined){
-let data11 = data10.groupRef;
-if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema13.properties.spec.properties.groupRef.type}};
-if(vErrors === null){
-vErrors = [err11];
-}
-else if(vErrors.push(err11) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(typeof data11 === "string"){
-if(data11.length < 1){
-const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else if(vErrors.push(err12) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.name === undefined){
-const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else if(vErrors.push(err13) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data11.name !== undefined){
-let data12 = data11.name;
-if(typeof data12 === "string"){
-if(data12.length < 1){
-const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else if(vErrors.push(err14) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else if(vErrors.push(err15) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-}
-if(data10.externalAuthConfigRef !== undefined){
-let data13 = data10.externalAuthConfigRef;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.name === undefined){
-const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else if(vErrors.push(err16) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data13.name !== undefined){
-let data14 = data13.name;
-if(typeof data14 === "string"){
-if(data14.length < 1){
-const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else if(vErrors.push(err17) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else if(vErrors.push(err18) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err19];
-}
-else if(vErrors.push(err19) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.oidcConfigRef !== undefined){
-let data15 = data10.oidcConfigRef;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(data15.name === undefined){
-const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err20];
-}
-else if(vErrors.push(err20) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data15.audience === undefined){
-const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
-if(vErrors === null){
-vErrors = [err21];
-}
-else if(vErrors.push(err21) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data15.name !== undefined){
-let data16 = data15.name;
-if(typeof data16 === "string"){
-if(data16.length < 1){
-const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err22];
-}
-else if(vErrors.push(err22) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err23];
-}
-else if(vErrors.push(err23) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.audience !== undefined){
-let data17 = data15.audience;
-if(typeof data17 === "string"){
-if(data17.length < 1){
-const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err24];
-}
-else if(vErrors.push(err24) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err25];
-}
-else if(vErrors.push(err25) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.resourceUrl !== undefined){
-if(typeof data15.resourceUrl !== "string"){
-const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err26];
-}
-else if(vErrors.push(err26) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data15.scopes !== undefined){
-let data19 = data15.scopes;
-if(Array.isArray(data19)){
-const len0 = data19.length;
-for(let i0=0; i0<len0; i0++){
-if(typeof data19[i0] !== "string"){
-const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err27];
-}
-else if(vErrors.push(err27) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err28];
-}
-else if(vErrors.push(err28) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err29];
-}
-else if(vErrors.push(err29) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authServerRef !== undefined){
-let data21 = data10.authServerRef;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(data21.name === undefined){
-const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err30];
-}
-else if(vErrors.push(err30) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data21.kind !== undefined){
-let data22 = data21.kind;
-if(typeof data22 !== "string"){
-const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err31];
-}
-else if(vErrors.push(err31) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(data22 === "MCPExternalAuthConfig")){
-const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.authServerRef.properties.kind.enum}};
-if(vErrors === null){
-vErrors = [err32];
-}
-else if(vErrors.push(err32) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data21.name !== undefined){
-let data23 = data21.name;
-if(typeof data23 === "string"){
-if(data23.length < 1){
-const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err33];
-}
-else if(vErrors.push(err33) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err34];
-}
-else if(vErrors.push(err34) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err35];
-}
-else if(vErrors.push(err35) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.authzConfig !== undefined){
-if(!(validate25(data10.authzConfig, {instancePath:instancePath+"/spec/authzConfig",parentData:data10,parentDataProperty:"authzConfig",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-if(data10.authzConfigRef !== undefined){
-let data25 = data10.authzConfigRef;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-if(data25.name === undefined){
-const err36 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err36];
-}
-else if(vErrors.push(err36) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data25.name !== undefined){
-let data26 = data25.name;
-if(typeof data26 === "string"){
-if(data26.length < 1){
-const err37 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err37];
-}
-else if(vErrors.push(err37) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err38 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err38];
-}
-else if(vErrors.push(err38) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err39 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err39];
-}
-else if(vErrors.push(err39) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.proxyPort !== undefined){
-let data27 = data10.proxyPort;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err40 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else if(vErrors.push(err40) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 65535 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else if(vErrors.push(err41) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data27 < 1 || isNaN(data27)){
-const err42 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else if(vErrors.push(err42) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data27))){
-const err43 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else if(vErrors.push(err43) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data10.replicas !== undefined){
-let data28 = data10.replicas;
-if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err44 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else if(vErrors.push(err44) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data28 == "number") && (isFinite(data28))){
-if(data28 < 0 || isNaN(data28)){
-const err45 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err45];
-}
-else if(vErrors.push(err45) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data28))){
-const err46 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err46];
-}
-else if(vErrors.push(err46) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data10.sessionStorage !== undefined){
-let data29 = data10.sessionStorage;
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
-if(data29.provider === undefined){
-const err47 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else if(vErrors.push(err47) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data29.provider !== undefined){
-let data30 = data29.provider;
-if(typeof data30 !== "string"){
-const err48 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else if(vErrors.push(err48) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data30 === "memory") || (data30 === "redis"))){
-const err49 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.sessionStorage.properties.provider.enum}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else if(vErrors.push(err49) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.address !== undefined){
-let data31 = data29.address;
-if(typeof data31 === "string"){
-if(data31.length < 1){
-const err50 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else if(vErrors.push(err50) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err51 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else if(vErrors.push(err51) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.db !== undefined){
-let data32 = data29.db;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-const err52 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else if(vErrors.push(err52) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 < 0 || isNaN(data32)){
-const err53 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else if(vErrors.push(err53) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats0.validate(data32))){
-const err54 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else if(vErrors.push(err54) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data29.keyPrefix !== undefined){
-if(typeof data29.keyPrefix !== "string"){
-const err55 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else if(vErrors.push(err55) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.passwordRef !== undefined){
-let data34 = data29.passwordRef;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.name === undefined){
-const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else if(vErrors.push(err56) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data34.key === undefined){
-const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else if(vErrors.push(err57) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data34.name !== undefined){
-let data35 = data34.name;
-if(typeof data35 === "string"){
-if(data35.length < 1){
-const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else if(vErrors.push(err58) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err59 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else if(vErrors.push(err59) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data34.key !== undefined){
-let data36 = data34.key;
-if(typeof data36 === "string"){
-if(data36.length < 1){
-const err60 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else if(vErrors.push(err60) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else if(vErrors.push(err61) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else if(vErrors.push(err62) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.tls !== undefined){
-let data37 = data29.tls;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.caCertSecretRef !== undefined){
-let data38 = data37.caCertSecretRef;
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-if(data38.name === undefined){
-const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err63];
-}
-else if(vErrors.push(err63) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data38.key === undefined){
-const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err64];
-}
-else if(vErrors.push(err64) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data38.name !== undefined){
-let data39 = data38.name;
-if(typeof data39 === "string"){
-if(data39.length < 1){
-const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err65];
-}
-else if(vErrors.push(err65) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err66];
-}
-else if(vErrors.push(err66) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data38.key !== undefined){
-let data40 = data38.key;
-if(typeof data40 === "string"){
-if(data40.length < 1){
-const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err67];
-}
-else if(vErrors.push(err67) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err68 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err68];
-}
-else if(vErrors.push(err68) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err69 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err69];
-}
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data37.insecureSkipVerify !== undefined){
-if(typeof data37.insecureSkipVerify !== "boolean"){
-const err70 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else if(vErrors.push(err70) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err71 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err71];
-}
-else if(vErrors.push(err71) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err72 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else if(vErrors.push(err72) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.remoteUrl !== undefined){
-let data42 = data10.remoteUrl;
-if(typeof data42 === "string"){
-if(!pattern13.test(data42)){
-const err73 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else if(vErrors.push(err73) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err74 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err74];
-}
-else if(vErrors.push(err74) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.allowPrivateEndpoint !== undefined){
-if(typeof data10.allowPrivateEndpoint !== "boolean"){
-const err75 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err75];
-}
-else if(vErrors.push(err75) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.headerForward !== undefined){
-let data44 = data10.headerForward;
-if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
-if(data44.addPlaintextHeaders !== undefined){
-let data45 = data44.addPlaintextHeaders;
-if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
-for(const key2 in data45){
-if(typeof data45[key2] !== "string"){
-const err76 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err76];
-}
-else if(vErrors.push(err76) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err77 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err77];
-}
-else if(vErrors.push(err77) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data44.addHeadersFromSecret !== undefined){
-let data47 = data44.addHeadersFromSecret;
-if(Array.isArray(data47)){
-const len1 = data47.length;
-for(let i1=0; i1<len1; i1++){
-let data48 = data47[i1];
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-if(data48.headerName === undefined){
-const err78 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
-if(vErrors === null){
-vErrors = [err78];
-}
-else if(vErrors.push(err78) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data48.valueSecretRef === undefined){
-const err79 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
-if(vErrors === null){
-vErrors = [err79];
-}
-else if(vErrors.push(err79) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data48.headerName !== undefined){
-let data49 = data48.headerName;
-if(typeof data49 === "string"){
-if(func2(data49) > 255){
-const err80 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err80];
-}
-else if(vErrors.push(err80) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data49.length < 1){
-const err81 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err81];
-}
-else if(vErrors.push(err81) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err82];
-}
-else if(vErrors.push(err82) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data48.valueSecretRef !== undefined){
-let data50 = data48.valueSecretRef;
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-if(data50.name === undefined){
-const err83 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err83];
-}
-else if(vErrors.push(err83) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.key === undefined){
-const err84 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err84];
-}
-else if(vErrors.push(err84) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data50.name !== undefined){
-let data51 = data50.name;
-if(typeof data51 === "string"){
-if(data51.length < 1){
-const err85 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err85];
-}
-else if(vErrors.push(err85) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err86 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err86];
-}
-else if(vErrors.push(err86) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data50.key !== undefined){
-let data52 = data50.key;
-if(typeof data52 === "string"){
-if(data52.length < 1){
-const err87 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err87];
-}
-else if(vErrors.push(err87) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err88 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err88];
-}
-else if(vErrors.push(err88) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err89 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err89];
-}
-else if(vErrors.push(err89) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err90 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err90];
-}
-else if(vErrors.push(err90) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err91 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err91];
-}
-else if(vErrors.push(err91) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err92 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err92];
-}
-else if(vErrors.push(err92) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.transport !== undefined){
-let data53 = data10.transport;
-if(typeof data53 !== "string"){
-const err93 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err93];
-}
-else if(vErrors.push(err93) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data53 === "streamable-http") || (data53 === "sse"))){
-const err94 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.transport.enum}};
-if(vErrors === null){
-vErrors = [err94];
-}
-else if(vErrors.push(err94) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.endpointPrefix !== undefined){
-if(typeof data10.endpointPrefix !== "string"){
-const err95 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err95];
-}
-else if(vErrors.push(err95) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.trustProxyHeaders !== undefined){
-if(typeof data10.trustProxyHeaders !== "boolean"){
-const err96 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err96];
-}
-else if(vErrors.push(err96) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err97 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err97];
-}
-else if(vErrors.push(err97) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.status !== undefined){
-let data56 = data.status;
-if(!(data56 && typeof data56 == "object" && !Array.isArray(data56))){
-const err98 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err98];
-}
-else if(vErrors.push(err98) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err99 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err99];
-}
-else if(vErrors.push(err99) > MOST_FINDINGS){
-validate32.errors = vErrors;
-return false;
-}
-errors++;
-}
-validate32.errors = vErrors;
-return errors === 0;
-}
-
-export const MCPServerEntry = validate34;
-const schema14 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
-
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-/*# sourceURL="MCPServerEntry" */;
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.spec === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else if(vErrors.push(err0) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data.apiVersion !== undefined){
-if(typeof data.apiVersion !== "string"){
-const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else if(vErrors.push(err1) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.kind !== undefined){
-if(typeof data.kind !== "string"){
-const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else if(vErrors.push(err2) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data.metadata !== undefined){
-let data2 = data.metadata;
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-if(data2.name !== undefined){
-if(typeof data2.name !== "string"){
-const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else if(vErrors.push(err3) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.generateName !== undefined){
-if(typeof data2.generateName !== "string"){
-const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else if(vErrors.push(err4) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.namespace !== undefined){
-if(typeof data2.namespace !== "string"){
-const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else if(vErrors.push(err5) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.labels !== undefined){
-let data6 = data2.labels;
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-for(const key0 in data6){
-if(typeof data6[key0] !== "string"){
-const err6 = {instancePath:instancePath+"/metadata/labels/" + pointerToken(key0),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else if(vErrors.push(err6) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else if(vErrors.push(err7) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data2.annotations !== undefined){
-let data8 = data2.annotations;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-for(const key1 in data8){
-if(typeof data8[key1] !== "string"){
-const err8 = {instancePath:instancePath+"/metadata/annotations/" + pointerToken(key1),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err8];
-}
-else if(vErrors.push(err8) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err9];
-}
-else if(vErrors.push(err9) > MOST_FINDINGS){
-validate34.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else if(vErrors.push(err10) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15354,7 +13969,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15366,7 +13981,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15379,7 +13994,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15393,7 +14008,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15405,7 +14020,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15422,7 +14037,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15436,7 +14051,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15448,7 +14063,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return false;
 }
 errors++;
@@ -15461,7 +14076,1309 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.oidcConfigRef !== undefined){
+let data15 = data10.oidcConfigRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data15.audience === undefined){
+const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(data16.length < 1){
+const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.audience !== undefined){
+let data17 = data15.audience;
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.resourceUrl !== undefined){
+if(typeof data15.resourceUrl !== "string"){
+const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.scopes !== undefined){
+let data19 = data15.scopes;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data19[i0] !== "string"){
+const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authServerRef !== undefined){
+let data21 = data10.authServerRef;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.kind !== undefined){
+let data22 = data21.kind;
+if(typeof data22 !== "string"){
+const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(data22 === "MCPExternalAuthConfig")){
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema14.properties.spec.properties.authServerRef.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.name !== undefined){
+let data23 = data21.name;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfig !== undefined){
+if(!(validate25(data10.authzConfig, {instancePath:instancePath+"/spec/authzConfig",parentData:data10,parentDataProperty:"authzConfig",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data10.authzConfigRef !== undefined){
+if(!(validate27(data10.authzConfigRef, {instancePath:instancePath+"/spec/authzConfigRef",parentData:data10,parentDataProperty:"authzConfigRef",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data10.proxyPort !== undefined){
+let data26 = data10.proxyPort;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+const err36 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 > 65535 || isNaN(data26)){
+const err37 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data26 < 1 || isNaN(data26)){
+const err38 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data26))){
+const err39 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.replicas !== undefined){
+let data27 = data10.replicas;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err40 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 < 0 || isNaN(data27)){
+const err41 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data27))){
+const err42 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.sessionStorage !== undefined){
+let data28 = data10.sessionStorage;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(data28.provider === undefined){
+const err43 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data28.provider !== undefined){
+let data29 = data28.provider;
+if(typeof data29 !== "string"){
+const err44 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data29 === "memory") || (data29 === "redis"))){
+const err45 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema14.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data28.address !== undefined){
+let data30 = data28.address;
+if(typeof data30 === "string"){
+if(data30.length < 1){
+const err46 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err47 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data28.db !== undefined){
+let data31 = data28.db;
+if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+const err48 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data31 == "number") && (isFinite(data31))){
+if(data31 < 0 || isNaN(data31)){
+const err49 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data31))){
+const err50 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data28.keyPrefix !== undefined){
+if(typeof data28.keyPrefix !== "string"){
+const err51 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data28.passwordRef !== undefined){
+let data33 = data28.passwordRef;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err52 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data33.key === undefined){
+const err53 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(data34.length < 1){
+const err54 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data33.key !== undefined){
+let data35 = data33.key;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err56 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data28.tls !== undefined){
+let data36 = data28.tls;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.caCertSecretRef !== undefined){
+let data37 = data36.caCertSecretRef;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err59 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.key === undefined){
+const err60 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err61 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.key !== undefined){
+let data39 = data37.key;
+if(typeof data39 === "string"){
+if(data39.length < 1){
+const err63 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err64 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data36.insecureSkipVerify !== undefined){
+if(typeof data36.insecureSkipVerify !== "boolean"){
+const err66 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.remoteUrl !== undefined){
+let data41 = data10.remoteUrl;
+if(typeof data41 === "string"){
+if(!pattern13.test(data41)){
+const err69 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.allowPrivateEndpoint !== undefined){
+if(typeof data10.allowPrivateEndpoint !== "boolean"){
+const err71 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.headerForward !== undefined){
+let data43 = data10.headerForward;
+if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
+if(data43.addPlaintextHeaders !== undefined){
+let data44 = data43.addPlaintextHeaders;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+for(const key2 in data44){
+if(typeof data44[key2] !== "string"){
+const err72 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data43.addHeadersFromSecret !== undefined){
+let data46 = data43.addHeadersFromSecret;
+if(Array.isArray(data46)){
+const len1 = data46.length;
+for(let i1=0; i1<len1; i1++){
+let data47 = data46[i1];
+if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
+if(data47.headerName === undefined){
+const err74 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data47.valueSecretRef === undefined){
+const err75 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data47.headerName !== undefined){
+let data48 = data47.headerName;
+if(typeof data48 === "string"){
+if(func2(data48) > 255){
+const err76 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data48.length < 1){
+const err77 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err78 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data47.valueSecretRef !== undefined){
+let data49 = data47.valueSecretRef;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.name === undefined){
+const err79 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.key === undefined){
+const err80 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.name !== undefined){
+let data50 = data49.name;
+if(typeof data50 === "string"){
+if(data50.length < 1){
+const err81 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.key !== undefined){
+let data51 = data49.key;
+if(typeof data51 === "string"){
+if(data51.length < 1){
+const err83 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err84 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i1,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err87 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.transport !== undefined){
+let data52 = data10.transport;
+if(typeof data52 !== "string"){
+const err89 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data52 === "streamable-http") || (data52 === "sse"))){
+const err90 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema14.properties.spec.properties.transport.enum}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.endpointPrefix !== undefined){
+if(typeof data10.endpointPrefix !== "string"){
+const err91 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.trustProxyHeaders !== undefined){
+if(typeof data10.trustProxyHeaders !== "boolean"){
+const err92 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data55 = data.status;
+if(!(data55 && typeof data55 == "object" && !Array.isArray(data55))){
+const err94 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err95 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate35.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate35.errors = vErrors;
+return errors === 0;
+}
+
+export const MCPServerEntry = validate38;
+const schema15 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
+
+function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPServerEntry" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + pointerToken(key0),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + pointerToken(key1),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema15.properties.spec.properties.groupRef.type}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(data11.length < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(data12.length < 1){
+const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+}
+if(data10.externalAuthConfigRef !== undefined){
+let data13 = data10.externalAuthConfigRef;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.name === undefined){
+const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data13.name !== undefined){
+let data14 = data13.name;
+if(typeof data14 === "string"){
+if(data14.length < 1){
+const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate38.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15476,7 +15393,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15488,7 +15405,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15501,7 +15418,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15520,7 +15437,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15533,7 +15450,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15552,7 +15469,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15563,7 +15480,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15577,7 +15494,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15588,7 +15505,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15600,7 +15517,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15615,7 +15532,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15626,7 +15543,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15640,7 +15557,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15652,7 +15569,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15667,7 +15584,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15679,7 +15596,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15692,7 +15609,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15705,7 +15622,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15718,7 +15635,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15731,7 +15648,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15749,7 +15666,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15761,7 +15678,7 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15774,7 +15691,7 @@ if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15787,7 +15704,7 @@ if(vErrors === null){
 vErrors = [err43];
 }
 else if(vErrors.push(err43) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15800,7 +15717,7 @@ if(vErrors === null){
 vErrors = [err44];
 }
 else if(vErrors.push(err44) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15813,7 +15730,7 @@ if(vErrors === null){
 vErrors = [err45];
 }
 else if(vErrors.push(err45) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15827,18 +15744,18 @@ if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data31 === "streamable-http") || (data31 === "sse"))){
-const err47 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema14.properties.spec.properties.transport.enum}};
+const err47 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema15.properties.spec.properties.transport.enum}};
 if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15851,7 +15768,7 @@ if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15865,7 +15782,7 @@ if(vErrors === null){
 vErrors = [err49];
 }
 else if(vErrors.push(err49) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
@@ -15878,11 +15795,11 @@ if(vErrors === null){
 vErrors = [err50];
 }
 else if(vErrors.push(err50) > MOST_FINDINGS){
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate34.errors = vErrors;
+validate38.errors = vErrors;
 return errors === 0;
 }

@@ -51,6 +51,13 @@ export const upstreamIssuerSpelt = defineRule({
         ],
       },
       {
+        title: 'Okta for the military with a slash',
+        value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
+        findings: [
+          "upstreamProviders[0].oidcConfig.issuerUrl: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.mil'",
+        ],
+      },
+      {
         title: 'a trusted issuer of Auth0 without one',
         value: {
           ...server,

@@ -1,4 +1,4 @@
-import { advice, defineRule, dependingAsError, MOST_HINTS, relatedTo } from '../../../rule/index.ts'
+import { advice, defineRule, dependingAsError, MOST_HINTS, pathTo, relatedTo } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -7,6 +7,7 @@ import {
   gatewayEnd,
   inline,
   neededProvider,
+  newerSubjectProvider,
   reachersOf,
   unserved,
   unservedCause,
@@ -29,19 +30,16 @@ export const authConfigServed = defineRule({
     { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
     'decision 9',
   ],
-  *check(config, { path, cluster, self }) {
-    const needed = neededProvider(config, cluster.group)
+  *check(config, { cluster, self }) {
+    const needed = neededProvider(config, cluster.group) ?? newerSubjectProvider(config)
     if (needed === undefined) return
     let hints = MOST_HINTS
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
       const problem = unserved(gateway, needed)
       // A provider that /mutate wrote counts as not given: the next write chooses again (decision 25).
       if (problem === undefined || problem.written) continue
-      const at =
-        problem.field === 'upstreamInject.providerName'
-          ? path.spec.upstreamInject.providerName
-          : path.spec.tokenExchange.subjectProviderName
-      const warning = advice(at, unservedText(name, problem, hints-- > 0))
+      const at = problem.field.split('.')
+      const warning = advice(pathTo(['spec', ...at]), unservedText(name, problem, hints-- > 0))
       yield relatedTo(dependingAsError(warning, name), [gatewayEnd(name, problem)], () => [
         unservedCause(self.name),
       ])
@@ -79,6 +77,26 @@ export const authConfigServed = defineRule({
         findings: [
           'spec.upstreamInject.providerName: VirtualMCPServer "a" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "corporate"',
           'spec.upstreamInject.providerName: VirtualMCPServer "b" cannot use it: it has upstreamInject.providerName "okta", and there is no authServerConfig',
+        ],
+      },
+      {
+        title: 'a role for the token of another provider',
+        value: {
+          spec: {
+            type: 'awsSts',
+            awsSts: {
+              region: 'eu-central-1',
+              fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+              subjectProviderName: 'octa',
+            },
+          },
+        },
+        others: [
+          backend('jira', 'example', 'MCPRemoteProxy'),
+          gateway('a', { authServerConfig: authServer('okta') }),
+        ],
+        findings: [
+          'spec.awsSts.subjectProviderName: VirtualMCPServer "a" cannot use it: it has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider; did you mean "okta"',
         ],
       },
     ],

@@ -1,4 +1,12 @@
 import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import {
+  authServer,
+  backend,
+  frontsOf,
+  gateway,
+  mayHaveClaim,
+  REACHED_KINDS,
+} from '../../../relations/index.ts'
 import { misfitText, TEXT_CLAIMS } from '../claim-shapes.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
@@ -8,7 +16,7 @@ export const roleMappingClaimShapeFits = defineRule({
   id: 'role-mapping-claim-shape-fits',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
+  reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'A mapping looks for a value in a claim that is a list, and for a text in a claim that is a text.',
   why: 'CEL has no `in` for a text and no `contains` for a list: the evaluation fails, the mapping is skipped without a word, and the caller gets the fallback role.',
@@ -30,7 +38,16 @@ export const roleMappingClaimShapeFits = defineRule({
     const path = context.path.spec.awsSts
     const mappings = awsSts.roleMappings ?? []
     const { roleClaim } = awsSts
-    if (roleClaim !== undefined && TEXT_CLAIMS.has(roleClaim) && mappings.some(hasClaim)) {
+    const { cluster, self } = context
+    // Where its tokens lack the claim, that is the cause, and another claim the remedy (role-mapping-claim-available).
+    const isLacking = (claim: string) =>
+      frontsOf(self.name, cluster).fronts.some(({ server }) => !mayHaveClaim(server, claim))
+    if (
+      roleClaim !== undefined &&
+      TEXT_CLAIMS.has(roleClaim) &&
+      mappings.some(hasClaim) &&
+      !isLacking(roleClaim)
+    ) {
       const later = roleClaim === 'scope' ? ', later only one that is the whole string' : ''
       yield advice(
         path.roleClaim,
@@ -38,7 +55,7 @@ export const roleMappingClaimShapeFits = defineRule({
       )
     }
     for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
-      if (verdict.ok && verdict.misfit !== undefined)
+      if (verdict.ok && verdict.misfit !== undefined && !isLacking(verdict.misfit.claim))
         yield advice(
           path.roleMappings.at(index).matcher,
           misfitText(verdict.misfit, 'the mapping is skipped'),
@@ -75,6 +92,17 @@ export const roleMappingClaimShapeFits = defineRule({
             { roleArn: role('admin'), matcher: 'type(claims.scope) == list && "admin" in claims.scope' },
           ],
         }),
+      },
+      {
+        title: 'scopes that the tokens have elsewhere, which is another finding',
+        value: signing({
+          roleClaim: 'scope',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('reader'), matcher: '"read" in claims.scope' },
+          ],
+        }),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
       },
     ],
     invalid: [

@@ -23,6 +23,7 @@ import {
   REACHED_KINDS,
   referenceEnds,
   routeOf,
+  unservedCause,
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -68,10 +69,14 @@ export const newerSubjectProviderExists = defineRule({
       )
       const named = authConfigNamed(reached.config)
       const type: string = reached.auth?.spec?.type ?? ''
-      yield relatedTo(warning, [
-        end(named, pathTo(['spec', type, 'subjectProviderName']), 'chooses the provider'),
-        ...referenceEnds(reached.members, named, cluster, 'uses it'),
-      ])
+      yield relatedTo(
+        warning,
+        [
+          end(named, pathTo(['spec', type, 'subjectProviderName']), 'chooses the provider'),
+          ...referenceEnds(reached.members, named, cluster, 'uses it'),
+        ],
+        () => [unservedCause(reached.config)],
+      )
     }
   },
   examples: {
