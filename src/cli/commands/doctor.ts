@@ -197,5 +197,16 @@ function printJson(
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return json({ version: 1, server, namespace, findings, certificates, probe, release, trial, layers, counts })
+  return json({
+    version: 1,
+    server,
+    namespace,
+    findings,
+    certificates,
+    probe,
+    release,
+    trial,
+    layers,
+    counts,
+  })
 }
