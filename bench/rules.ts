@@ -98,6 +98,8 @@ empty.bytes = Math.max(0, (between[2] ?? 0) - (between[1] ?? 0))
 const allocated = pass('nothing').bytes
 pass('bytes')
 
+/** The dearest rules, each in a row of its own. */
+const MOST_SHOWN = 20
 const reviews = PASSES * REVIEWS
 const calls = (cost: Cost) => cost.calls / reviews
 const microseconds = (cost: Cost) => (cost.nanoseconds - cost.calls * empty.nanoseconds) / reviews / 1e3
@@ -115,7 +117,11 @@ process.stdout.write(
     [
       row('all rules', [...costs.values()]),
       ['the whole judgement, without the measure', '1', whole.toFixed(1), allocated.toFixed(0)],
-      ...sorted.map(([id, cost]) => row(`\`${id}\``, [cost])),
+      ...sorted.slice(0, MOST_SHOWN).map(([id, cost]) => row(`\`${id}\``, [cost])),
+      row(
+        `${sorted.length - MOST_SHOWN} others`,
+        sorted.slice(MOST_SHOWN).map(([, cost]) => cost),
+      ),
     ],
   )}\n`,
 )
