@@ -73,7 +73,7 @@ const noting =
     if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
   }
 
-/** The admission of a write that needs no review. */
+/** The admission of a write that no rule judges. */
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],

@@ -216,7 +216,8 @@ function absencesOf(
 }
 
 /**
- * The key of an attribute that is read without `has`. All arguments share a key: requests for lists have none of them.
+ * The attribute that may be missing where it is read: `arg_` for any argument of a call, `''` for one that some kinds of
+ * requests never have; undefined for a fault of another kind.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key

@@ -1,7 +1,7 @@
 /** Thrown for a body that is not JSON which an API server could have sent; the message is for the client. */
 export class BodyError extends Error {}
 
-/** A parsed body, its text, and facts about all of it. */
+/** A parsed body of a request, its text, and the number of its nulls. */
 export interface Body {
   readonly value: unknown
   readonly text: string

@@ -44,7 +44,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects`: those whose facts are compared. `state` is changed to each state that is judged. */
+  /** `objects` are compared by `factsOf`. The lattice changes `state` to each node that it judges. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,

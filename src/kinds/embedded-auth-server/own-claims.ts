@@ -1,4 +1,4 @@
-/** Scopes are a list under `scp`, and never in `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
+/** In both sets below. Scopes are the list `scp`, never `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /**

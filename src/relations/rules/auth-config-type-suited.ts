@@ -400,7 +400,7 @@ function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster):
   }
 }
 
-/** Advice at an MCPExternalAuthConfig about the workloads and backends for which its type does nothing. */
+/** Advice at an MCPExternalAuthConfig about workloads and backends that ignore its type or its token header. */
 function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   const type = config.spec?.type
   if (type === undefined) return
@@ -456,8 +456,7 @@ function unsuitedWorkloads(
  * backends.
  */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
-  // With source `discovered` vMCP does not use what `backends` and `default` name, and the operator converts it all the
-  // same.
+  // With source `discovered` the operator converts the MCPExternalAuthConfigs of `backends` and `default`, which vMCP ignores.
   const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
   for (const reached of [
     ...configsReached(gateway, cluster),
