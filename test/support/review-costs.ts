@@ -56,7 +56,7 @@ function costsOf(bodies: readonly string[]): Costs {
     return units
   }
   // What is computed once a process; no review is judged twice, because a cluster seldom sends one twice.
-  judgeAll(read(bodies.slice(JUDGED)))
+  judgeAll(read(bodies.length === 1 ? bodies : bodies.slice(JUDGED)))
   for (const own of calls.values()) Object.assign(own, { calls: 0, bytes: 0 })
   const before = allocated()
   const units = judgeAll(reviews)
