@@ -696,6 +696,14 @@ const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerE
     .map((each) => JSON.stringify(each))
     .join('\n---\n')
 }
+/** The MCPOIDCConfig by which the proxy checks tokens, of this issuer. */
+const checkedBy = (issuer: string) =>
+  `\n---\n${JSON.stringify({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPOIDCConfig',
+    metadata: { name: 'okta' },
+    spec: { type: 'inline', inline: { issuer } },
+  })}`
 const claimed = (claim: string) => ({
   fallbackRoleArn: role('reader'),
   roleMappings: [{ claim, roleArn: role('admin') }],
@@ -758,6 +766,30 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       behind(['okta'], claimed('admins'), 'MCPRemoteProxy'),
       behind(['okta'], claimed('ops'), 'MCPRemoteProxy'),
       /example: {"groups":\["ops"\]} \(a caller of MCPRemoteProxy s3\)/,
+    ],
+    [
+      'callers of the proxy itself bring tokens of the embedded server',
+      behind(['okta'], claimed('admins'), 'MCPRemoteProxy') + checkedBy('https://vmcp.example.com'),
+      behind(['okta'], claimed('ops'), 'MCPRemoteProxy') + checkedBy('https://vmcp.example.com'),
+      /^no difference for any caller, proved/m,
+    ],
+    [
+      'the proxy itself checks no tokens',
+      behind(['okta'], claimed('admins'), 'MCPRemoteProxy').replace(/,"oidcConfigRef":{[^}]*}/, ''),
+      behind(['okta'], claimed('ops'), 'MCPRemoteProxy').replace(/,"oidcConfigRef":{[^}]*}/, ''),
+      /^no difference for any caller, proved/m,
+    ],
+    [
+      'a provider that the server does not have',
+      behind(['okta'], { subjectProviderName: 'okta', fallbackRoleArn: role('a') }),
+      behind(['okta'], { subjectProviderName: 'octa', fallbackRoleArn: role('a') }),
+      /sends STS no token: it has no provider octa\n {4}before: the access token of okta/,
+    ],
+    [
+      'a provider without a server',
+      behind([], { fallbackRoleArn: role('a') }),
+      behind([], { subjectProviderName: 'okta', fallbackRoleArn: role('a') }),
+      /sends STS no token: it has no embedded authorization server\n {4}before: the token of the caller/,
     ],
     [
       'an embedded server comes',
