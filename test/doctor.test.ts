@@ -833,6 +833,15 @@ t.test('a trial of --local-cluster is told as one, and misses nothing', async (t
   t.notMatch(gone.stdout, 'Service')
   cluster.probe = undefined
   t.match(there.stdout, /^ {2}webhook .* deny, .* warn; fails open; as by default$/m)
+
+  for (const [path, object] of cluster.objects) {
+    const { metadata, webhooks, ...rest } = object as { metadata: Json; webhooks?: Json[] }
+    if (webhooks === undefined) continue
+    const open = webhooks.map((each) => ({ ...each, namespaceSelector: {} }))
+    cluster.objects.set(path, { ...rest, metadata: { ...metadata, annotations: {} }, webhooks: open })
+  }
+  const edited = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
+  t.match(edited.stdout, /^trial of --local-cluster \(another process, https:.*\) for all namespaces of /)
 })
 
 t.test('a cluster that cannot be reached, and wrong usage', async (t) => {

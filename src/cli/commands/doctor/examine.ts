@@ -108,21 +108,22 @@ async function examineTrial(
     checkDefinitions(place),
     checkOthers(place),
   ])
-  const { findings: probing, probe } = namespaces.includes(place.namespace)
-    ? await tryProbe(place, setups, urlOf(trial))
-    : {
-        findings: new Findings(),
-        probe: {
-          outcome: 'not known' as const,
-          answer: `it judges other namespaces: --namespace ${namespaces[0] ?? ''} tries it there`,
-        },
-      }
+  const { findings: probing, probe } =
+    namespaces.length === 0 || namespaces.includes(place.namespace)
+      ? await tryProbe(place, setups, urlOf(trial))
+      : {
+          findings: new Findings(),
+          probe: {
+            outcome: 'not known' as const,
+            answer: `it judges other namespaces: --namespace ${namespaces[0] ?? ''} tries it there`,
+          },
+        }
   return {
     findings: [definitions.findings, certificates.findings, others, probing].flatMap(({ found }) => found),
     certificates: certificates.certificates,
     probe,
     release: definitions.release,
-    trial: `trial of --local-cluster (${holderOf(trial)}, ${urlOf(trial) ?? 'no URL'}) for the namespace ${namespaces.join(', ')}`,
+    trial: `trial of --local-cluster (${holderOf(trial)}, ${urlOf(trial) ?? 'no URL'}) ${namespaces.length === 0 ? 'for all namespaces' : `for the namespace ${namespaces.join(', ')}`}`,
     layers: await layersOf(place, {
       definitions: definitions.installed,
       validating: stored[0],
