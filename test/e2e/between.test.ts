@@ -20,6 +20,7 @@ import {
   RULES_SHOWN,
   rulesShown,
   SHARED,
+  canBeStored,
 } from '../support/between-examples.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
@@ -81,7 +82,7 @@ async function withServer(
 }
 
 async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
-  const all = placedExamples()
+  const all = placedExamples().filter(({ before }) => canBeStored(before))
   const sections: { readonly title: string; readonly answer: string }[] = []
   await createNamespaces(api, [SHARED, ...all.map(({ namespace }) => namespace)])
   for (const examples of [all.filter(expectsNowhere), all.filter((example) => !expectsNowhere(example))]) {
