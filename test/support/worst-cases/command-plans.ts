@@ -78,7 +78,7 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 
 /** The commands that read no tree: they ask a cluster, serve a page, or call the others. */
-export const WITHOUT_TREE = ['audit', 'doctor', 'uninstall', 'playground', 'mcp']
+export const WITHOUT_TREE = ['audit', 'doctor', 'uninstall', 'playground', 'mcp', 'init']
 
 /** Each command with each of its outputs, by what it is called with. */
 export const LINES: ReadonlyMap<string, readonly string[]> = new Map(
