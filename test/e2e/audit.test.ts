@@ -17,6 +17,7 @@ const inTools = (kind: string, name: string, spec: object) =>
 
 const group = inTools('MCPGroup', 'backends', {})
 const wiki = inTools('MCPServer', 'wiki', {
+  image: 'ghcr.io/example/wiki:1.2.3',
   groupRef: { name: 'backends' },
   externalAuthConfigRef: { name: 'wiki' },
 })
@@ -212,7 +213,11 @@ await withApiServer(root, async (t, api) => {
     const cart = resourceIn('shop', {
       kind: 'MCPServer',
       metadata: { name: 'cart' },
-      spec: { groupRef: { name: 'carts' }, externalAuthConfigRef: { name: 'awz' } },
+      spec: {
+        image: 'ghcr.io/example/cart:1.2.3',
+        groupRef: { name: 'carts' },
+        externalAuthConfigRef: { name: 'awz' },
+      },
     })
     const rows: [title: string, files: Resource[], status: number, expected: string[]][] = [
       ['one end, which mends it', [inject('okta')], 0, [CHANGED]],
