@@ -95,6 +95,8 @@ function examples(): { readonly name: string; readonly text: string }[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.yaml'))
     .map((name) => name.replaceAll('\\', '/'))
+    // The two states of a change are no examples of one state.
+    .filter((name) => !name.startsWith('change/'))
     .sort()
     .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))
 }

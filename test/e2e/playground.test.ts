@@ -66,7 +66,8 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
     const page = await browser.newPage()
     await page.goto(address)
     const names = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.yaml'))
+      // The page has the examples of one state each, not the two states of a change.
+      .filter((name) => name.endsWith('.yaml') && !name.startsWith('change/'))
       .sort()
     for (const release of ['', '0.63']) {
       await page.selectOption('#release', release)

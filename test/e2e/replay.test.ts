@@ -50,7 +50,7 @@ const WRONG = 'claims.sub.startswith("a")'
 const server = resourceIn('tools', {
   kind: 'MCPServer',
   metadata: { name: 'wiki' },
-  spec: { externalAuthConfigRef: { name: 'good' } },
+  spec: { image: 'ghcr.io/example/wiki:1.2.3', externalAuthConfigRef: { name: 'good' } },
 })
 
 const MATCHER_ERROR =
