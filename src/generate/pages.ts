@@ -92,13 +92,15 @@ const licences = (metafile: Metafile): string =>
 
 function examples(): { readonly name: string; readonly text: string }[] {
   const folder = `${ROOT}examples/`
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.yaml'))
-    .map((name) => name.replaceAll('\\', '/'))
-    // The two states of a change are no examples of one state.
-    .filter((name) => !name.startsWith('change/'))
-    .sort()
-    .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))
+  return (
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.yaml'))
+      .map((name) => name.replaceAll('\\', '/'))
+      // The two states of a change are no examples of one state.
+      .filter((name) => !name.startsWith('change/'))
+      .sort()
+      .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))
+  )
 }
 
 function releases(): ReadonlyMap<string, Readonly<Record<string, object>>> {
