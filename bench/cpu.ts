@@ -107,24 +107,32 @@ const GATE: readonly [number, number] = [4, 8]
 const MORE = 1.3
 const RECORDED = new URL('recorded-ratios.json', import.meta.url)
 
+/** How often the gate measures before it fails: what else the machine does only adds. */
+const TRIES = 3
+
 /** Whether a request still takes as many times the CPU of the bare server as was recorded: throws where it is over 1.3 times that. */
 export async function gate(isRecording: boolean): Promise<string> {
-  const api = await apiServer()
-  const bare = await ready(await startServer('bare node:https'))
-  const server = await ready(await startServer('vmcp-admission', ['--kubeconfig', api.kubeconfig]))
-  const all = await measured(bare, [server], [], GATE)
-  for (const { stop } of [bare, server]) await stop()
-  api.stop()
-  const ratios = all.map(
-    ({ path, size, turns }) =>
-      [`${path} ${size}`, Math.round((least(turns, 1) / least(turns, 0)) * 100) / 100] as const,
-  )
-  if (isRecording) writeFileSync(RECORDED, `${JSON.stringify(Object.fromEntries(ratios), undefined, 2)}\n`)
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Readonly<Record<string, number>>
-  const dearer = ratios.filter(([name, ratio]) => !(ratio <= MORE * (recorded[name] ?? 0)))
-  const text = ratios
-    .map(([name, ratio]) => `${name}: ${ratio} × bare, ${recorded[name]} recorded`)
-    .join('\n')
+  const limitOf = (name: string) => MORE * (recorded[name] ?? 0)
+  const api = await apiServer()
+  const best = new Map<string, number>()
+  for (let left = TRIES; left > 0; left--) {
+    const bare = await ready(await startServer('bare node:https'))
+    const server = await ready(await startServer('vmcp-admission', ['--kubeconfig', api.kubeconfig]))
+    for (const { path, size, turns } of await measured(bare, [server], [], GATE)) {
+      const ratio = Math.round((least(turns, 1) / least(turns, 0)) * 100) / 100
+      best.set(`${path} ${size}`, Math.min(ratio, best.get(`${path} ${size}`) ?? Infinity))
+    }
+    for (const { stop } of [bare, server]) await stop()
+    if (isRecording || [...best].every(([name, ratio]) => ratio <= limitOf(name))) break
+  }
+  api.stop()
+  if (isRecording) writeFileSync(RECORDED, `${JSON.stringify(Object.fromEntries(best), undefined, 2)}\n`)
+  const dearer = isRecording ? [] : [...best].filter(([name, ratio]) => !(ratio <= limitOf(name)))
+  const text = Array.from(
+    best,
+    ([name, ratio]) => `${name}: ${ratio} × bare, ${recorded[name]} recorded`,
+  ).join('\n')
   if (dearer.length > 0)
     throw new Error(
       `${text}\nover ${MORE} times what was recorded: ${dearer.map(([name]) => name).join(', ')}`,
