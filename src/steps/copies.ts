@@ -1,11 +1,9 @@
-import { objectKey } from '../rule/index.ts'
+import { oidcReferencePath } from '../relations/index.ts'
+import { objectKey, segmentsOf } from '../rule/index.ts'
 import { isUpdate, type ChangedObject, type Version, valueIn, withValue } from './versions.ts'
 
-/** Where resources name the MCPOIDCConfig of their callers. */
-const REFERENCES = [
-  ['spec', 'incomingAuth', 'oidcConfigRef', 'name'],
-  ['spec', 'oidcConfigRef', 'name'],
-] as const
+/** Longest name of an object in Kubernetes. */
+const LONGEST_NAME = 253
 
 /**
  * The changes, with a copy of each new MCPOIDCConfig under another name, which is there on the way only: an object that changes
@@ -16,27 +14,43 @@ export function withCopies(
   changes: readonly ChangedObject[],
   isTaken: (key: string) => boolean,
 ): readonly ChangedObject[] | undefined {
-  const copies = changes.flatMap((change): readonly (readonly [ChangedObject, ChangedObject])[] => {
-    const isNamed = (other: ChangedObject) =>
-      isUpdate(other) && other.namespace === change.namespace && placeOf(other, change.name) !== undefined
-    return change.kind.kind === 'MCPOIDCConfig' && isUpdate(change) && changes.some(isNamed)
-      ? [[change, copyOf(change, isTaken)]]
-      : []
-  })
-  if (copies.length === 0) return undefined
+  const named = new Set(changes.map(namedBy))
+  const copies = new Map(
+    changes.flatMap((change) => {
+      const copy =
+        change.kind.kind === CONFIG && isUpdate(change) && named.has(change.key)
+          ? copyOf(change, isTaken)
+          : undefined
+      return copy === undefined ? [] : [[change.key, copy] as const]
+    }),
+  )
+  if (copies.size === 0) return undefined
   const taking = changes.map((change) => {
-    const versions = copies.flatMap(([original, copy]) => versionWith(change, original, copy))
+    const copy = copies.get(namedBy(change) ?? '')
     const [first, ...others] = change.versions
+    const versions = copy === undefined ? [] : versionWith(change, copy)
     return { ...change, versions: [first, ...versions, ...others] as const }
   })
-  return [...taking, ...copies.map(([, copy]) => copy)]
+  return [...taking, ...copies.values()]
 }
 
-function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): ChangedObject {
+const CONFIG = 'MCPOIDCConfig'
+const referenceOf = ({ kind }: ChangedObject) => segmentsOf(oidcReferencePath(kind.kind).name).map(String)
+
+/** The key of the MCPOIDCConfig that the new version of an object names; undefined where it is no update. */
+function namedBy(change: ChangedObject): string | undefined {
+  const { namespace, versions } = change
+  const name = isUpdate(change) ? valueIn(versions.at(-1)?.value, referenceOf(change)) : undefined
+  return typeof name === 'string' ? objectKey({ kind: CONFIG, namespace, name }) : undefined
+}
+
+/** The copy of an MCPOIDCConfig; undefined where every name for it is taken or too long. */
+function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): ChangedObject | undefined {
   const { kind, namespace, name, versions } = change
   const keyIn = (copy: string) => objectKey({ kind: kind.kind, namespace, name: copy })
   let copy = `${name}-next`
-  while (isTaken(keyIn(copy))) copy += '-next'
+  while (copy.length <= LONGEST_NAME && isTaken(keyIn(copy))) copy += '-next'
+  if (copy.length > LONGEST_NAME) return undefined
   const { value } = versions.at(-1) ?? versions[0]
   const copied = value && withValue(value, ['metadata', 'name'], copy)
   const none: Version = { is: 'old', value: undefined, words: '' }
@@ -50,23 +64,15 @@ function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): Chang
   }
 }
 
-/** The new version of an object that refers to the original, with the copy in its place. */
-function versionWith(
-  change: ChangedObject,
-  { namespace, name }: ChangedObject,
-  copy: ChangedObject,
-): Version[] {
-  const at = change.namespace === namespace ? placeOf(change, name) : undefined
+/** The new version of an object that names an MCPOIDCConfig, with the copy in its place. */
+function versionWith(change: ChangedObject, copy: ChangedObject): Version[] {
   const { value } = change.versions.at(-1) ?? {}
-  if (!isUpdate(change) || at === undefined || value === undefined) return []
+  if (value === undefined) return []
   return [
     {
       is: 'copy',
-      value: withValue(value, at, copy.name),
+      value: withValue(value, referenceOf(change), copy.name),
       words: `the new version, with MCPOIDCConfig ${copy.name}`,
     },
   ]
 }
-
-const placeOf = ({ versions }: ChangedObject, name: string) =>
-  REFERENCES.find((at) => valueIn(versions.at(-1)?.value, at) === name)
