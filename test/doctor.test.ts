@@ -785,6 +785,9 @@ t.test(
     const listed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--rules'])
     t.match(listed.stdout, /\n {2}webhook .*\n(?: {4}[a-z0-9-]+\n)+ {2}background /)
 
+    cluster.refusals.set(POLICIES, [403, 'cannot list them'])
+    const unlisted = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
+    t.match(unlisted.stdout, /^ {2}policies {4}0 rules: not known: they cannot be listed$/m)
     cluster.probe = refusal(500, 'no endpoints available for service "vmcp-admission"')
     const lost = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
     t.match(lost.stdout, /^ {2}webhook {5}0 rules: not reached\n {2}background {2}0 rules: not reached$/m)

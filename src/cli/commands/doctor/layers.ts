@@ -59,12 +59,14 @@ function collectKeywords(schema: unknown, keywords: Set<string>): void {
 /** The ids with which the messages of the policies of deploy/policies end, and what their bindings do. */
 async function policies({ opened }: CheckedInstallation): Promise<Layer> {
   const list = async (plural: string) => {
-    const all = await opened.installation.listAdmission(plural).catch(() => [])
-    return all.filter((each) => String(part(each, 'metadata', 'name')).startsWith(WEBHOOK_NAME))
+    const all = await opened.installation.listAdmission(plural).catch(() => undefined)
+    return all?.filter((each) => String(part(each, 'metadata', 'name')).startsWith(WEBHOOK_NAME))
   }
   const installed = await list('validatingadmissionpolicies')
-  if (installed.length === 0) return { layer: 'policies', does: 'not installed', ids: [] }
   const bindings = await list('validatingadmissionpolicybindings')
+  if (installed === undefined || bindings === undefined)
+    return { layer: 'policies', does: 'not known: they cannot be listed', ids: [] }
+  if (installed.length === 0) return { layer: 'policies', does: 'not installed', ids: [] }
   const bound = new Set(bindings.map((each) => part(each, 'spec', 'policyName')))
   const ids = installed
     .filter((each) => bound.has(part(each, 'metadata', 'name')))
