@@ -76,9 +76,7 @@ export async function accessOf({
 }: Invocation<typeof ACCESS_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
-  const configuration = await openConfiguration(given['config-file'], files.slice(-1))
-  const flags = withRelease(given, configuration)
-  const reading = openReading(given, configuration)
+  const { flags, reading } = await openAccess(given, files.slice(-1))
   // VMCP_CONFIG may be set for `role`: beside a state, only a written --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
@@ -96,6 +94,15 @@ export async function accessOf({
       ? await forCallers(states, pairs, generations, flags)
       : forAll(states, pairs, generations, flags)
   return { code: states.unread.length > 0 ? EXIT.unread : code, text }
+}
+
+/** The flags with the release of the configuration file beside these files, and how documents are read by both. */
+export async function openAccess(
+  given: Flags,
+  files: readonly string[],
+): Promise<{ readonly flags: Flags; readonly reading: DocumentReading }> {
+  const configuration = await openConfiguration(given['config-file'], files)
+  return { flags: withRelease(given, configuration), reading: openReading(given, configuration) }
 }
 
 /** Decides the role that one MCPExternalAuthConfig gives one caller. */

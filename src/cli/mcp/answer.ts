@@ -1,7 +1,7 @@
 /** What the tools answer: the functions of the commands, with the arguments of a call in the place of flags. */
 import { type Environment, readFlags, UsageError, type Values } from '../../configuration/flags.ts'
-import { accessOf } from '../commands/access.ts'
-import { ACCESS_FLAGS, withRelease } from '../commands/access/flags.ts'
+import { accessOf, openAccess } from '../commands/access.ts'
+import { ACCESS_FLAGS } from '../commands/access/flags.ts'
 import { CHECK_FLAGS, checkFiles } from '../commands/check.ts'
 import { explain } from '../commands/explain.ts'
 import { FIX_FLAGS, fixesOf } from '../commands/fix.ts'
@@ -9,8 +9,6 @@ import { PLAN_FLAGS, planOf } from '../commands/plan.ts'
 import { claimsIn } from '../commands/role/load-claims.ts'
 import { roleOf } from '../commands/role/one-caller.ts'
 import type { Invocation, CommandResult } from '../define-command.ts'
-import { openConfiguration } from '../input/configuration.ts'
-import { openReading } from '../input/world.ts'
 import { MCP_FLAGS, type ServerFlags } from './flags.ts'
 import { type Inputs, namesOf, type ToolName } from './tools.ts'
 
@@ -65,14 +63,13 @@ const ANSWERS: {
     return accessOf(invocation(ACCESS_FLAGS, server, input, { who, 'deny-new': denied }))
   },
   role: async ({ path, name, claims, release }, server) => {
-    const flags = flagsOf(ACCESS_FLAGS, server, release)
+    const { flags, reading } = await openAccess(flagsOf(ACCESS_FLAGS, server, release), [path ?? '-'])
     const config = path ?? (name === undefined ? '-' : `-#${name}`)
-    const configuration = await openConfiguration(flags['config-file'], [path ?? '-'])
     const text = typeof claims === 'string' ? claims : JSON.stringify(claims)
     return roleOf(
-      withRelease({ ...flags, config }, configuration),
+      { ...flags, config },
       () => Promise.resolve(claimsIn({ name: 'claims', text })),
-      openReading(flags, configuration),
+      reading,
       {},
     )
   },
