@@ -20,6 +20,4 @@ export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): s
 
 /** The names that a certificate of somebody else needs: where there is a URL, nobody calls the Service. */
 export const calledNames = (configuration: ServerConfiguration): string[] =>
-  configuration['webhook-url'] === ''
-    ? servingNames(configuration)
-    : [new URL(configuration['webhook-url']).hostname.replace(/^\[|\]$/g, '')]
+  configuration['webhook-url'] === '' ? servingNames(configuration) : localNames(configuration).slice(0, 1)

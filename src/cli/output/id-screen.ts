@@ -83,7 +83,7 @@ interface Mended {
 function mendedExamples(rule: Rule): Mended[] {
   const all = examplesOf(rule)
   const accepted = all.filter(({ findings }) => findings.length === 0).map(objectsOf)
-  const right = accepted.filter(isRight)
+  const right = accepted.filter(rightAlone())
   return all
     .filter(({ findings }) => findings.length > 0)
     .map(({ title, findings, ...wrong }) => {
@@ -95,8 +95,8 @@ function mendedExamples(rule: Rule): Mended[] {
     .toSorted(byCost)
 }
 
-/** Whether no other rule refuses an object alone: what a rule accepts may be wrong in another way. */
-function isRight(objects: ReadonlyMap<string, object>): boolean {
+/** Finds whether no other rule refuses an object alone: what a rule accepts may be wrong in another way. */
+function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,
     settings: DEFAULT_SETTINGS,
@@ -104,13 +104,14 @@ function isRight(objects: ReadonlyMap<string, object>): boolean {
     state: 'no cluster',
     defaults: ALL_DEFAULTS,
   })
-  return [...objects.values()].every((object) => {
-    const kind = kindNamed.get(String((object as { readonly kind: unknown }).kind))
-    return (
-      kind === undefined ||
-      judge.stored({ kind, namespace: 'default', name: 'example', object }).errors.length === 0
-    )
-  })
+  return (objects) =>
+    [...objects.values()].every((object) => {
+      const kind = kindNamed.get(String((object as { readonly kind: unknown }).kind))
+      return (
+        kind === undefined ||
+        judge.stored({ kind, namespace: 'default', name: 'example', object }).errors.length === 0
+      )
+    })
 }
 
 function mendedExample({ example }: Pick<EngineId, 'example'> = {}): Mended[] {
