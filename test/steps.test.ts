@@ -60,8 +60,10 @@ const checking = (audience: string): Other => ({
   metadata: { name: 'build' },
   spec: { ...workload('build').spec, oidcConfigRef: { name: 'corporate', audience } },
 })
-const forAudience = (audience: string) =>
-  gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
+const forAudience = (audience: string, name = 'corporate') =>
+  gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name, audience } } })
+/** A name of an object that is nearly as long as Kubernetes takes. */
+const LONG = 'c'.repeat(250)
 const fetching = ({ spec, ...rest }: Other): Other => ({
   ...rest,
   spec: { ...(spec as object), jwksAllowPrivateIP: true },
@@ -268,6 +270,17 @@ const ROWS: readonly Row[] = [
       '4: update MCPServer/build',
       '4: update VirtualMCPServer/tools',
       '5: delete MCPOIDCConfig/corporate-next-next',
+    ],
+  },
+  {
+    title: 'a name to which nothing can be added: no copy',
+    old: [group(), oidcConfig(LONG, 'https://staff.example.com'), forAudience('staff', LONG)],
+    new: [group(), oidcConfig(LONG, 'https://partners.example.com'), forAudience('partners', LONG)],
+    outcome: 'harm',
+    steps: [
+      '1: delete VirtualMCPServer/tools (to be created again)',
+      `2: update MCPOIDCConfig/${LONG}`,
+      '2: create VirtualMCPServer/tools',
     ],
   },
   {
