@@ -27,12 +27,12 @@ const FLOORS: Readonly<Record<string, Figures>> = {
   pages: [99, 95, 15],
   probe: [98, 90, 0],
   registration: [99, 99, 0],
-  relations: [98, 93, 0],
+  relations: [98, 95, 0],
   release: [97, 90, 0],
   rule: [97, 93, 0],
   server: [94, 92, 11],
   shape: [98, 95, 0],
-  state: [96, 95, 0],
+  state: [97, 95, 0],
   steps: [96, 89, 0],
 }
 
