@@ -4,6 +4,7 @@
 #
 #   export KUBEBUILDER_ASSETS=$(test/e2e/binaries/build.sh)
 #   export HELM=$(test/e2e/binaries/build.sh helm)     # helm alone
+#   export CLIENTS=$(test/e2e/binaries/build.sh clients)   # Flux and Argo CD with their CRDs, for npm run clients
 #
 # Standard output is the folder (of helm alone, its path) and nothing else; progress and errors go to
 # standard error. helm has a folder of its own and a link in that of the others. The folder is in $VMCP_E2E_CACHE, else in $XDG_CACHE_HOME/vmcp-admission, else in
@@ -55,6 +56,15 @@ build() {
   say "$name: built in $((SECONDS - started)) s"
 }
 
+# take MODE FOLDER MODULE PATTERN NAME: copies files of a module that FOLDER/go.mod requires into $out/NAME.
+take() {
+  local sources
+  sources=$(cd "$2" && go list -mod=readonly -m -f '{{.Dir}}' "$3")
+  mkdir -p -- "$out/$5"
+  # shellcheck disable=SC2086 # a pattern
+  install -m "$1" -- "$sources"/$4 "$out/$5"
+}
+
 kube=$(pinned_version kubernetes/go.mod k8s.io/kubernetes)
 etcd=$(pinned_version etcd/go.mod go.etcd.io/etcd/server/v3)
 helm=$(pinned_version helm/go.mod helm.sh/helm/v3)
@@ -64,7 +74,7 @@ out=$cache/kube-$kube-etcd-$etcd
 helm_out=$cache/helm-$helm
 mkdir -p -- "$out" "$helm_out"
 # What an interrupted run left (its Go may write after its shell is gone).
-for stale in "$out"/.*.[0-9]* "$helm_out"/.*.[0-9]*; do
+for stale in "$out"/.*.[0-9]* "$helm_out"/.*.[0-9]* "$cache"/flux-*/.*.[0-9]*; do
   kill -0 "${stale##*.}" 2>/dev/null || rm -f -- "$stale"
 done
 temporary=
@@ -80,6 +90,24 @@ helm_version+=" -X $capabilities.k8sVersionMajor=1 -X $capabilities.k8sVersionMi
 out=$helm_out build helm helm.sh/helm/v3/cmd/helm helm "$helm_version"
 if [[ ${1:-} == helm ]]; then
   printf '%s\n' "$helm_out/helm"
+  exit
+fi
+
+if [[ ${1:-} == clients ]]; then
+  flux=$(pinned_version flux/go.mod github.com/fluxcd/kustomize-controller)
+  argo=$(pinned_version argo-cd/go.mod github.com/argoproj/argo-cd/v3)
+  out=$cache/flux-$flux-argo-cd-$argo
+  mkdir -p -- "$out"
+  for controller in source kustomize; do
+    build flux "github.com/fluxcd/$controller-controller" "$controller-controller"
+    take 644 flux "github.com/fluxcd/$controller-controller" 'config/crd/bases/*' crds
+  done
+  argocd=github.com/argoproj/argo-cd/v3
+  build argo-cd "$argocd/cmd" argocd
+  take 755 argo-cd "$argocd" hack/git-verify-wrapper.sh .
+  take 644 argo-cd "$argocd" 'manifests/crds/*-crd.yaml' crds
+  take 644 argo-cd "$argocd" 'manifests/base/config/argocd-*.yaml' argo-cd
+  printf '%s\n' "$out"
   exit
 fi
 
