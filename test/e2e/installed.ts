@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
+import { rendered } from '../support/helm.ts'
 import { type ApiServer, kubeconfigText } from './api-server.ts'
 import { kubectl, ROOT } from './cluster.ts'
 
@@ -47,4 +49,23 @@ export async function applyAll(api: ApiServer, items: readonly object[]): Promis
 export async function kubeconfigOf(account: string, api: ApiServer): Promise<string> {
   const token = await kubectl(api, ['create', 'token', account, '-n', NAMESPACE])
   return kubeconfigText(api.url, api.ca, token.trim())
+}
+
+/** The arguments of a Deployment of the chart, with the rights of its account, for a process on this machine. */
+export async function flagsOfChart(
+  api: ApiServer,
+  folder: string,
+  name: string,
+  port: number,
+): Promise<string[]> {
+  const deployments = rendered().objects.filter(({ kind }) => kind === 'Deployment')
+  const deployment = deployments.find(({ metadata }) => metadata.name === name)
+  const args = deployment?.spec.template.spec.containers[0].args ?? []
+  const kubeconfig = join(folder, name)
+  writeFileSync(kubeconfig, await kubeconfigOf(name, api))
+  return [
+    ...args.map((arg) => arg.replace('$(POD_NAMESPACE)', NAMESPACE)),
+    ...['--kubeconfig', kubeconfig, '--webhook-url', `https://127.0.0.1:${port}`],
+    ...['--host', '127.0.0.1', '--port', String(port), '--probe-port', '0'],
+  ]
 }

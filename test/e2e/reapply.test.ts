@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,12 +9,12 @@ import { mcpExternalAuthConfig } from '../../src/kinds/mcp-external-auth-config/
 import { freePort } from '../support/free-port.ts'
 import { hasHelm, rendered } from '../support/helm.ts'
 import { startServer } from '../support/server.ts'
-import { type ApiServer, kubeconfigText } from './api-server.ts'
+import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl, pathOf } from './cluster.ts'
+import { flagsOfChart, NAMESPACE } from './installed.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-const NAMESPACE = 'vmcp-system'
 const NAME = 'vmcp-admission'
 const MINUTE = 60_000
 const APPLY_EVERY = 5_000
@@ -107,21 +107,6 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
       )
     }
   })
-}
-
-/** The arguments of a Deployment of the chart, with the rights of its account, for a process on this machine. */
-async function flagsOfChart(api: ApiServer, folder: string, name: string, port: number): Promise<string[]> {
-  const deployments = rendered().objects.filter(({ kind }) => kind === 'Deployment')
-  const deployment = deployments.find(({ metadata }) => metadata.name === name)
-  const args = deployment?.spec.template.spec.containers[0].args ?? []
-  const token = await kubectl(api, ['create', 'token', name, '-n', NAMESPACE])
-  const kubeconfig = join(folder, name)
-  writeFileSync(kubeconfig, kubeconfigText(api.url, api.ca, token.trim()))
-  return [
-    ...args.map((arg) => arg.replace('$(POD_NAMESPACE)', NAMESPACE)),
-    ...['--kubeconfig', kubeconfig, '--webhook-url', `https://127.0.0.1:${port}`],
-    ...['--host', '127.0.0.1', '--port', String(port), '--probe-port', '0'],
-  ]
 }
 
 /** Works at once and every so many milliseconds, for a minute; ends with it, with all that came of the work. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const PAGE = fileURLToPath(new URL('../../docs/pipelines.md', import.meta.url))
+const pathOf = (page: string) => fileURLToPath(new URL(`../../docs/${page}`, import.meta.url))
 
 /** The PATH of a user: npm puts programs of this repository before it. */
 export const USER_PATH = (process.env.PATH ?? '')
@@ -10,15 +10,16 @@ export const USER_PATH = (process.env.PATH ?? '')
   .filter((path) => !path.includes('node_modules'))
   .join(delimiter)
 
-/** The YAML of docs/pipelines.md below a first line that is this comment. */
-export function recipe(name: string): string {
-  const [, text] = readFileSync(PAGE, 'utf8').split(`\`\`\`yaml\n# ${name}\n`)
-  if (text === undefined) throw new Error(`docs/pipelines.md has no recipe '${name}'`)
+/** The YAML of a page of docs below a first line that is this comment. */
+export function recipe(name: string, page = 'pipelines.md'): string {
+  const [, text] = readFileSync(pathOf(page), 'utf8').split(`\`\`\`yaml\n# ${name}\n`)
+  if (text === undefined) throw new Error(`docs/${page} has no recipe '${name}'`)
   return text.slice(0, text.indexOf('```'))
 }
 
 /** The commands of a section of docs/pipelines.md that are for a shell. */
 export function shellOf(section: string): string {
-  const text = readFileSync(PAGE, 'utf8').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
+  const text =
+    readFileSync(pathOf('pipelines.md'), 'utf8').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
   return [...text.matchAll(/^```sh\n([^`]*)/gm)].map(([, block = '']) => block).join('')
 }

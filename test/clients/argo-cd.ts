@@ -1,0 +1,162 @@
+import { mkdirSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+import type { ApiServer } from '../e2e/api-server.ts'
+import { kubectl } from '../e2e/cluster.ts'
+import { freePort } from '../support/free-port.ts'
+import { helmPath } from '../support/helm.ts'
+import type { Client } from './client.ts'
+import { folderFor, installCrdsOf, startProgram } from './programs.ts'
+
+const NAMESPACE = 'argocd'
+const REFRESH = 'argocd.argoproj.io/refresh'
+
+interface Application {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+  readonly status?: {
+    readonly sync?: { readonly status: string; readonly revision?: string }
+    readonly reconciledAt?: string
+    readonly conditions?: readonly { readonly type: string; readonly message: string }[]
+    readonly operationState?: {
+      readonly phase: string
+      readonly message: string
+      readonly syncResult?: {
+        readonly revision: string
+        readonly resources?: readonly {
+          readonly kind: string
+          readonly name: string
+          readonly message: string
+        }[]
+      }
+    }
+  }
+}
+
+/** Settings of an Application in place of the usual ones. */
+export interface ApplicationSettings {
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly spec?: object
+}
+
+/** Syncs by itself, deletes what is gone, and tries again what failed, with the newest commit. */
+const AUTOMATED = {
+  automated: { prune: true, selfHeal: true },
+  // Argo CD's own choice, foreground, needs the garbage collector of a controller manager.
+  syncOptions: ['PrunePropagationPolicy=background'],
+  retry: { limit: 20, refresh: true, backoff: { duration: '1s', factor: 1, maxDuration: '2s' } },
+}
+
+/** Argo CD: its folders are Applications. */
+export interface ArgoCd extends Client {
+  readonly follow: (folders: readonly string[], settings?: ApplicationSettings) => Promise<void>
+  readonly application: (name: string) => Promise<Application>
+}
+
+/** Starts Redis, the repository server and the application controller on a repository. */
+export async function startArgoCd(t: Test, api: ApiServer, clients: string, url: string): Promise<ArgoCd> {
+  const folder = folderFor(t)
+  await installCrdsOf(api, clients, /^app.*-crd/)
+  await kubectl(api, ['create', 'namespace', NAMESPACE])
+  // As it is installed; the key is what argocd-server makes at its first start.
+  const settings = readdirSync(join(clients, 'argo-cd')).map((name) => join(clients, 'argo-cd', name))
+  await kubectl(api, ['apply', '-n', NAMESPACE, ...settings.flatMap((file) => ['-f', file])])
+  const key = { stringData: { 'server.secretkey': 'not-used-without-argocd-server' } }
+  await kubectl(api, ['patch', 'secret', 'argocd-secret', '-n', NAMESPACE, '-p', JSON.stringify(key)])
+  const apply = (items: readonly object[]) =>
+    kubectl(
+      api,
+      ['apply', '-n', NAMESPACE, '-f', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+    )
+  const object = (kind: string, name: string, spec: object, more: object = {}) => ({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind,
+    metadata: { name, ...more },
+    spec,
+  })
+  await apply([
+    object('AppProject', 'default', {
+      sourceRepos: ['*'],
+      destinations: [{ namespace: '*', server: '*' }],
+      clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+    }),
+  ])
+
+  const redis = await freePort()
+  startProgram(t, folder, 'redis', 'redis-server', [
+    ...['--port', String(redis), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+  ])
+  const repoServer = await freePort()
+  for (const name of ['tls', 'ssh', 'gpg', 'plugins']) mkdirSync(join(folder, name))
+  const environment = {
+    // Where its git-verify-wrapper.sh and helm are.
+    PATH: `${clients}:${dirname(helmPath())}:${process.env.PATH ?? ''}`,
+    KUBECONFIG: api.kubeconfig,
+    ARGOCD_FAKE_IN_CLUSTER: 'true',
+    ARGOCD_TLS_DATA_PATH: join(folder, 'tls'),
+    ARGOCD_SSH_DATA_PATH: join(folder, 'ssh'),
+    ARGOCD_GNUPGHOME: join(folder, 'gpg'),
+    ARGOCD_GPG_ENABLED: 'false',
+    ARGOCD_PLUGINSOCKFILEPATH: join(folder, 'plugins'),
+  }
+  const start = (name: string, args: readonly string[]) =>
+    startProgram(t, folder, name, join(clients, 'argocd'), ['--redis', `127.0.0.1:${redis}`, ...args], {
+      ...environment,
+      ARGOCD_BINARY_NAME: name,
+    })
+  start('argocd-repo-server', [
+    ...['--address', '127.0.0.1', '--port', String(repoServer)],
+    ...['--metrics-address', '127.0.0.1', '--metrics-port', String(await freePort())],
+  ])
+  const log = start('argocd-application-controller', [
+    ...['--namespace', NAMESPACE, '--metrics-port', String(await freePort())],
+    ...['--repo-server', `127.0.0.1:${repoServer}`],
+  ])
+
+  const path = (name: string) => `/apis/argoproj.io/v1alpha1/namespaces/${NAMESPACE}/applications/${name}`
+  const application = async (name: string) => (await api.request<Application>('GET', path(name))).body
+  return {
+    application,
+    follow: async (folders, { annotations = {}, spec = {} } = {}) => {
+      const items = folders.map((name) =>
+        object(
+          'Application',
+          name,
+          {
+            project: 'default',
+            source: { repoURL: url, targetRevision: 'main', path: name },
+            destination: { server: 'https://kubernetes.default.svc', namespace: name },
+            syncPolicy: AUTOMATED,
+            ...spec,
+          },
+          { annotations },
+        ),
+      )
+      await apply(items)
+    },
+    look: async (folders) => {
+      const refresh = { metadata: { annotations: { [REFRESH]: 'hard' } } }
+      for (const name of folders) {
+        // It takes the annotation away once it has looked.
+        const isAsked = (await application(name)).metadata.annotations?.[REFRESH] !== undefined
+        if (!isAsked) await api.request('PATCH', path(name), refresh, 'application/merge-patch+json')
+      }
+    },
+    report: async (name) => {
+      const { sync, operationState } = (await application(name)).status ?? {}
+      const resources = operationState?.syncResult?.resources ?? []
+      return {
+        commit: sync?.revision ?? '',
+        isDone: sync?.status === 'Synced' && operationState?.phase !== 'Running',
+        message: [
+          operationState?.message ?? '',
+          ...resources.map(({ kind, name, message }) => `${kind}/${name}: ${message}`),
+        ].join('\n'),
+      }
+    },
+    comparisons: (name) =>
+      log()
+        .split('\n')
+        .filter((line) => line.includes('Reconciliation completed') && line.includes(`"${name}"`)).length,
+  }
+}
