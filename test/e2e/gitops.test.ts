@@ -1,10 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import root, { type Test } from 'tap'
+import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../src/kinds/mcp-external-auth-config/index.ts'
 import { isObject } from '../../src/rule/resource.ts'
+import { hasHelm, helmPath } from '../support/helm.ts'
 import { startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
-import { called, installCrds, kubectl, register } from './cluster.ts'
+import { called, installCrds, kubectl, register, ROOT } from './cluster.ts'
+import { type Binaries, findBinaries } from './find-binaries.ts'
 import { createNamespaces } from './resources.ts'
 import { additions } from './stored-defaults.ts'
 import { withApiServer } from './suite.ts'
@@ -13,7 +20,7 @@ import { withApiServer } from './suite.ts'
 const IN_LIST = 'examples/embedded-auth-server.yaml'
 const OUTSIDE = 'examples/token-exchange.yaml'
 
-/** How a tool applies a file: as Argo CD does by default, and as Flux does. */
+/** How kubectl applies a file. */
 const WAYS = {
   'client-side': ['apply'],
   'server-side': ['apply', '--server-side', '--field-manager=delivery'],
@@ -27,7 +34,7 @@ const ROWS: readonly {
   readonly way: Way
   /** Whether the first apply stores more than the file has. */
   readonly adds: boolean
-  /** What kubectl prints of the second apply; Argo CD calls `configured` OutOfSync. */
+  /** What kubectl prints of the second apply. */
   readonly again: 'unchanged' | 'configured' | 'serverside-applied'
   /** Whether the API server refuses the second apply while the webhook does not answer. */
   readonly refused: boolean
@@ -61,13 +68,66 @@ const ROWS: readonly {
   ),
 ]
 
-await withApiServer(root, async (t, api) => {
-  await installCrds(api, 'crds')
-  for (const defaults of ['all', 'outside-lists', 'off']) {
-    const rows = ROWS.filter((row) => row.defaults === defaults)
-    await t.test(`--defaults ${defaults}`, (t) => applyTwice(t, api, defaults, rows))
-  }
-})
+/** Commands that bring a folder of files to a namespace. */
+const COMMANDS: readonly {
+  readonly namespace: string
+  readonly command: string
+  /** What shows the difference to what is stored. */
+  readonly diff?: string
+  /** Whether it stores the other files when one has a mistake. */
+  readonly storesOthers: boolean
+  /** Whether it deletes what is no longer there. */
+  readonly prunes: boolean
+}[] = [
+  {
+    namespace: 'server-side',
+    command: 'kubectl apply --server-side -n "$NAMESPACE" -f plain',
+    diff: 'kubectl diff --server-side -n "$NAMESPACE" -f plain',
+    storesOthers: true,
+    prunes: false,
+  },
+  {
+    namespace: 'components',
+    command: 'kubectl apply -n "$NAMESPACE" -k overlay',
+    diff: 'kubectl diff -n "$NAMESPACE" -k overlay',
+    storesOthers: true,
+    prunes: false,
+  },
+  {
+    namespace: 'prune',
+    command: `kubectl apply -n "$NAMESPACE" --prune --all --prune-allowlist=${DEFAULT_API_GROUP}/${API_VERSION}/${mcpExternalAuthConfig.kind} -f plain`,
+    storesOthers: true,
+    prunes: true,
+  },
+  {
+    namespace: 'applyset',
+    command: 'KUBECTL_APPLYSET=true kubectl apply -n "$NAMESPACE" --prune --applyset=fleet -f plain',
+    storesOthers: true,
+    prunes: true,
+  },
+  {
+    namespace: 'helm',
+    command: 'helm upgrade fleet chart -n "$NAMESPACE" --install --wait --atomic --timeout 1m',
+    storesOthers: false,
+    prunes: true,
+  },
+]
+
+const MISTAKE =
+  /"invoices-aws" is invalid: \W*spec\.awsSts: Required value: at least one of .* \(aws-sts-role-configured\)/
+
+await withApiServer(
+  root,
+  async (t, api) => {
+    await installCrds(api, 'crds')
+    for (const defaults of ['all', 'outside-lists', 'off']) {
+      const rows = ROWS.filter((row) => row.defaults === defaults)
+      await t.test(`--defaults ${defaults}`, (t) => applyTwice(t, api, defaults, rows))
+    }
+    if (hasHelm(t)) await t.test('a mistake and its mending', (t) => mend(t, api))
+  },
+  { longestMs: 600_000 },
+)
 
 async function applyTwice(t: Test, api: ApiServer, defaults: string, rows: typeof ROWS): Promise<void> {
   const server = await startServer(['--kubeconfig', api.kubeconfig, '--defaults', defaults])
@@ -124,6 +184,104 @@ async function applyTwice(t: Test, api: ApiServer, defaults: string, rows: typeo
     t.equal(code !== 0, row.refused, `${row.way} ${row.file} while the webhook is down: ${stderr}`)
     if (row.refused) t.match(stderr, 'failed calling webhook')
   }
+}
+
+/** The folders of a commit, as the commands want them: the second file is in a component. */
+function writeFleet(folder: string, files: readonly string[]): void {
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  for (const [i, file] of files.entries()) {
+    const text = readFileSync(`${ROOT}examples/${file}`, 'utf8').replace(
+      /^( {2}name:) reports-aws$/m,
+      '$1 invoices-aws',
+    )
+    for (const place of ['plain', 'chart/templates', i === 0 ? 'component' : 'overlay'])
+      write(`${place}/${i}.yaml`, text)
+  }
+  write('chart/Chart.yaml', 'apiVersion: v2\nname: fleet\nversion: 0.1.0\n')
+  const kustomization = 'apiVersion: kustomize.config.k8s.io/'
+  write('component/kustomization.yaml', `${kustomization}v1alpha1\nkind: Component\nresources: [0.yaml]\n`)
+  const rest = files.slice(1).map((_, i) => `${i + 1}.yaml`)
+  write(
+    'overlay/kustomization.yaml',
+    `${kustomization}v1beta1\nkind: Kustomization\nresources: [${rest.join()}]\ncomponents: [../component]\n`,
+  )
+}
+
+/** Each command with a mistake, without it, with it again and mended. */
+async function mend(t: Test, api: ApiServer): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-fleet-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const [right, mistaken] = ['aws-sts.yaml', 'bad/aws-sts-without-role.yaml']
+  const [stays, goes] = ['virtual-mcp-server.yaml', 'embedded-auth-server.yaml']
+  for (const [commit, files] of Object.entries({
+    right: [right, stays, goes],
+    mistaken: [mistaken, stays, goes],
+    smaller: [mistaken, stays],
+    mended: [right, stays],
+  }))
+    writeFleet(join(folder, commit), files)
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  symlinkSync(helmPath(), join(bin, 'helm'))
+  const { kubectl: program } = findBinaries() as Binaries
+  symlinkSync(program, join(bin, 'kubectl'))
+  const run = (script: string, namespace: string, commit: string) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script], {
+      cwd: join(folder, commit),
+      env: {
+        PATH: `${bin}:${process.env.PATH}`,
+        HOME: folder,
+        HELM_DRIVER: 'configmap',
+        KUBECONFIG: api.kubeconfig,
+        NAMESPACE: namespace,
+      },
+      encoding: 'utf8',
+    })
+    return { status, said: stdout + stderr }
+  }
+
+  const server = await startServer(['--kubeconfig', api.kubeconfig])
+  t.teardown(() => server.stop('SIGKILL'))
+  await register(api, server)
+  await called(api, server)
+  await createNamespaces(
+    api,
+    COMMANDS.map(({ namespace }) => namespace),
+  )
+  const others = ['engineering-github', 'engineering-jira']
+  const all = [...others, 'invoices-aws', 'wiki-login']
+  for (const { namespace, command, diff, storesOthers, prunes } of COMMANDS) {
+    const names = async () => {
+      const listed = await kubectl(api, ['get', mcpExternalAuthConfig.plural, '-n', namespace, '-o', 'name'])
+      return listed.match(/[^/\s]+$/gm) ?? []
+    }
+    for (const [commit, isMistaken, left] of [
+      ['mistaken', true, storesOthers ? [...others, 'wiki-login'] : []],
+      ['right', false, all],
+      ['mistaken', true, all],
+      ['smaller', true, all],
+      ['mended', false, prunes ? all.slice(0, 3) : all],
+    ] as const) {
+      const title = `${namespace}, ${commit}`
+      const ran = run(command, namespace, commit)
+      t.equal(ran.status, isMistaken ? 1 : 0, `${title}: ${ran.said}`)
+      if (isMistaken) t.match(ran.said, MISTAKE, title)
+      t.strictSame((await names()).toSorted(), left, `${title}: what is stored`)
+      if (diff === undefined) continue
+      const shown = run(diff, namespace, commit)
+      // 1 would be a difference.
+      t.equal(shown.status, isMistaken ? 2 : 0, `${title}: ${diff}: ${shown.said}`)
+      if (isMistaken) t.match(shown.said, MISTAKE, `${title}: ${diff}`)
+    }
+  }
+  // Helm 3 cannot roll back an upgrade that took an object out of the chart and failed; the next one mends it.
+  t.match(
+    run('helm history fleet -n helm', 'helm', 'mended').said,
+    /\n2 .*"invoices-aws" is invalid[^]*\n3 .*Rollback to 1[^]*\n5 .*Rollback "fleet" failed[^]*\n6 .*deployed/,
+  )
 }
 
 function versionOf({ metadata }: Record<string, unknown>): unknown {
