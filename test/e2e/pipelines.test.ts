@@ -104,6 +104,18 @@ async function action(t: Test, url: string): Promise<void> {
     workspace,
     path: USER_PATH,
   }
+  const job = parse(recipe('.github/workflows/vmcp.yaml')) as {
+    jobs: { check: { steps: { uses: string; with: Record<string, string> }[] } }
+  }
+  const onPage = job.jobs.check.steps.find(({ uses }) => uses === `${OWNER}@v${manifest.version}`)
+  /** As the recipe has it: templates are not judged. */
+  const clean = join(folder, 'clean')
+  for (const [to, from] of [
+    ['deploy/gateway.yaml', 'virtual-mcp-server.yaml'],
+    ['deploy/templates/chart.yaml', 'bad/misspelt-type.yaml'],
+    ['overlays/prod/aws.yaml', 'bad/aws-sts-without-role.yaml'],
+  ] as const)
+    cpSync(`${ROOT}examples/${from}`, join(clean, to), { recursive: true })
   const mac: typeof linux = { ...linux, os: 'macOS', arch: 'ARM64', path: `${NODE}:${USER_PATH}` }
   const rows: [
     title: string,
@@ -112,6 +124,13 @@ async function action(t: Test, url: string): Promise<void> {
     status: number,
     said: RegExp,
   ][] = [
+    [
+      'the recipe',
+      { ...linux, workspace: clean },
+      onPage?.with ?? {},
+      1,
+      /^(?![^]*templates)[^]*::error file=overlays\/prod\/aws\.yaml,[^\n]*aws-sts-role-configured/,
+    ],
     ['no error', linux, { paths: 'deploy' }, 0, /OK/],
     ['errors', linux, {}, 1, /^::error file=old deploy\/gateway\.yaml,line=37,/m],
     [

@@ -9,6 +9,7 @@ import { ROOT } from './cluster.ts'
 
 const REPOSITORY = 'https://github.com/OWNER/vmcp-admission'
 const version = `v${manifest.version}`
+const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
 
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-pre-commit-'))
 root.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -38,11 +39,13 @@ async function hooks(t: Test): Promise<void> {
     writeFileSync(join(user, '.pre-commit-config.yaml'), config)
     cpSync(`${ROOT}examples/virtual-mcp-server.yaml`, deploy)
     git(user, 'init', '--quiet')
+    const env = { ...process.env, PATH: USER_PATH, PRE_COMMIT_HOME: join(folder, 'home') }
+    execFileSync('pre-commit', ['install'], { cwd: user, env, stdio: 'pipe' })
     const committed = () => {
       git(user, 'add', '--all')
-      const env = { ...process.env, PATH: USER_PATH, PRE_COMMIT_HOME: join(folder, 'home') }
-      const { status, stdout } = spawnSync('pre-commit', ['run'], { cwd: user, env, encoding: 'utf8' })
-      return { status, stdout }
+      const args = [...AUTHOR, 'commit', '--message', 'resources']
+      const { status, stdout, stderr } = spawnSync('git', args, { cwd: user, env, encoding: 'utf8' })
+      return { status, stdout: stdout + stderr }
     }
     t.match(committed(), { status: 0, stdout: /check vMCP resources\.+Passed/ }, `${title}: no error`)
 
@@ -80,6 +83,5 @@ function copySources(to: string): void {
 }
 
 function git(cwd: string, ...args: readonly string[]): string {
-  const author = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
-  return execFileSync('git', [...author, ...args], { cwd, encoding: 'utf8', maxBuffer: 2 ** 24 })
+  return execFileSync('git', [...AUTHOR, ...args], { cwd, encoding: 'utf8', maxBuffer: 2 ** 24 })
 }
