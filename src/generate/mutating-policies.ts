@@ -9,7 +9,7 @@ const FILES = [
   {
     path: 'deploy/policies/defaults.yaml',
     inLists: true,
-    comment: 'Writes documented defaults. With Argo CD or kubectl apply: defaults-outside-lists.yaml.',
+    comment: 'Writes documented defaults. With client-side kubectl apply: defaults-outside-lists.yaml.',
     suffix: '',
   },
   {

@@ -31,7 +31,7 @@ kubectl delete -k deploy/kustomize/policies-only`,
         ['`defaults.yaml`', 'writes defaults', '1.36'],
         [
           '`defaults-outside-lists.yaml`',
-          'writes defaults, except in items of lists: for Argo CD and client-side `kubectl apply` ([why](gitops.md))',
+          'writes defaults, except in items of lists: for client-side `kubectl apply` ([why](gitops.md))',
           '1.36',
         ],
       ],

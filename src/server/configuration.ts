@@ -148,7 +148,7 @@ export const SERVER_FLAGS = {
     'look whether ConfigMaps of certificates and policies that are named exist, have the key and hold certificates',
   ),
   defaults: choice(
-    'which defaults /mutate writes into specs: all; those outside lists, for Argo CD and Flux; or off: none',
+    'which defaults /mutate writes into specs: all; those outside lists, so that files that are applied again need no webhook; or off: none',
     ['all', 'outside-lists', 'off'],
     'all',
   ),
