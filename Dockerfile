@@ -19,7 +19,7 @@ FROM ${RUN_IMAGE}
 # The heap is a share of the container's memory limit; the rest is for young objects, buffers and code. glibc otherwise
 # keeps what compiler threads have freed, 10 to 15 MB (contributing/performance.md).
 ENV NODE_ENV=production \
-    NODE_OPTIONS="--max-old-space-size-percentage=50 --max-semi-space-size=4" \
+    NODE_OPTIONS="--max-old-space-size-percentage=50 --max-semi-space-size=16" \
     MALLOC_ARENA_MAX=1 \
     MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app

@@ -1,5 +1,4 @@
 import {
-  atOnce,
   type Cluster,
   compareFindings,
   type FieldError,
@@ -7,7 +6,6 @@ import {
   jsonKey,
   NOT_JUDGED,
   type ObjectName,
-  type Steps,
   type Thing,
   valueAt,
 } from '../rule/index.ts'
@@ -36,11 +34,20 @@ export const NO_FINDINGS: Verdict = {
   refusedIgnores: [],
 }
 
-/**
- * The findings in an object; `value` is the object as submitted or stored, completed with the defaults that it lacks.
- */
-export interface JudgedObject {
+/** Findings at the severities of the settings, and what the weighing itself has to report. */
+export interface Weighed extends Pick<Verdict, 'exempted' | 'failures'> {
+  /** The findings that are not off. */
   readonly findings: readonly Finding[]
+}
+
+const NOTHING_WEIGHED: Weighed = { findings: [], exempted: [], failures: [] }
+
+/**
+ * Weighed findings, and how to get the object that has them: as submitted or stored, completed with the defaults that it
+ * lacks.
+ */
+interface WeighedObject {
+  readonly weighed: Weighed
   readonly value: () => unknown
 }
 
@@ -51,61 +58,60 @@ export interface Confirmed {
   with(cluster: Cluster): Cluster
 }
 
-interface Judging {
-  readonly namespace: string
-  readonly settings: Settings
-  readonly dryRun?: boolean
-  readonly confirmed?: Confirmed | undefined
-}
-
-/**
- * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
- * depend on other objects (decision 9), the mode, sorting. `old` judges the stored object; it is called only when there
- * is an error.
- */
-export function* judgeBeside(
-  { findings, value }: JudgedObject,
-  { namespace, settings, dryRun = false, confirmed }: Judging,
-  old?: () => Steps<JudgedObject | undefined>,
-): Steps<Verdict> {
-  if (findings.length === 0) return NO_FINDINGS
+/** Gives findings the severities of the settings (decision 7). */
+export function weigh(findings: readonly Finding[], namespace: string, settings: Settings): Weighed {
+  if (findings.length === 0) return NOTHING_WEIGHED
   const exempted: string[] = []
-  const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
-    all.flatMap((finding): Finding[] => {
-      const { id, constraint, error } = finding
-      const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
-      const set = severityAt(settings, place, finding.severity)
-      // A rule that failed never denies, whatever its findings are worth (decision 20).
-      const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
-      if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
-      return severity === 'off'
-        ? []
-        : [{ ...finding, severity, error: severity === 'error' ? asError(error) : error }]
-    })
-  const weighed = weigh(findings, (id) => exempted.push(id))
-  const before = old !== undefined && weighed.some(isError) ? yield* old() : undefined
-  const ratcheted =
-    before === undefined
-      ? weighed
-      : excuseStored(weighed, value(), {
-          value: before.value,
-          findings: weigh(before.findings).filter(isError),
-        })
-  const trial = settings.mode === 'warn'
-  const decided = ratcheted.map((finding) => settle(finding, { dryRun, confirmed, trial }))
-  const ordered = distinct(decided.toSorted(compareFindings))
+  const weighed = findings.flatMap((finding): Finding[] => {
+    const { id, constraint, error } = finding
+    const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
+    const set = severityAt(settings, place, finding.severity)
+    // A rule that failed never denies, whatever its findings are worth (decision 20).
+    const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
+    if (finding.severity === 'error' && severity !== 'error') exempted.push(id)
+    return severity === 'off'
+      ? []
+      : [{ ...finding, severity, error: severity === 'error' ? asError(error) : error }]
+  })
   return {
-    errors: ordered.filter(isError),
-    warnings: ordered.filter((finding) => !isError(finding)),
+    findings: weighed,
     exempted,
     failures: findings.filter(({ failure }) => failure !== undefined),
-    ignored: [],
-    refusedIgnores: [],
   }
 }
 
-/** As `judgeBeside`, for an object that replaces no stored one. */
-export const judge = (judged: JudgedObject, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
+/** Whether an object with these findings would be denied, but for the ratchet, a trial or objects that were not read. */
+export const hasErrors = ({ findings }: Weighed): boolean => findings.some(isError)
+
+interface Circumstances {
+  /** The mode of the settings. */
+  readonly mode: Settings['mode']
+  readonly dryRun: boolean
+  readonly confirmed: Confirmed | undefined
+}
+
+/**
+ * Decides on weighed findings, in this order: the ratchet, by the findings of the object that is replaced (decision 8),
+ * errors that depend on other objects (decision 9), the mode, sorting.
+ */
+export function decide(
+  { weighed, value }: WeighedObject,
+  replaced: WeighedObject | undefined,
+  circumstances: Circumstances,
+): Verdict {
+  if (weighed === NOTHING_WEIGHED) return NO_FINDINGS
+  const ratcheted =
+    replaced === undefined ? weighed.findings : excuseStored(weighed.findings, value(), replaced)
+  const decided = ratcheted.map((finding) => settle(finding, circumstances))
+  const ordered = distinct(decided.toSorted(compareFindings))
+  return {
+    ...NO_FINDINGS,
+    errors: ordered.filter(isError),
+    warnings: ordered.filter((finding) => !isError(finding)),
+    exempted: weighed.exempted,
+    failures: weighed.failures,
+  }
+}
 
 /** The error of a finding that denies: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
@@ -124,23 +130,25 @@ const asWarning = (finding: Finding, prefix: string): Finding => ({
  * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
  * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
  */
-function settle(
-  finding: Finding,
-  { dryRun, confirmed, trial }: { dryRun: boolean; confirmed: Confirmed | undefined; trial: boolean },
-): Finding {
+function settle(finding: Finding, { dryRun, confirmed, mode }: Circumstances): Finding {
   const { dependsOn } = finding.error
   if (dependsOn !== undefined && confirmed !== undefined && !dependsOn.every((name) => confirmed.has(name)))
     return asWarning(finding, `not confirmed: ${finding.prefix ?? ''}`)
   if (!isError(finding)) return finding
-  if (trial) return asWarning(finding, 'would be denied: ')
+  if (mode === 'warn') return asWarning(finding, 'would be denied: ')
   return dryRun && dependsOn !== undefined ? asWarning(finding, 'alone, this would be denied: ') : finding
 }
 
 /** Turns each error that the stored object already has into a warning. */
-function excuseStored(findings: readonly Finding[], value: unknown, old: JudgedObject): Finding[] {
-  if (old.findings.length === 0) return [...findings]
-  const before = old.value()
-  const stored = new Tally(old.findings.flatMap((finding) => thingsOf(finding, before)))
+function excuseStored(
+  findings: readonly Finding[],
+  value: unknown,
+  { weighed, value: storedValue }: WeighedObject,
+): readonly Finding[] {
+  const errors = weighed.findings.filter(isError)
+  if (errors.length === 0) return findings
+  const before = storedValue()
+  const stored = new Tally(errors.flatMap((finding) => thingsOf(finding, before)))
   return findings.map((finding) =>
     isError(finding) && stored.takeAll(thingsOf(finding, value))
       ? asWarning(finding, 'stored before: ')

@@ -6,7 +6,7 @@
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 import { isLeftOut, withoutIgnored } from './ignored.ts'
-import { judge as decide, type Verdict } from './decide.ts'
+import { decide, type Verdict, weigh } from './decide.ts'
 import { type Admission, admitting } from './admit.ts'
 import { complete } from './complete.ts'
 import { type FileObject, type FileVerdict, judgingFile } from './file.ts'
@@ -66,7 +66,13 @@ const judgeIn = (prepared: Prepared): Judge => ({
   weigh: (findings, { ignores, object, ...self }) => {
     const { settings } = prepared.world
     const { namespace } = self
-    const verdict = decide({ findings, value: () => object }, { namespace, settings })
+    const weighed = weigh(findings, namespace, settings)
+    const { mode } = settings
+    const verdict = decide({ weighed, value: () => object }, undefined, {
+      mode,
+      dryRun: false,
+      confirmed: undefined,
+    })
     return ignores === 'none count' ? verdict : withoutIgnored(verdict, self, settings, ignores)
   },
   leavesOut: (namespace) => isLeftOut(prepared.world.settings, namespace),

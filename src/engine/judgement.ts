@@ -3,7 +3,7 @@ import { Budget, type Cluster, type Finding, type Resource, type Steps } from '.
 import { JUDGEMENT, type Surroundings } from './rules.ts'
 import { completed } from './defaults.ts'
 import { ignoresIn, withAnnotationProblems, withoutIgnored } from './ignored.ts'
-import { type Confirmed, type JudgedObject, judgeBeside, NO_FINDINGS, type Verdict } from './decide.ts'
+import { type Confirmed, decide, hasErrors, NO_FINDINGS, type Verdict, weigh } from './decide.ts'
 import type { Ignore } from './settings.ts'
 import { type Contents, shape } from '../shape/index.ts'
 import type { Prepared } from './world.ts'
@@ -47,32 +47,28 @@ interface Case extends JudgedSubject {
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 
 /**
- * Judges an object: makes findings, decides, applies ignores. It has a budget, and the object that it replaces another
- * one.
+ * Judges an object: makes its findings and weighs them, then, where there is an error, those of the object that it
+ * replaces; decides; applies ignores. Each of the two objects has a budget.
  */
 export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
   const { settings, group } = world
   const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
   const budget = new Budget(JUDGEMENT)
   const ofReplaced = new Budget(JUDGEMENT)
+  const weighed = weigh(yield* given.find(budget), namespace, settings)
+  const before =
+    replaced && hasErrors(weighed)
+      ? {
+          weighed: weigh(yield* replaced.find(ofReplaced), namespace, settings),
+          value: () => completed(kind, replaced.object, namespace),
+        }
+      : undefined
   const value = () => completed(kind, object, namespace)
-  const verdict = yield* judgeBeside(
-    { findings: yield* given.find(budget), value },
-    { namespace, settings, dryRun, confirmed },
-    replaced && (() => judgedBefore(given, replaced, ofReplaced)),
-  )
+  const verdict = decide({ weighed, value }, before, { mode: settings.mode, dryRun, confirmed })
   const { ignores, problems } = ignoresIn(object, group)
   const self = { kind: kind.kind, namespace, name }
   const kept = withoutIgnored(verdict, self, settings, [...given.ignores, ...ignores])
   return { ...withAnnotationProblems(kept, problems, world), spent: budget.spent + ofReplaced.spent }
-}
-
-function* judgedBefore(
-  { kind, namespace }: Case,
-  { object, find }: NonNullable<Case['replaced']>,
-  budget: Budget,
-): Steps<JudgedObject> {
-  return { findings: yield* find(budget), value: () => completed(kind, object, namespace) }
 }
 
 /** What rules may know beside the object; the other objects are those of its namespace unless they are given. */

@@ -16,11 +16,12 @@ import { latestJudge } from './latest-judge.ts'
 import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logDestination, openLog } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
-import { openClusterCache, openConnection } from './open-cluster.ts'
+import { type OpenClusterCache, openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing } from './open-serving.ts'
 import type { Serving, ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/index.ts'
+import { collectGarbage } from './garbage.ts'
 import { warmUp } from './warm-up.ts'
 
 /**
@@ -192,10 +193,22 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
-      .finally(() => (warm = true))
+      .then(() => filled(cluster, ended.signal))
+      .finally(() => {
+        collectGarbage()
+        warm = true
+      })
   const isReady = () => whyNotReady() === undefined
   if (url !== undefined) await local?.register({ url, ca: serving?.caBundle() ?? '', isReady })
 }
+
+/** Waits until the cache of the cluster is filled. */
+async function filled(cluster: OpenClusterCache | undefined, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted && cluster?.isSynced() === false) await setTimeout(POLL)
+}
+
+/** Milliseconds between two looks at whether the cache is filled. */
+const POLL = 20
 
 /**
  * Milliseconds for open requests at the end: as long as an API server waits by default. Then the process ends anyway,
