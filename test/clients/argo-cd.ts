@@ -57,11 +57,9 @@ export async function startArgoCd(t: Test, api: ApiServer, clients: string, url:
   const folder = folderFor(t)
   await installCrdsOf(api, clients, /^app.*-crd/)
   await kubectl(api, ['create', 'namespace', NAMESPACE])
-  // As it is installed; the key is what argocd-server makes at its first start.
+  // As it is installed.
   const settings = readdirSync(join(clients, 'argo-cd')).map((name) => join(clients, 'argo-cd', name))
   await kubectl(api, ['apply', '-n', NAMESPACE, ...settings.flatMap((file) => ['-f', file])])
-  const key = { stringData: { 'server.secretkey': 'not-used-without-argocd-server' } }
-  await kubectl(api, ['patch', 'secret', 'argocd-secret', '-n', NAMESPACE, '-p', JSON.stringify(key)])
   const apply = (items: readonly object[]) =>
     kubectl(
       api,
@@ -84,10 +82,10 @@ export async function startArgoCd(t: Test, api: ApiServer, clients: string, url:
 
   const redis = await freePort()
   startProgram(t, folder, 'redis', 'redis-server', [
-    ...['--port', String(redis), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    ...['--port', String(redis), '--bind', '127.0.0.1', '--save', ''],
   ])
   const repoServer = await freePort()
-  for (const name of ['tls', 'ssh', 'gpg', 'plugins']) mkdirSync(join(folder, name))
+  for (const name of ['tls', 'ssh']) mkdirSync(join(folder, name))
   const environment = {
     // Where its git-verify-wrapper.sh and helm are.
     PATH: `${clients}:${dirname(helmPath())}:${process.env.PATH ?? ''}`,
@@ -95,9 +93,7 @@ export async function startArgoCd(t: Test, api: ApiServer, clients: string, url:
     ARGOCD_FAKE_IN_CLUSTER: 'true',
     ARGOCD_TLS_DATA_PATH: join(folder, 'tls'),
     ARGOCD_SSH_DATA_PATH: join(folder, 'ssh'),
-    ARGOCD_GNUPGHOME: join(folder, 'gpg'),
     ARGOCD_GPG_ENABLED: 'false',
-    ARGOCD_PLUGINSOCKFILEPATH: join(folder, 'plugins'),
   }
   const start = (name: string, args: readonly string[]) =>
     startProgram(t, folder, name, join(clients, 'argocd'), ['--redis', `127.0.0.1:${redis}`, ...args], {

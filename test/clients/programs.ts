@@ -85,7 +85,9 @@ export async function armedWebhook(t: Test, api: ApiServer, defaults: string): P
     await register(api, server)
     await called(api, server)
   }
-  const stop = async () => void (await server?.stop('SIGKILL'))
+  const stop = async () => {
+    await server?.stop('SIGKILL')
+  }
   t.teardown(stop)
   await start()
   return { start, stop }

@@ -277,6 +277,8 @@ async function mend(t: Test, api: ApiServer): Promise<void> {
       if (isMistaken) t.match(shown.said, MISTAKE, `${title}: ${diff}`)
     }
   }
+  const dryRun = run('helm upgrade fleet chart -n helm --dry-run=server', 'helm', 'mistaken')
+  t.equal(dryRun.status, 0, `a dry run of Helm asks no webhook: ${dryRun.said}`)
   // Helm 3 cannot roll back an upgrade that took an object out of the chart and failed; the next one mends it.
   t.match(
     run('helm history fleet -n helm', 'helm', 'mended').said,
