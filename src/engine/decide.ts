@@ -17,13 +17,13 @@ import { type Ignore, type Ignored, type Settings, severityAt } from './settings
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
-  /** Findings that a severity setting made less than an error; they are logged and counted. */
+  /** Ids of findings for which a severity setting is milder than an error; they are logged and counted. */
   readonly exempted: readonly string[]
-  /** Findings that say that a rule threw; they are logged and counted. */
+  /** Findings that report the exception of a rule; they are logged and counted. */
   readonly failures: readonly Finding[]
-  /** Findings that an exemption or an ignore takes out of the verdict; they are counted. */
+  /** Findings removed from the verdict by an exemption or an ignore; they are counted. */
   readonly ignored: readonly Ignored[]
-  /** Ignores in the manifest that name a finding, but that the settings do not allow. */
+  /** Ignores in the manifest that name a finding but have no effect, because the settings do not allow them. */
   readonly refusedIgnores: readonly Ignore[]
 }
 
@@ -36,9 +36,7 @@ export const NO_FINDINGS: Verdict = {
   refusedIgnores: [],
 }
 
-/**
- * The findings in an object; `value` is the object as submitted or stored, completed with the defaults that it lacks.
- */
+/** An object with its findings; `value` is the object as submitted or stored, with its missing defaults added. */
 export interface JudgedObject {
   readonly findings: readonly Finding[]
   readonly value: () => unknown
@@ -47,7 +45,7 @@ export interface JudgedObject {
 /** The objects that were read from the API server for this review, to confirm errors that depend on them. */
 export interface Confirmed {
   has(name: ObjectName): boolean
-  /** The cluster with the Secrets that were read for this review only. */
+  /** Adds to the cluster the Secrets that were read for this review only. */
   with(cluster: Cluster): Cluster
 }
 
@@ -60,8 +58,8 @@ interface Judging {
 
 /**
  * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
- * depend on other objects (decision 9), the mode, sorting. `old` judges the stored object; it is called only when there
- * is an error.
+ * depend on other objects (decision 9), the mode, sorting. `old` makes the findings of the stored object; it is called
+ * only when there is an error.
  */
 export function* judgeBeside(
   { findings, value }: JudgedObject,
@@ -75,7 +73,7 @@ export function* judgeBeside(
       const { id, constraint, error } = finding
       const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
       const set = severityAt(settings, place, finding.severity)
-      // A rule that failed never denies, whatever its findings are worth (decision 20).
+      // A rule that threw never denies, whatever severity its findings have (decision 20).
       const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
       if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
       return severity === 'off'
@@ -104,10 +102,10 @@ export function* judgeBeside(
   }
 }
 
-/** As `judgeBeside`, for an object that replaces no stored one. */
+/** As `judgeBeside`, when no stored object is replaced. */
 export const judge = (judged: JudgedObject, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
 
-/** The error of a finding that denies: its `dependsOnAsError` becomes `dependsOn`. */
+/** The error of a finding that has become a denial: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
@@ -121,8 +119,8 @@ const asWarning = (finding: Finding, prefix: string): Finding => ({
 })
 
 /**
- * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
- * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
+ * Turns an error into a warning in a trial (mode `warn`). Also when it depends on other objects and these could not be
+ * read from the API server, or in a dry run, where objects that are applied together are not stored.
  */
 function settle(
   finding: Finding,
@@ -149,8 +147,8 @@ function excuseStored(findings: readonly Finding[], value: unknown, old: JudgedO
 }
 
 /**
- * Counts the things that errors of the stored object are about, in a tree of their words: joined, a long word would be
- * copied for each of a thousand errors that share it.
+ * Counts the subjects of errors of the stored object, as a tree of their words: joined into one text, a long word would
+ * be copied for each of a thousand errors that contain it.
  */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
@@ -160,8 +158,8 @@ class Tally {
   }
 
   /**
-   * True when each of the things is counted; then each is taken away once, so that it excuses one error only. False for
-   * an empty list.
+   * True when each of these subjects is counted; then each count is reduced by one, so that a subject excuses only one
+   * error. False for an empty list.
    */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false
@@ -196,9 +194,10 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * The things by which the ratchet recognises an error: those in `about`, or else the id, the place without list indexes,
- * the other objects and the value at the place. Of a list or an object only the presence counts. "And more" of a rule is
- * one thing, because the errors behind it are unknown; "not judged further" is none, because the rest may be new.
+ * The subjects by which the ratchet recognises an error: those in `about`, or else one of the id, the place without
+ * list indexes, the other objects and the value there. Of a list or object only the presence counts. "And more" of a
+ * rule is one subject, because the errors behind it are unknown; "not judged further" has none, because the rest may be
+ * new.
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
@@ -210,14 +209,14 @@ function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing
   return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
 }
 
-/** A value as words: its type, and its text unless it is a list or an object. */
+/** A value as part of a subject: its type, and its text unless it is a list or an object. */
 function wordsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return ['string', value]
   if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']
   return [typeof value, String(value)]
 }
 
-/** The findings without exact repeats, which are neighbours in the ordered list. */
+/** The findings without exact repeats, which are adjacent in the sorted list. */
 function distinct(ordered: readonly Finding[]): Finding[] {
   return ordered.filter((finding, i) => {
     const before = ordered[i - 1]
