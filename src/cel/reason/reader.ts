@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Translates an expression over `claims` into literals of a world whose root is the claims. */
+/** Translates an expression over `claims` into literals of a world; the root of the world is the claims object. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether the root of the world is `claims`; in a loop it is an element. */
+  /** Whether the root of the world is `claims`; inside a loop it is an element. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -96,7 +96,7 @@ class Reader implements Reading {
   }
 
   /**
-   * Translates an expression that is not a logical operator: by its cases, with a guess where a case has no formula.
+   * Translates an expression that is no logical operator: by its possible values, and a guess where one has no formula.
    */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
@@ -302,7 +302,7 @@ class Reader implements Reading {
     ]
   }
 
-  /** The cases of all combinations of values of the expressions; where one fails, the combination fails. */
+  /** The results for all combinations of the expressions' possible values; one with a failed value fails. */
   #product(exprs: readonly Expr[], use: (values: readonly ValuePart[]) => readonly Case[]): readonly Case[] {
     const world = this.world
     let rows: { readonly guard: Literal; readonly values: ValuePart[] }[] = [
@@ -369,7 +369,7 @@ class Reader implements Reading {
   }
 }
 
-/** The expression with its operands replaced. */
+/** A copy of the expression with other operands. */
 function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   if (expr.kind === 'call') {
     return expr.target === undefined
@@ -387,7 +387,7 @@ function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   return expr
 }
 
-/** Whether it is a name such as `google.protobuf.Timestamp`, which no variable has. */
+/** Whether it is a type name such as `google.protobuf.Timestamp`; no variable has such a name. */
 function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand
