@@ -1,4 +1,4 @@
-/** Every rule. Only `on` in the rule itself says where it applies. */
+/** All rules. Where each one applies is determined only by its `on`. */
 
 export { advertisedScopeSpelt } from '../relations/rules/advertised-scope-spelt.ts'
 export { audienceUnique } from '../relations/rules/audience-unique.ts'
