@@ -9,7 +9,7 @@ export interface PlanDifference<T> {
   readonly new: T | null
 }
 
-/** The changes at one VirtualMCPServer; null for parts that stay the same. */
+/** The changes at one VirtualMCPServer; null for a field that stays the same. */
 export interface GatewayChange {
   readonly namespace: string
   readonly name: string

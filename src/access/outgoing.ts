@@ -47,7 +47,7 @@ export interface Outgoing {
   readonly chosen: 'given' | 'written' | 'first' | null
   /** The AWS roles with their conditions, in the order in which they are tried; null for other types. */
   readonly roles: readonly string[] | null
-  /** The place of the credentials in a request. */
+  /** The part of a request that carries the credentials. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
   /** The name of the header; null for other placements. */
   readonly header: string | null

@@ -129,7 +129,7 @@ export class Arming {
   /** The caBundle, injected by another tool, with which the webhook was last proved. */
   #provedWith = ''
   #problem = ''
-  /** The reason of the last failed proof, without parts that differ each time, such as ports and times. */
+  /** The reason why the last probe failed, without parts that differ each time, such as ports and times. */
   #answer = ''
   /** Number of consecutive reconciliations that had to write. */
   #writesInARow = 0

@@ -19,12 +19,12 @@ interface Wanted {
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
   /** The owner of both configurations: they are deleted together with it, such as when the chart is uninstalled. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
-  /** Selects the namespaces that all entries cover; when empty, all. */
+  /** Selects the namespaces that all webhooks in the configurations cover; when empty, all. */
   readonly namespaceSelector: LabelSelector
-  /** Selects the objects that all entries cover; when empty, all. */
+  /** Selects the objects that all webhooks in the configurations cover; when empty, all. */
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
-  /** Identifies the installation that writes them, by the name of its Lease: `Lease NAMESPACE/NAME`. */
+  /** Identifies the installation that writes the configurations, by its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
   /** Commands that take the webhook out of service, for a person who reads the configuration. */
   readonly breakGlass: string
@@ -65,7 +65,7 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
   uid,
 })
 
-/** The failure policy of a stored configuration: that of its first entry, the only one that can deny writes. */
+/** The failure policy of a stored configuration: that of its first webhook, the only one that can deny writes. */
 export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
@@ -116,11 +116,11 @@ export function groupOf(configuration: WebhookConfiguration | undefined): string
   return typeof group === 'string' ? group : undefined
 }
 
-/** The clientConfig of the first entry of a stored configuration. */
+/** The clientConfig of the first webhook in a stored configuration. */
 export const clientConfigOf = (configuration: WebhookConfiguration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
-/** The caBundle (PEM) of each entry of a stored configuration. */
+/** The caBundle (PEM) of each webhook in a stored configuration. */
 export const bundlesOf = (configuration: WebhookConfiguration | undefined): string[] =>
   webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
 

@@ -6,7 +6,7 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '..
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
-/** The requests that a registration needs which lasts as long as one process. */
+/** The requests to the API server for a registration that lasts as long as one process. */
 export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
@@ -173,7 +173,7 @@ export async function installDefinitions(
 /** The result of the removal of CRDs. */
 export interface RemovedDefinitions {
   readonly removed: readonly string[]
-  /** Number of resources that were deleted with them. */
+  /** Number of resources that were deleted together with the CRDs. */
   readonly resources: number
   /** The CRDs that were kept, each with the reason. */
   readonly kept: readonly string[]

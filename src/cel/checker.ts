@@ -242,7 +242,7 @@ function typeOfSelect(state: Check, outermost: Select): Type {
   return type
 }
 
-/** The first parts of dotted type names: `google`. */
+/** The first names in dotted type names: `google`. */
 const PACKAGES: ReadonlySet<string> = new Set(
   Array.from(typeNames.keys(), (name) => name.slice(0, Math.max(0, name.indexOf('.')))),
 )
@@ -398,7 +398,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
-/** Whether it is a comparison, or a search in a dyn, that fits without binding variables: nearly all tests. */
+/** Whether a call is a comparison, or a search in a dyn, that fits without binding variables: nearly all tests. */
 function isPlainTest(name: string, types: readonly Type[]): boolean {
   const [one, other] = types
   if (one === undefined || other === undefined || one.open || other.open) return false

@@ -85,7 +85,7 @@ export interface SelfManagedStatus {
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** Milliseconds after which the remembered state may be outdated: it signs nothing while the current leaf is valid. */
+/** Milliseconds after which the state last read may be outdated: it then signs nothing while a leaf is valid. */
 const STALE = SLACK / 2
 /**
  * A leaf with less time left (milliseconds) is treated as expired: the next check comes only after RETRY and the
@@ -254,7 +254,7 @@ export class SelfManaged {
       : undefined
   }
 
-  /** Remembers the stored state and passes on its bundle; ignores an unusable state (undefined). */
+  /** Keeps the stored state in memory and passes on its bundle; ignores an unusable state (undefined). */
   #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state

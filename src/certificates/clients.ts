@@ -112,7 +112,7 @@ function peerOf(socket: Socket): Peer {
   }
 }
 
-/** The code of OpenSSL: Node passes it here, although the type is Error. */
+/** The error code of OpenSSL: Node passes it as a string, although the type is Error. */
 function codeOf(error: unknown): string {
   return typeof error === 'string' ? error : ((error as NodeJS.ErrnoException | null)?.code ?? 'unverified')
 }

@@ -12,7 +12,7 @@ export interface WatchFilesOptions {
   readonly onPair: (pair: ServingPair) => void
   /** Receives each problem once, until it is solved. The previous certificate stays in use. */
   readonly onProblem: (problem: string) => void
-  /** Receives possible problems of a certificate that is used in spite of them. */
+  /** Receives problems of a certificate that do not prevent its use. */
   readonly onWarning?: (warning: string) => void
   readonly signal: AbortSignal
   /** DNS names and addresses for which the certificate should be valid. */

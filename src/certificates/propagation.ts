@@ -13,7 +13,7 @@ export class Propagation {
     this.#clock = clock
   }
 
-  /** Receives the fingerprints of the CAs in each caBundle of the configurations; without any entry no CA counts. */
+  /** Receives the fingerprints of the CAs in each stored caBundle; when there is no caBundle, no CA counts. */
   observe(entries: readonly Iterable<string>[]): void {
     this.#observed = this.#clock()
     const sets = entries.map((entry) => new Set(entry))

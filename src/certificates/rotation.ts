@@ -10,8 +10,8 @@ import { type Authority, BACKDATE, publicPart } from './x509.ts'
 export interface SigningAuthority extends Authority {
   readonly key: string
   /**
-   * The longest lifetime, in milliseconds, of leaves that it signs. A replica that needs a longer one must store that
-   * first.
+   * The longest lifetime, in milliseconds, of leaves that the CA signs. A replica that needs longer ones must store
+   * that first.
    */
   readonly longestLeaf: number
 }
@@ -55,7 +55,7 @@ export interface Observed {
   readonly remembered?: AuthorityState | undefined
   /** CAs that were in the bundle before another Secret replaced the stored one; see `orphanedCAs`. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
-  /** A new CA, if the previous step asked for one (`wantsFresh`). */
+  /** The new CA, when the previous step asked for one (`wantsFresh`). */
   readonly fresh?: SigningAuthority | undefined
 }
 
@@ -123,7 +123,7 @@ export const SLACK = HOUR
 const LONGEST_WAIT = MINUTE
 const SHORTEST_WAIT = SECOND
 
-/** Why the lifetimes contradict each other; undefined when they do not. */
+/** Why the configured lifetimes contradict each other; undefined when they do not. */
 export function problemWithSettings(settings: RotationSettings): string | undefined {
   const { authorityLifetime, leafLifetime, propagation } = settings
   if (leafLifetime < 30 * SECOND) return 'leaves must live for 30 seconds at least'

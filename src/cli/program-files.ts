@@ -16,7 +16,7 @@ const WORKERS = {
     : new URL('../cli/call.js', import.meta.url),
 }
 
-/** The text of a page from `generate/pages.ts`; in a clone it is generated at each call. */
+/** The text of an HTML page from `generate/pages.ts`; a clone generates it at each call. */
 export function readPage(name: 'playground' | 'audit'): string {
   if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
   if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')

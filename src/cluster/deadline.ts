@@ -1,4 +1,4 @@
-/** An abort signal that aborts when any of its parents does, or when the time is over. */
+/** An abort signal that aborts when one of its parent signals does, or when the time is over. */
 export class Deadline {
   readonly #controller = new AbortController()
   readonly #parents: readonly AbortSignal[]

@@ -15,7 +15,7 @@ const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
   [404, 'absent'],
 ])
 
-/** The kind and namespace that an informer lists and watches, and the sink that it updates. */
+/** The kind and namespace that an informer lists and watches, and the sink (such as the cache) that it updates. */
 interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined
@@ -39,7 +39,7 @@ export class Informer {
   #reason: string | undefined
   #logged: InformerState = 'listing'
   #synced = false
-  /** When the API server last confirmed the content of the sink, in milliseconds of the monotonic clock. */
+  /** Time at which the API server last confirmed the objects in the sink, in milliseconds of the monotonic clock. */
   #confirmed = performance.now()
   #listed = -Infinity
   #lists = 0

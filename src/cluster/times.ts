@@ -7,7 +7,7 @@ export interface Times {
   /**
    * The longest time without an event or a bookmark before a watch is opened again from where it ended. API servers
    * send a bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead connection
-   * sooner, but not behind a proxy, which answers itself.
+   * sooner, but not behind a proxy, which keeps its own connection alive.
    */
   readonly silence: number
   /**
@@ -15,11 +15,11 @@ export interface Times {
    * loop.
    */
   readonly brief: number
-  /** The shortest time between two lists while the sink lacks objects because it is full. */
+  /** The shortest time between two lists while the cache lacks objects because it is full. */
   readonly relist: number
-  /** From the start of a request to the headers of its answer, including credentials, connection and TLS. */
+  /** The longest time from sending a request to the headers of its answer, with credentials, connection and TLS. */
   readonly answer: number
-  /** Between two parts of a body. */
+  /** The longest time between two parts of a body. */
   readonly idle: number
   /** The first pause after a failure; each later one is twice as long, up to `longestPause`. */
   readonly pause: number

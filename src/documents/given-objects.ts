@@ -21,11 +21,11 @@ export interface DocumentReading {
   readonly group: string
   /** Namespace of documents that name none. */
   readonly namespace: string
-  /** Whether placeholders are judged as they stand (`--strict`). */
+  /** Whether placeholders are judged as plain text (`--strict`). */
   readonly strict: boolean
   /** Finds the placeholders of the configuration file, beside those that are always known. */
   readonly placeholders?: FindPlaceholder | undefined
-  /** Parses YAML in a value of a ConfigMap; throws where it is not YAML. Without it only JSON is read there. */
+  /** Parses YAML in a value of a ConfigMap; throws when it is not YAML. When absent, only JSON is read. */
   readonly readYaml?: ((text: string) => unknown) | undefined
 }
 

@@ -23,7 +23,7 @@ interface Found {
   readonly end: number
 }
 
-/** The first place where the literals follow each other with names between them; the longest match there. */
+/** The first match of a placeholder: its literals in order, with names between them; the longest one there. */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
   // The matches of the rest of the pattern from the current literal on, ordered by start. The loop goes from the last

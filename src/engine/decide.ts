@@ -105,7 +105,7 @@ export function* judgeBeside(
 /** As `judgeBeside`, when no stored object is replaced. */
 export const judge = (judged: JudgedObject, judging: Judging): Verdict => atOnce(judgeBeside(judged, judging))
 
-/** The error of a finding that has become a denial: its `dependsOnAsError` becomes `dependsOn`. */
+/** The error of a denial: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
@@ -158,8 +158,8 @@ class Tally {
   }
 
   /**
-   * True when each of these subjects is counted; then each count is reduced by one, so that a subject excuses only one
-   * error. False for an empty list.
+   * Whether each of these subjects has a count above zero; if so, reduces each by one, so that a subject excuses only
+   * one error. False for an empty list.
    */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false

@@ -22,7 +22,7 @@ export function metadataFindings(
 
 type MetadataError = readonly [type: ErrorType, at: readonly Segment[], value: unknown, detail: string]
 
-/** A format that the API server requires: a pattern, the most characters, and its words for the pattern. */
+/** A format that the API server requires: a pattern, the longest text, and its words for the pattern. */
 interface Format {
   readonly pattern: RegExp
   readonly detail: string

@@ -62,7 +62,7 @@ export type Selection = 'write' | 'delete'
 
 const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
 
-/** The rules of a kind and of its parts, by place; computed at the first resource of the kind. */
+/** The rules of a kind, by the path of the value that they check; computed at the first resource of the kind. */
 export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
   let found = selected[selection].get(kind)
   if (found === undefined) {

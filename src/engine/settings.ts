@@ -54,7 +54,7 @@ export interface Ignore {
   readonly id: string
   readonly reason: string
   readonly written: 'comment' | 'annotation'
-  /** Whether the ignore is for this place; absent when it is for the whole object. */
+  /** Whether the ignore applies to the field at this path; absent when it applies to the whole object. */
   readonly covers?: (at: readonly Segment[]) => boolean
 }
 
@@ -114,7 +114,7 @@ export function severityByPlace(
 }
 
 /**
- * Whether a path in a setting matches a place, counted from the top of the object or from a part that several kinds
+ * Whether a path in a setting names this field, counted from the top of the object or from a part that several kinds
  * share.
  */
 export const isPlace = (path: string, at: readonly Segment[]): boolean => {
@@ -127,7 +127,7 @@ const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
   parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
 )
 
-/** A place in the notation of docs/fields.md: each key of a map is `.<name>`. */
+/** The path of a field in the notation of docs/fields.md: each key of a map is `.<name>`. */
 const pathOfField = (at: readonly Segment[]): string =>
   pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 

@@ -66,7 +66,7 @@ export function yielding(
 
 const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
 
-/** For each rule with a `constraint`: what releases do that accept the object. */
+/** For each rule with a `constraint`: how a release behaves that accepts the object. */
 const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
@@ -223,7 +223,7 @@ function newestField(release: Release): string {
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
-    // A place without a type preserves unknown fields, so it does not prove that the CRD has the field.
+    // A field without a type preserves unknown fields, so it does not prove that the CRD has the field.
     return newerFields(kind).filter(
       ({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined,
     )

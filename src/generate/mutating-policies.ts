@@ -4,7 +4,7 @@ import { type SchemaDefaults, initial, schemaDefaults } from '../engine/index.ts
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files; they differ as the values of the webhook's `--defaults` do (decision 23). */
+/** The files with policies, one for each value of the webhook's `--defaults` (decision 23). */
 const FILES = [
   {
     path: 'deploy/policies/defaults.yaml',

@@ -7,7 +7,7 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 import { writePages } from './pages.ts'
 
-/** The other files of the package, besides programs and library, at paths that the documentation names. */
+/** Files of the package besides programs and library, at the paths that the documentation names. */
 const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
 
 const LIBRARY = 'src/library/index.ts'

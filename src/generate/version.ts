@@ -13,8 +13,8 @@ const FILES = [
 ]
 
 /**
- * The places of the version in these files: the package in the lock file, chart, labels, images, files of a release,
- * Git tags.
+ * Matches the version in these files: of the package in the lock file, chart, labels, images, files of a release, Git
+ * tags.
  */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads texts of ours only.

@@ -130,8 +130,8 @@ export const workloadReference = object(
 )
 
 /**
- * The schema of MCPServer, MCPRemoteProxy or MCPServerEntry. The specification has only two of their fields; `others`
- * are fields of releases about authentication.
+ * The schema of MCPServer, MCPRemoteProxy or MCPServerEntry. The specification has only two fields of their spec;
+ * `others` are fields of releases about authentication.
  */
 export const workload = <P extends TProperties>(kind: string, others: P, description: string) =>
   resource(

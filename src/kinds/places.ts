@@ -11,7 +11,7 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** A rule, with a kind and a place in it to which the rule applies. */
+/** A rule, with a kind and the path in that kind at which the rule applies. */
 export interface RulePlace {
   readonly rule: Rule
   readonly kind: Kind
@@ -145,7 +145,7 @@ export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
 
-/** For a part by kind and field: builds a valid spec with the part. */
+/** By kind and field: a function that builds a valid spec around an example of the field. */
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   'MCPExternalAuthConfig embeddedAuthServer': (embeddedAuthServer) => ({
     type: 'embeddedAuthServer',

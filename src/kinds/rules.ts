@@ -1,4 +1,4 @@
-/** All rules. Where each one applies is determined only by its `on`. */
+/** All rules. Only the field `on` of a rule determines which kinds it applies to. */
 
 export { advertisedScopeSpelt } from '../relations/rules/advertised-scope-spelt.ts'
 export { audienceUnique } from '../relations/rules/audience-unique.ts'

@@ -42,8 +42,8 @@ import {
 /** Options of {@link judge}. */
 export interface JudgeOptions {
   /**
-   * Existing resources of any kind, such as those of a cluster. The judged ones are applied on top of them, and replace
-   * those with the same name; an error that the replaced one has too becomes a warning (`stored before: …`).
+   * Existing resources of any kind, such as those of a cluster. The judged objects are applied on top of them, and
+   * replace those with the same name; an error that the replaced object has too becomes a warning (`stored before: …`).
    */
   readonly others?: readonly unknown[]
   /** The operator release that the resources are for. Without it, the specification alone decides. */

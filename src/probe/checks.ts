@@ -40,7 +40,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** The effect when each part of the operator cannot use its issuer. */
+/** For each part of the operator, the effect when it cannot use its issuer. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',

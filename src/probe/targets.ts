@@ -140,7 +140,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never reads the metadata of the issuer. If that exists, it shows the issuer in tokens.
+  // With jwksUrl the operator never reads the metadata of the issuer; if they exist, they show the issuer in tokens.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),

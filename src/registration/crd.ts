@@ -49,7 +49,7 @@ function root({ properties, ...rest }: SchemaTree): SchemaTree {
   return { ...rest, properties: { ...properties, metadata: { type: 'object' } } }
 }
 
-/** Converts a node to a structural schema; its children are converted already. */
+/** Converts a schema node for a structural schema; its children are converted already. */
 function structural(node: SchemaTree, strict: boolean): SchemaTree {
   const untyped = typeof node.type !== 'string'
   const fields = Object.entries(node.properties ?? {})
@@ -68,7 +68,7 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
   }
 }
 
-/** Stands for a field of newer releases. It is not declared: the object with it preserves unknown fields instead. */
+/** Stands for a field of newer releases. It is not declared: the object that contains it preserves unknown fields. */
 const NEWER: SchemaTree = {}
 
 function constraints(node: SchemaTree): SchemaTree {

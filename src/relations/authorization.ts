@@ -35,7 +35,7 @@ export const claimsText = (claims: readonly string[]): string =>
     .map((claim) => shortQuote(shortText(claim, 40)))
     .join(', ')
 
-/** The provider whose claims policies see: the chosen one, or else the first; undefined when `chosen` has no name. */
+/** The upstream provider whose claims policies see: the chosen or first one; undefined if `chosen` has no name. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
   const providers = server.upstreamProviders ?? []
   if (chosen === undefined) return providers[0]

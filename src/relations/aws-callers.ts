@@ -39,7 +39,7 @@ export interface Front {
   readonly server: Server
   /** The MCPExternalAuthConfig that contains a workload's server; undefined for a VirtualMCPServer with its own. */
   readonly config: ObjectName | undefined
-  /** The index of each provider, by its name. */
+  /** The index of each upstream provider in the server, by the provider's name. */
   readonly places: () => ReadonlyMap<string | undefined, number>
   /** The name of the first provider whose access tokens may be JWTs. */
   readonly readable: () => string | undefined
@@ -236,7 +236,7 @@ export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): st
     : 'no mapping matches, everyone gets fallbackRoleArn'
 }
 
-/** The most mappings that a message names; it only counts the others. */
+/** The most mappings that a message names; further ones are only counted. */
 const MOST_PLACES = 2
 
 function placesText(mappings: readonly number[]): string {
@@ -245,11 +245,11 @@ function placesText(mappings: readonly number[]): string {
   return rest === 0 ? named.join(' and ') : `${named.join(', ')} and ${rest} more`
 }
 
-/** The key in `causes` of an error that an MCPExternalAuthConfig needs claims that the tokens it gets never have. */
+/** The key in `causes` of an error that an MCPExternalAuthConfig needs claims that its callers' tokens never have. */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 
-/** The path of the server for `related`, with its phrase. */
+/** The place of the server for `related`, with a phrase about it. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
   config === undefined
     ? end(caller, GATEWAY.spec.authServerConfig, text)
@@ -302,7 +302,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** The path of a provider in the server for `related`, with its phrase. */
+/** The place of an upstream provider in the server for `related`, with a phrase about it. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

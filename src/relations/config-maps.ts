@@ -25,7 +25,7 @@ export interface ConfigMapFacts extends Resource {
 export interface PolicyText {
   /** The text of the value; undefined when a deployment tool will replace it. */
   readonly text: string | undefined
-  /** Parses YAML, and throws when the text is not YAML; when it is undefined, only JSON is read. */
+  /** Parses YAML, and throws when it cannot; when undefined, only JSON is read. */
   readonly readYaml: ((text: string) => unknown) | undefined
 }
 

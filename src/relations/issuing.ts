@@ -35,7 +35,9 @@ export function issuingBeside(
   }))
 }
 
-/** Whether a resource has an embedded authorization server, or may have one because it is unreadable or not found. */
+/**
+ * Whether a resource has an embedded authorization server, or a reference that may lead to one (unreadable, not found).
+ */
 export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, cluster: Cluster): boolean {
   if (resource.spec === undefined) return true
   if (kind === 'VirtualMCPServer') return Object.hasOwn(resource.spec, 'authServerConfig')
@@ -47,7 +49,7 @@ export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, clu
   return type === undefined || type === 'embeddedAuthServer'
 }
 
-/** The place of the embedded authorization server for `related`, with its phrase. */
+/** The place of the embedded authorization server for `related`, with a phrase about it. */
 export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
   const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
   return end(to ?? self, at, text)

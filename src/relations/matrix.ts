@@ -14,8 +14,8 @@ interface Use {
 }
 
 /**
- * Collects these facts. `authServerRef` and `oidcConfigRef` of workloads are in releases, not in the specification
- * (decision 3).
+ * The facts about a workload. `authServerRef` and `oidcConfigRef` of workloads are in releases, not in the
+ * specification (decision 3).
  */
 export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}

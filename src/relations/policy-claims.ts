@@ -42,8 +42,8 @@ export interface Denial {
 }
 
 /**
- * What policies deny to these callers but permit to others: everything if no permit can apply, an evaluation fails or a
- * forbid always applies; otherwise what the inapplicable permits are for. Undefined when nothing is denied.
+ * The claims whose absence makes policies deny to these callers what they permit to others; `isWhole` when this is
+ * everything: no permit can apply, an evaluation fails or a forbid always applies. Undefined when nothing is denied.
  */
 export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
@@ -78,7 +78,7 @@ function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denia
 interface Effects {
   /** The policies that can apply to a request. */
   readonly active: ReadonlySet<ListedPolicy>
-  /** The policies because of which every request is denied: they always fail, or always forbid. */
+  /** The policies that deny every request: they always fail, or always forbid. */
   readonly denying: ReadonlySet<ListedPolicy>
   /** Number of permits that can apply to a request. */
   readonly permitting: number

@@ -18,7 +18,9 @@ export interface Entity {
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** cedar-go refuses the text. `hint` says what to write; `index` is that of the wrong entity, if it is one. */
+  /**
+   * cedar-go refuses the text. `hint` says what to write; `index` is that of the wrong entity, if just one is wrong.
+   */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
 /** Characters that cost one unit of a budget. */

@@ -217,7 +217,7 @@ function absencesOf(
 
 /**
  * The key of an attribute that is read although it may be absent: `arg_` for any argument of a call, `''` for one that
- * some kinds of requests never have. Undefined for faults of another kind.
+ * some kinds of requests never have. Undefined for other faults.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key

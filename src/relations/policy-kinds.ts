@@ -60,6 +60,6 @@ export const policyReferencesOf = (resource: { readonly spec?: unknown }): Polic
     return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
   })
 
-/** Returns a function that lists a resource's references to objects of one such kind. */
+/** Returns a function that lists the references of a resource to objects of this kind. */
 export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>
   policyReferencesOf(resource).filter((reference) => reference.kind === kind)

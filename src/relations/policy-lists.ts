@@ -43,7 +43,7 @@ export interface PolicyList {
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
-  /** The object with the policies, and the path in it; undefined when the judged object contains them. */
+  /** The other object that contains the policies, and the path there; undefined if the judged one does. */
   readonly source: { readonly name: ObjectName; readonly at: readonly Segment[] } | undefined
 }
 

@@ -20,7 +20,7 @@ export const REQUESTS = [
   { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
   { action: 'read_resource', type: 'Resource', what: 'resource read' },
 ] as const
-/** A kind of request that release 0.63 has, and perhaps earlier ones. */
+/** Reading a skill: a kind of request that release 0.63 has, and perhaps earlier ones. */
 const SKILLS = { action: 'get_skill', type: 'Skill', what: 'skill' } as const
 export type RequestKind = (typeof REQUESTS)[number] | typeof SKILLS
 
@@ -76,7 +76,7 @@ export interface Callers {
 
 export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
 
-/** What determines the requests to a resource, apart from their kind. */
+/** The settings that determine which requests are made to a resource. */
 export interface Setting {
   readonly kinds: readonly RequestKind[]
   /** The entity type of groups; undefined when not known. */

@@ -225,7 +225,7 @@ export interface Reached {
 }
 
 /**
- * The way from a VirtualMCPServer to an MCPExternalAuthConfig: a field of its own, or the group whose backends name it.
+ * How a VirtualMCPServer reaches an MCPExternalAuthConfig: by its own field, or by the group whose backends name it.
  */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]

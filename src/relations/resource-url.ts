@@ -20,21 +20,19 @@ interface Reference {
 
 /** The process that validates the tokens of an embedded authorization server. */
 export interface Checker {
-  /** The name of its resource; empty until that has one. */
+  /** The name of the resource that runs the process; empty until the resource has one. */
   readonly name: string
   /** The namespace; undefined when the deployment chooses it. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
-  /** The audience that it expects in tokens; `at` is the path of this setting. */
+  /** The audience that the process expects in tokens; `at` is the path of this setting. */
   readonly audience: string
   readonly at: Path<unknown>
   readonly resourceUrl: Path<unknown>
 }
 
-/**
- * The VirtualMCPServer as the checker of its own server's tokens; undefined when it is not, or when that is unreadable.
- */
+/** The VirtualMCPServer, if it validates the tokens of its own server; undefined if not, or when that is unreadable. */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,

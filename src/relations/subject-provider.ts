@@ -12,8 +12,8 @@ import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 import { GATEWAY } from './ends.ts'
 
 /**
- * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first one; undefined
- * when that is absent or unreadable. Section 2.4.5.
+ * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first provider;
+ * undefined when it has none or its name is unreadable. Section 2.4.5.
  */
 export function firstProvider({ spec }: Gateway): string | undefined {
   const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name

@@ -26,7 +26,7 @@ export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Br
   return around === undefined || !breaksRule(around, holder)
 }
 
-/** Whether the release has the field but does not require it, by `required` or by a CEL rule. */
+/** Whether the release has the field, and neither `required` nor a CEL rule of the release demands it. */
 function mayLack(schema: ReleaseSchema, at: readonly Segment[], value: unknown): boolean {
   const holder = schemaAt(schema, at.slice(0, -1))
   const key = String(jsonKey(at.at(-1) ?? ''))

@@ -17,10 +17,10 @@ interface Refusal {
   readonly error: FieldError
 }
 
-/** A place in an object that is being written. */
+/** The path of a value in an object that is being written. */
 interface Place {
   readonly at: readonly Segment[]
-  /** The stored value at the place; undefined when nothing is stored there. */
+  /** The stored value at this path; undefined when nothing is stored there. */
   readonly stored: unknown
 }
 

@@ -54,7 +54,7 @@ export class Budget {
     return this.#whole === undefined ? left : Math.min(left, this.#whole.left)
   }
 
-  /** A new budget of at most this many units; each unit spent from it is also spent from the present budget. */
+  /** A new budget of at most this many units; spending from it also spends from this budget. */
   part(units: number): Budget {
     return new Budget(units, this)
   }

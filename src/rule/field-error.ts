@@ -38,8 +38,8 @@ export interface FieldError {
   /** For a warning: its `dependsOn` when a severity setting turns it into an error. */
   readonly dependsOnAsError?: readonly ObjectName[]
   /**
-   * Identifies the subject of the error; by default the value at its place. The ratchet (decision 8) excuses an error
-   * when the stored object has errors about the same subjects, whatever their rule, place and text.
+   * Identifies what the error is about; by default the value at its path. The ratchet (decision 8) excuses an error
+   * when the stored object has errors about the same things, whatever their rule, place and text.
    */
   readonly about?: () => Iterable<Thing>
   /** The other places of a contradiction: at most four, the most helpful one first. */
@@ -134,12 +134,12 @@ export function dependingAsError(error: FieldError, ...dependsOnAsError: readonl
 /** The warning, marked as a certain failure of the operator: an error where the release is known. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
-/** The error with its one subject, for the ratchet (decision 8). */
+/** The error with the one thing that it is about, for the ratchet (decision 8). */
 export function about(error: FieldError, ...thing: Thing): FieldError {
   return { ...error, about: () => [thing] }
 }
 
-/** The error with its subjects, which are listed only when the ratchet (decision 8) asks for them. */
+/** The error with the things that it is about, which are listed only when the ratchet (decision 8) asks. */
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }

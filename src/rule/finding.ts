@@ -19,7 +19,7 @@ export interface Finding {
   readonly wasError?: true
   /** The exception that the rule threw; for the log. */
   readonly failure?: unknown
-  /** Set when this finding stands for several others that are not shown. */
+  /** Set when this finding represents several others that are not shown. */
   readonly more?: true
 }
 

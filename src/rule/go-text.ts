@@ -47,7 +47,7 @@ export function goValue(value: unknown): string {
 
 const INT64 = 2 ** 63
 
-/** An integer that fits int64 in plain digits; any other number as Go's `%v` prints a float64: `1.5e+07`. */
+/** Prints an integer that fits int64 in plain digits; any other number as Go's `%v` prints a float64: `1.5e+07`. */
 function goNumber(value: number): string {
   if (Number.isInteger(value) && value >= -INT64 && value < INT64) return BigInt(value).toString()
   return goFloat(value.toExponential())

@@ -29,7 +29,7 @@ type Steps<T> = T extends string | number | boolean
 interface Place {
   readonly above: Place | readonly Segment[]
   readonly step: Segment | undefined
-  /** Cache of the last accessed field and its path: a rule asks for the same list at each of its items. */
+  /** Cache of the last accessed field and its path, because a rule asks for the same list at each of its items. */
   field: string | undefined
   path: unknown
 }

@@ -93,7 +93,7 @@ export interface RuleFor<S extends TSchema> {
   readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
-  /** For a rule that reads no other objects: how the API server itself can enforce its errors where no webhook runs. */
+  /** For a rule that reads no other objects: how the API server itself can enforce the rule where no webhook runs. */
   readonly policy?: Policy
   readonly examples: {
     readonly valid: NonEmpty<Example<Static<S>>>

@@ -87,7 +87,7 @@ function optionalPort(text: string): string | undefined {
   return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
 }
 
-/** Whether it is an IPv6 address as `net/netip.ParseAddr` reads it, with or without a zone after `%25`. */
+/** Whether the text is an IPv6 address as `net/netip.ParseAddr` reads it, with or without a zone after `%25`. */
 function isIpLiteral(text: string): boolean {
   const zoneAt = text.indexOf('%25')
   if (zoneAt < 0) return isIpv6(text)

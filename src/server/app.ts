@@ -215,7 +215,7 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The nonce of a probe by the arming; undefined for any other review. */
+/** The nonce of a probe by src/arming; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
   const metadata = metadataOf(object)

@@ -82,7 +82,7 @@ export class Bodies {
     return this.#displaced
   }
 
-  /** Whether a body of this connection is in memory: then its review is not answered yet. */
+  /** Whether a body from this connection is in memory, because its review is not answered yet. */
   isHeld(address: string, port: number): boolean {
     for (const { client, port: held } of this.#held) if (client === address && held === port) return true
     return false
@@ -121,7 +121,7 @@ export class Bodies {
       else if (arrived > held.bytes && !this.#reserve(held, roomFor(arrived) - held.bytes)) held.fail(busy())
       else if (part.length === length) whole = part
       else {
-        // All parts are copied into one buffer: a separate part takes hundreds of bytes, even for a single one.
+        // The parts are copied into one buffer: each separate part takes hundreds of bytes, however small.
         whole = whole === undefined || whole.length < arrived ? grown(whole, held.bytes) : whole
         part.copy(whole, start)
       }

@@ -79,7 +79,7 @@ const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 interface Look {
   /** Number of keys and values, counted by the characters outside of strings that begin or separate them. */
   readonly values: number
-  /** The most values of a second-level member, such as `request.object`; `longest` is the most bytes of one. */
+  /** The most values of a second-level member such as `request.object`; `longest` is the most bytes of one. */
   readonly largest: number
   readonly longest: number
   readonly nulls: number

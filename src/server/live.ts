@@ -177,7 +177,7 @@ export class LiveReads {
   }
 }
 
-/** The objects read for one review, stored until it is answered. */
+/** The objects read for one review, kept in memory until it is answered. */
 interface Reading {
   /** The facts about Secrets and ConfigMaps that rules read, by kind and name. */
   readonly facts: Map<string, Resource>

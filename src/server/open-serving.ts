@@ -61,7 +61,7 @@ async function openInMemory(configuration: ServerConfiguration): Promise<Serving
   return fixedServing(await makePair(localNames(configuration)), 'made a certificate for this run')
 }
 
-/** A source of certificates with a single one that never changes. */
+/** A source that has only one certificate, which never changes. */
 function fixedServing(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {

@@ -14,7 +14,7 @@ export interface Serving {
   observe(caBundles: readonly string[]): void
   /** Whether both webhook configurations have, or once had, the CA of the current serving certificate. */
   isTrusted(): boolean
-  /** Why the clock of this replica is too wrong to sign certificates; undefined when it is right or not needed. */
+  /** Why the clock of this replica is too wrong to sign certificates; undefined when it is right, or signs none. */
   clockProblem(): string | undefined
   /** The state for metrics. */
   state(): ServingState

@@ -196,7 +196,7 @@ export class ClusterState {
     return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
   }
 
-  /** Whether any dropped object is still missing. */
+  /** Whether objects are missing because they were dropped for want of room. */
   get isFull(): boolean {
     return this.#lacking.size > 0
   }

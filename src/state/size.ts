@@ -5,7 +5,7 @@ const OBJECT = 56
 const ENTRY = 32
 const TEXT = 20
 const NUMBER = 8
-/** Bytes that the cache's maps need for an object: its name, their keys, its references and its findings. */
+/** Bytes that the cache's maps need for an object: for its name, keys, references and findings. */
 const STORED = 450
 
 /** Estimated bytes that an object takes in the cluster cache. */

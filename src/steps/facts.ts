@@ -32,7 +32,7 @@ export interface Login {
   readonly settings: unknown
 }
 
-/** A part of a resource that grants access by claims, as one server uses it. */
+/** Role mappings, or the policy of a trusted issuer, as one server uses them. */
 export interface ChoicePart {
   readonly at: readonly Segment[]
   readonly settings: unknown

@@ -98,8 +98,8 @@ export class Comparison {
 }
 
 /**
- * The harm that a part grants access in this state that it grants neither in the old nor in the new one; undefined for
- * none.
+ * The harm that role mappings or a policy grant access in this state that they grant neither in the old nor in the new
+ * one; undefined for none.
  */
 function gainIn(
   key: string,

@@ -143,7 +143,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // Identifies the state: values written by /mutate depend on the state at the write, others only on the version.
+  // Identifies the node: values written by /mutate depend on the state at the write, others only on the version.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

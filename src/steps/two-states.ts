@@ -129,8 +129,8 @@ export class TwoStates implements Component {
   }
 
   /**
-   * The states between the old and the new one of a component, starting with the old one; compared by the effects on
-   * its objects.
+   * The states between the old and the new one for the changes of a component, compared by their effects on its
+   * objects.
    */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given

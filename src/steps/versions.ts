@@ -45,7 +45,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
     candidates.push([unite(old, now), `the old version with ${names} of the new one added`])
   }
   const parts = partsThatDiffer(old, now)
-  // With a single part, the result would equal the new version.
+  // When only one field of the spec differs, the result would equal the new version.
   for (const part of parts.length > 1 ? parts : []) {
     const at = ['spec', part]
     candidates.push([withValue(old, at, valueIn(now, at)), `the old version with ${part} of the new one`])

@@ -6,16 +6,16 @@ import type { Budget } from '../../rule/index.ts'
 export interface Outcome {
   /** The role, or a description of the access; undefined for none. */
   readonly access?: string
-  /** The field that determines it, such as `roleMappings[0]` or `fallbackRoleArn`; or the reason for no access. */
+  /** The field that grants the access, such as `roleMappings[0]` or `fallbackRoleArn`; or why there is none. */
   readonly by: string
 }
 
-/** The condition of a `Way`, as a literal and as text. */
+/** The condition for an alternative (`Way`): as a literal for the solver, and as text. */
 export interface Condition {
   readonly when: Literal
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
-  /** Conditions with one part less, the shortest first. They may hold for other callers than the whole condition. */
+  /** Conditions with one part removed, the shortest first; they may hold for more or other callers. */
   readonly smaller: () => Iterable<Condition>
   /** Why no caller can satisfy the condition, if that is known without a proof. */
   readonly never?: string
@@ -34,7 +34,7 @@ export interface Choice {
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
-/** A condition from which no part can be removed. */
+/** A condition that cannot be made smaller. */
 export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
 
 export const nobody = (world: ClaimsWorld, why: string): Condition => ({
@@ -52,13 +52,13 @@ export const everyone = (world: ClaimsWorld): Condition => ({
 
 const THERE_IS_NONE = { by: 'there is no such configuration' }
 
-/** The choice when that part of the manifest is missing: no caller gets access. */
+/** The choice when the role mappings or the policy are missing: no caller gets access. */
 export const NOTHING: Choice = {
   ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
   decide: () => THERE_IS_NONE,
 }
 
-/** For each access, the literal that a caller gets it. Exactly one is true; the empty text stands for no access. */
+/** For each access, the literal that a caller gets it. Exactly one literal is true; the key '' stands for no access. */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true

@@ -17,7 +17,7 @@ export interface CallerChange {
 /** An access for which it could not be decided whether some caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
-  /** Whether it asks for callers who get the access only in the new state, or only in the old one. */
+  /** Whether some caller may get the access only in the new state (`gains`), or only in the old one (`loses`). */
   readonly question: 'gains' | 'loses'
   readonly why: string
 }
@@ -110,8 +110,8 @@ class Search {
   }
 
   /**
-   * Answers all open questions together; if that fails, one by one. After each question for which no caller exists,
-   * tries the rest together again.
+   * Looks for a caller for all open questions together; if that proves nothing, for one question at a time. After a
+   * question for which no caller exists, tries the rest together again.
    */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
@@ -121,7 +121,7 @@ class Search {
     }
   }
 
-  /** Whether it is proved that no caller answers any open question. */
+  /** Whether it is proved that no caller gains or loses an access as one of these questions asks. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))

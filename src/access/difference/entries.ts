@@ -16,14 +16,14 @@ export interface Entry {
   /** The index of the document with the resource. */
   readonly document: number
   readonly at: readonly Segment[]
-  /** Identifies the part within its resource; the same in the old and the new state. */
+  /** Identifies the `awsSts` or the policy within its resource; the same in the old and the new state. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
-  /** The tokens that callers can have, judged by the objects that use this part. */
+  /** The tokens that callers can have, judged by the objects that use this `awsSts` or policy. */
   readonly behind: Behind
 }
 
-/** The path of an entry: `spec.awsSts`. */
+/** The path of an entry in its resource, as text: `spec.awsSts`. */
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /**
@@ -108,7 +108,7 @@ function issuerPolicies(
   ])
 }
 
-/** Makes the keys unique, because several parts may be about the same issuer. */
+/** Appends numbers to equal keys, because several policies may be about the same issuer. */
 function numbered(parts: readonly Part[]): Part[] {
   const seen = new Map<string, number>()
   return parts.map((part) => {

@@ -17,7 +17,7 @@ export interface Grant {
   readonly callers: string | null
   /** Callers who satisfy the condition, but whom an earlier field gives something else. */
   readonly except: readonly Taken[]
-  /** Whether the description is proved to have no superfluous part. */
+  /** Whether it is proved that nothing can be left out of the description. */
   readonly isMinimal: boolean
   readonly answer: Answer
 }

@@ -71,7 +71,7 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** The guesses (tests that could not be translated to a formula) of this world and of the worlds of its lists. */
+/** The tests that have no formula (guesses), in this world and in the worlds of its lists. */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

@@ -14,7 +14,7 @@ import {
 import { type Entry, entryKey } from './entries.ts'
 import { grantsOf } from './grants.ts'
 
-/** A part of a resource (`Entry`) in the old and the new state; undefined in a state that does not have it. */
+/** An `awsSts` or a policy (`Entry`) in the old and the new state; undefined in a state that does not have it. */
 export interface Pair {
   readonly old: Entry | undefined
   readonly new: Entry | undefined
@@ -25,7 +25,7 @@ export interface ForReleases {
   readonly releases: string
 }
 
-/** The differences in the access that a part grants. */
+/** The differences in the access that role mappings, or the policy of a trusted issuer, grant. */
 export interface PartDifference extends Pair {
   readonly changes: readonly (CallerChange & ForReleases)[]
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
@@ -35,7 +35,7 @@ export interface PartDifference extends Pair {
   readonly tokens: readonly TokenChange[]
 }
 
-/** Pairs the parts of both states that correspond to each other. */
+/** Pairs each `awsSts` or policy of the old state with the same one of the new state. */
 export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   const before = new Map(old.map((entry) => [entryKey(entry), entry]))
   const after = new Map(now.map((entry) => [entryKey(entry), entry]))
@@ -43,7 +43,7 @@ export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
 }
 
-/** The part in the new state or, if it is missing there, in the old one. */
+/** The entry in the new state or, if it is missing there, in the old one. */
 export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
 
 const NO_ENTRY: Entry = {
@@ -60,7 +60,7 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** The differences of a part; a difference in several releases is listed once. Spends from the budget. */
+/** The differences in one entry; a difference in several releases is listed once. Spends from the budget. */
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
@@ -149,14 +149,14 @@ export function grouped<T extends object>(
   return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
 }
 
-/** The access that a part grants one caller in the old and the new state. */
+/** The access that one entry grants a caller in the old and the new state. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
   readonly oldOutcome: Outcome
   readonly newOutcome: Outcome
 }
 
-/** The access that a part grants a caller with these claims, by release. */
+/** The access that one entry grants a caller with these claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify(

@@ -31,7 +31,7 @@ export interface MappingOutcome {
 
 export interface RoleDecision {
   readonly role?: string
-  /** The index of the mapping that grants the role, or its other source. */
+  /** The index of the mapping that grants the role, or `fallback` for `fallbackRoleArn`. */
   readonly from: number | 'fallback' | 'nowhere'
   readonly reason: string
   /** The outcomes of the mappings, in the order in which the gateway tries them. */
@@ -134,7 +134,7 @@ export function configOf(value: unknown): ExternalAuthConfig {
 export const mappingsOf = ({ spec }: ExternalAuthConfig): RoleMappings => spec?.awsSts?.roleMappings ?? []
 
 const LAST = Number.MAX_VALUE
-/** The priority of a mapping; lower ones are tried first. */
+/** The priority of a mapping; mappings with a lower number are tried first. */
 export const priorityOf = (mapping: RoleMapping | undefined) => mapping?.priority ?? LAST
 
 function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {

@@ -4,7 +4,7 @@ import { described, fromJson } from '../../cel/index.ts'
 /** The name of the role session, which CloudTrail shows. */
 export interface SessionName {
   readonly claim: string
-  /** The text of the claim, even if AWS does not accept it. */
+  /** The text of the session name claim, even if AWS does not accept it. */
   readonly value?: string
   /** Why the gateway answers 401 instead of assuming the role. */
   readonly problem?: string

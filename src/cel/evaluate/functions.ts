@@ -50,7 +50,7 @@ function costOfBoth(a: Value, b: Value): number {
   return Math.min(sizeOf(a), sizeOf(b)) / TEXT_PER_UNIT
 }
 
-/** The cost of reading one value once for each part of the other. */
+/** The cost of reading value `a` once for each part of value `b`. */
 function costOfProduct(a: Value, b: Value, partPerUnit = PATTERN_PER_UNIT): number {
   return Math.ceil((sizeOf(a) + 1) / TEXT_PER_UNIT) * Math.ceil(sizeOf(b) / partPerUnit)
 }

@@ -54,7 +54,7 @@ const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** The size of the last item, which a repetition after it would multiply. */
+  /** The size of the last item in the group, which a repetition after it would multiply. */
   last: number
 }
 
@@ -91,7 +91,7 @@ interface Token {
   readonly length: number
   /** Number of instructions; for a repetition, the number of repeats. */
   readonly size?: number
-  /** The text that RE2JS gets in place of this token. */
+  /** The text to pass to RE2JS in place of this token. */
   readonly as?: string
   readonly is?: 'open' | 'close' | 'repeat'
 }

@@ -34,7 +34,7 @@ export function closedTest(body: Expr | undefined, variable: string, budget: Bud
   return undefined
 }
 
-/** A copy of the body with one of its tests replaced. */
+/** A copy of the expression `body` with its part `part` replaced by `by`. */
 export function replaced(body: Expr, part: Expr, by: Expr): Expr {
   if (body === part) return by
   if (body.kind !== 'call' || !LOGIC.has(body.name)) return body

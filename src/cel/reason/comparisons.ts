@@ -44,7 +44,7 @@ export function equality(reading: Reading, a: ValuePart, b: ValuePart): ValuePar
   return { is: 'truth', truth: { yes: holds, no: -holds } }
 }
 
-/** The condition under which two values of one type are equal; undefined if it has no formula. */
+/** The condition under which two values of one type are equal; undefined if no formula expresses it. */
 function same(reading: Reading, a: ValuePart, b: ValuePart): Literal | undefined {
   const world = reading.world
   if ((a.is === 'text' || a.is === 'map') && b.is === a.is && a.place === b.place) return world.true
@@ -71,7 +71,7 @@ function allEqual(reading: Reading, parts: readonly ValuePart[]): Literal | unde
   return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
 }
 
-/** The condition under which a partly known value equals a known one of its type; undefined if it has no formula. */
+/** The condition under which a partly known value equals a known one; undefined if no formula expresses it. */
 function equals(reading: Reading, part: ValuePart, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
@@ -268,7 +268,7 @@ function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]):
   return { is: 'truth', truth: { yes, no: -yes } }
 }
 
-/** The condition under which the current element of a loop equals a value; undefined if it has no formula. */
+/** The condition under which the current element of a loop equals a value; undefined if no formula expresses it. */
 function within(reading: Reading, item: Binding, value: ValuePart): Literal | undefined {
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)

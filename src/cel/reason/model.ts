@@ -16,18 +16,18 @@ import {
 
 type Answer =
   | { readonly is: 'possible'; readonly value: unknown }
-  /** Proved: the assumptions `because` contradict each other. */
+  /** It is proved that the assumptions in `because` contradict each other. */
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
   | { readonly is: 'unknown' }
 
-/** The most candidate values for one question whose tests are not all formulas (see `Guess`). */
+/** The most candidate values that are tried for one question, when some tests have no formula (`Guess`). */
 const MOST_TRIES = 60
-/** The most keys without a name in matchers that are found for a map. */
+/** The most keys, beside those that matchers name, that are found for one map. */
 const MOST_FURTHER = 12
 
 /**
- * Looks for a JSON value of the world's root for which all assumptions hold. `confirm` checks the value that was found;
- * by default it accepts all.
+ * Looks for a JSON value (such as the claims) for which all assumptions hold. `confirm` checks the value that was
+ * found; by default it accepts all.
  */
 export function solve(
   world: ClaimsWorld,
@@ -70,7 +70,7 @@ class Model {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }
 
-  /** Candidate values from the constants in guesses. */
+  /** Candidate values from the constants in tests that have no formula. */
   #hinted<T>(guesses: readonly Guess[], from: (hint: unknown) => readonly T[]): T[] {
     const hints = guesses.flatMap((guess) => guess.hints.flatMap(from))
     this.#spend(hints.length)
@@ -147,12 +147,12 @@ class Model {
     }
   }
 
-  /** The guesses that read only this place and that have an effect in the current assignment (see `guards`). */
+  /** The tests without a formula that read only this place and have an effect in the current assignment (`guards`). */
   #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first of the values for which all guesses evaluate as assumed; adds a lemma when there is none. */
+  /** The first value for which all these tests evaluate as the solver assumed; adds a lemma when there is none. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -244,7 +244,7 @@ class Model {
     return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
   }
 
-  /** The keys that a map needs besides those that matchers name. */
+  /** Keys beside those that matchers name, so that the map has as many keys as the assignment requires. */
   #furtherKeys(place: ValuePlace, lemmas: Lemma[]): string[] {
     const { keys } = place
     if (keys === undefined) return []
@@ -306,7 +306,7 @@ class Model {
     return further.map(({ value }) => String(value))
   }
 
-  /** Keys with arbitrary names, as many as the map still needs. */
+  /** Further keys with arbitrary names, as many as the assignment requires. */
   #anyKeys(place: ValuePlace, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
     const wanted = counts.filter(({ literal }) => this.#world.isTrue(literal)).map(({ least }) => least)
     const most = counts.filter(({ literal }) => !this.#world.isTrue(literal)).map(({ least }) => least - 1)
@@ -428,9 +428,7 @@ class Model {
     return values
   }
 
-  /**
-   * For a list that gets too long with one element for each count: tries one element that satisfies all true counts.
-   */
+  /** Used when one element for each count makes the list too long: tries one element that satisfies all true counts. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -447,12 +445,12 @@ class Model {
         return []
       }
     }
-    // Elements could also be shared in other ways, which are not attempted.
+    // Several elements could satisfy all counts together; this is not attempted.
     lemmas.push({ clause: this.#differs(place), proved: false })
     return []
   }
 
-  /** An element that satisfies the literals but none of `none`; or a clause that says why there is none. */
+  /** An element that satisfies the literals of `of` but none of `none`; or a clause that says why there is none. */
   #element(
     list: ListPlace,
     none: readonly Count[],
@@ -486,7 +484,7 @@ class Model {
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** The counts that are zero: no element may satisfy their literal. */
+  /** Counts of elements that must be zero: no element may satisfy their literal. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]
@@ -510,7 +508,7 @@ interface Lemma {
   readonly proved: boolean
 }
 
-/** A root value that contains only this value, at the place. */
+/** A whole JSON value that contains only this value, at this place. */
 function around(place: ValuePlace, value: unknown): unknown {
   if (place.parent === undefined) return value
   const { key } = place

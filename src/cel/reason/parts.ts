@@ -38,7 +38,7 @@ export type ValuePart =
 export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'
-  /** The place of the number, if it is a claim. */
+  /** The place of the number in the claims, if it is a claim. */
   readonly place?: ValuePlace
   readonly least: (bound: number) => Literal
   readonly more: (bound: number) => Literal
@@ -74,7 +74,7 @@ export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): B
 
 export type Scope = ReadonlyMap<string, Binding>
 
-/** Thrown for a test without a formula: it reads outside of its list, has an unknown form, or too many cases. */
+/** Thrown for a test that no formula expresses: it reads outside of its list, or has too many possible values. */
 export class NotModelled extends Error {}
 
 const LONGEST_COUNT = 2_000
@@ -86,11 +86,11 @@ export const constant = (value: Result): ValuePart & { readonly is: 'value' } =>
 export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
-/** The cases, each with an additional condition. */
+/** The possible values, each with an additional condition. */
 export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
-/** The results of `use` for the value of each case, under the condition of that case. */
+/** Applies `use` to each possible value; its results hold only under the condition of that value. */
 export const through = (
   world: ClaimsWorld,
   cases: readonly Case[],

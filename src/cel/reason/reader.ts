@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Translates an expression over `claims` into literals of a world; the root of the world is the claims object. */
+/** Translates an expression over `claims` into literals of the solver; the root of `world` is the claims object. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether the root of the world is `claims`; inside a loop it is an element. */
+  /** Whether the translated JSON value is `claims`; in a loop it is an element of a list. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -57,7 +57,7 @@ class Reader implements Reading {
   readonly scope: Scope
   readonly matcher: CompiledExpr
   readonly #around: Around
-  /** The places that the current expression has read. */
+  /** The places in the claims that the current expression has read. */
   #touched: Set<ValuePlace>
 
   constructor(world: ClaimsWorld, around: Around, touched = new Set<ValuePlace>()) {
@@ -95,9 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /**
-   * Translates an expression that is no logical operator: by its possible values, and a guess where one has no formula.
-   */
+  /** Translates an expression that is no logical operator: by its possible values, else as a `Guess`. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()

@@ -21,9 +21,9 @@ export interface Reading {
   truth(expr: Expr): Truth
   /** The possible values of an expression; those of a bool are true, false and a failure. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
-  /** The possible values of a place, one for each form. */
+  /** The possible values of a place, one for each JSON type that it may have. */
   at(place: ValuePlace): readonly Case[]
-  /** The place of a member of a map, or of an element of a list. */
+  /** The place of a map's member, or of a list's element. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace
   /** The result of the evaluator for operands that are all known. */
   computed(

@@ -11,14 +11,14 @@ export interface TextTest {
   readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
   /** The only text that passes, when there is exactly one. */
   readonly only?: string
-  /** Changes a text so that it probably passes: the search for an example starts with it. */
+  /** Changes a text so that it probably passes the test: where the search for an example begins. */
   readonly hint: (text: string) => string
   /** The first code point of each range that the automaton treats alike. */
   readonly cuts: readonly number[]
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** The relation between passing this test and passing the other, when their texts show it. */
+  /** How passing this test relates to passing the other, if their texts show it. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
   /** The result, when no further character can change it; otherwise undefined. */
   settled(state: State): boolean | undefined
@@ -254,9 +254,9 @@ interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** Proved: for each of these lists, no text gives all the results in it. */
+  /** It is proved for each of these lists that no text gives all the results in it. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** Not decided: the search stopped at `MOST_STATES`. */
+  /** Not decided, because the search stopped at `MOST_STATES`. */
   | undefined
 
 /** The most states of one search. */

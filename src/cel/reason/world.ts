@@ -3,11 +3,11 @@ import type { Bound } from './bounds.ts'
 import { type Literal, Solver } from './solver.ts'
 import { passes, type TextTest, workOf } from './texts.ts'
 
-/** The possible forms of a claim; a bool has two, one for each value. */
+/** The possible types of a claim; a bool has two, one for each value. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** The forms in the order in which their variables are created: examples avoid the first ones, and prefer a string. */
+/** In the order in which solver variables are created: examples avoid the first forms, and prefer a string. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */
@@ -22,20 +22,20 @@ export interface ValuePlace {
   list: ListPlace | undefined
   /** The same for the keys of a map as `list` for the elements of a list. */
   keys: ListPlace | undefined
-  /** True when the text equals one of the texts in tests so far; the newest variable of a chain (see `#only`). */
+  /** A literal that is true when the text equals one of those in earlier tests; see `#only`. */
   taken: Literal | undefined
 }
 
-/** Literals about a list: each says that at least n elements satisfy a literal of the elements' world. */
+/** Literals that count: each says that at least n elements of a list satisfy another literal. */
 export interface ListPlace {
   readonly elements: ClaimsWorld
   readonly counts: Map<string, Count>
   found: FoundElement[]
-  /** Cached results: whether a literal holds for a key, by both. */
+  /** Cache: whether a literal holds for a key of the map, by literal and key. */
   readonly facts: Map<string, KeyFact>
 }
 
-/** Whether a literal holds for a key; `open` when that depends on a guess. */
+/** Whether a literal holds for a key of a map; `open` when that depends on a test without a formula. */
 export type KeyFact = 'always' | 'never' | 'open'
 
 export interface Count {
@@ -44,7 +44,7 @@ export interface Count {
   readonly of: Literal
 }
 
-/** Whether it is about the elements of a list or the keys of a map. */
+/** Whether a loop or a count is about the elements of a list or the keys of a map. */
 export type Over = 'list' | 'keys'
 
 /** An element that was found, and the literals that it satisfies. */
@@ -58,7 +58,7 @@ export interface Guess {
   /** True when the test is true (`yes`) or false (`no`); both are false when it fails or is not a bool. */
   readonly yes: Literal
   readonly no: Literal
-  /** The result has an effect only when one of these literals is true. */
+  /** The result of the test matters only when one of these literals is true. */
   readonly guards: Literal[]
   readonly places: readonly ValuePlace[]
   readonly text: string
@@ -66,7 +66,7 @@ export interface Guess {
   readonly hints: readonly unknown[]
   /** The names of the claims that the test reads. */
   readonly claims: readonly string[]
-  /** The result for a value of the root: undefined if it is not a bool, 'unknown' if the test cannot run alone. */
+  /** The result for a JSON value: undefined if it is not a bool, 'unknown' if the test cannot run alone. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
@@ -78,7 +78,7 @@ export class ClaimsWorld {
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The guesses by the canonical text of their expression: equal tests share a guess. */
+  /** The tests without a formula, by the canonical text of their expression: equal tests share a `Guess`. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
@@ -86,7 +86,7 @@ export class ClaimsWorld {
   /** A literal that is assumed in every question; the clauses of `suppose` hold only when it is true. */
   readonly #supposed: Literal
 
-  /** `forms`: the possible forms of the root. `within`: the world with the list whose elements this world is for. */
+  /** `forms`: the possible types of the root value. `within`: set for list elements, to the world with the list. */
   constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
@@ -220,7 +220,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** Ensures that the place has at most one of the texts in tests: `taken` says whether it has an earlier one. */
+  /** Makes the tests for equality exclude each other: `taken` is true when an earlier one is. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -251,7 +251,7 @@ export class ClaimsWorld {
     return place[over]
   }
 
-  /** The world of a list's elements, or of a map's keys. */
+  /** The formula (world) for the elements of a list, or for the keys of a map, at the place. */
   elements(place: ValuePlace, over: Over = 'list'): ClaimsWorld {
     return this.#manyAt(place, over).elements
   }

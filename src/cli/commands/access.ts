@@ -212,7 +212,7 @@ async function forCallers(
   }
 }
 
-/** The accesses that `--deny-new` does not allow: those that callers gain, and those that they may gain. */
+/** The roles or exchanges that `--deny-new` does not allow: those that callers gain, and those that they may gain. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {

@@ -45,7 +45,7 @@ export class Exemptions {
     this.#leftOut.push(`${kind} ${namespace}/${name}${where}`)
   }
 
-  /** The objects that were not judged: none, or a single entry with their number and the first names. */
+  /** The objects that were not judged, as an empty list or as one entry with their number and the first names. */
   get notJudged(): Located[] {
     const { length } = this.#leftOut
     if (length === 0) return []

@@ -20,7 +20,7 @@ import {
   type InitSetup,
 } from './init/templates.ts'
 
-/** The longest name: longer names are derived from it, such as NAME-exchange, and these have at most 63 characters. */
+/** The longest name for the gateway: names made from it, such as NAME-exchange, have at most 63 characters. */
 const LONGEST = 50
 
 function readName(written: string): string {

@@ -40,7 +40,7 @@ export interface Judging extends DocumentReading {
   readonly release?: Release | undefined
 }
 
-/** The other objects beside which documents are judged. */
+/** The other objects that may affect the findings of a document. */
 export interface Beside {
   /** The judge for the state after an apply of the documents. */
   readonly judge: Judge
@@ -49,7 +49,7 @@ export interface Beside {
     readonly state: World['state']
     get(subject: GivenSubject): unknown
   }
-  /** The place of a part of another object: in a file, that of its key; in a cluster, none. */
+  /** The place of a part of another object: in a file, the line of its key; for an object in a cluster, none. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 

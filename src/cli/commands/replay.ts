@@ -133,8 +133,8 @@ class Replay {
     if (submission === undefined)
       this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
     else this.#judgeWrite(write, submission)
-    // An object is removed at its deletion; the update that removes its last finalizer may follow, and must not store
-    // it again.
+    // A deleted object is removed here; the update that removes its last finalizer may follow, and must not store it
+    // again.
     if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
       this.#state.remove(kind.kind, write.namespace, write.name)
     else this.#state.put(kind, write.object, write.namespace)

@@ -15,7 +15,7 @@ import {
 } from './move-source.ts'
 import type { Splice } from './splices.ts'
 
-/** A member at its new place, which was moved there or is a new value. */
+/** A member of an object at its new path: moved there, or added with a new value. */
 export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined

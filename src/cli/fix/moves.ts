@@ -41,7 +41,7 @@ export function movesIn(
     member: memberAt(source, move.from),
     around: goneAround(move.from, gone),
   }))
-  // The outermost removed objects: everything in them is removed too.
+  // The removed objects that are not inside another removed object.
   const whole = emptied
     .filter((path) => goneAround(path, gone) === undefined)
     .map((path) => ({ path, member: memberAt(source, path) }))

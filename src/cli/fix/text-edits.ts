@@ -84,7 +84,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 
 interface Loaded {
   readonly value: unknown
-  /** The place where the document begins; undefined when it could not be parsed. */
+  /** The line and column where the document begins; undefined when it could not be parsed. */
   readonly place: TextPlace | undefined
 }
 
@@ -155,9 +155,7 @@ function candidates(
   )
 }
 
-/**
- * The text after all edits in their alternative of this rank, from the end on; or the index of the first that overlaps.
- */
+/** The text after all edits, with alternative number `rank` of each; or the index of the first edit that overlaps. */
 function withAll(
   source: () => EditedSource,
   text: string,

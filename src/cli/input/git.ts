@@ -140,7 +140,7 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** The problem of a link to a file of a type that is not read in folders; undefined for other links. */
+/** The problem of a link to a file whose type is not read in folders; undefined for other links. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }

@@ -3,7 +3,7 @@ import { ClusterState } from '../../state/index.ts'
 import { IN_CLUSTER, type Unread } from '../output/report.ts'
 import { kindsNotKnown, putAll, type DocumentReading } from '../../documents/index.ts'
 
-/** The parts of the cluster that could not be read. */
+/** The kinds and namespaces of the cluster that could not be read. */
 export const unreadOf = ({ unread }: Pick<LiveCluster, 'unread'>): Unread[] =>
   unread.map((message) => ({ ...IN_CLUSTER, message }))
 

@@ -7,7 +7,7 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own when it follows a value, else the next that is not a comment. */
   readonly target: number
-  /** Set on one entry that stands for this many further ids in the comment, which are not read. */
+  /** Set on one entry to the number of further ids in the comment, which are not read. */
   readonly left?: number
 }
 

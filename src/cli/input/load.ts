@@ -74,7 +74,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       const { node, notes } = readChunk(chunk)
       if (node.kind === 'scalar' && node.value === null) return []
       const parts = options.expandLists === false ? [whole(node)] : expandLists(node)
-      // The notes of a list are attached to its first readable item.
+      // Notes about the whole list are attached to its first readable item.
       const first = parts.find((part) => !(part instanceof ReadError))
       return parts.map((part) =>
         part instanceof ReadError ? unread(part) : readDocument(part, part === first ? notes : [], places),

@@ -82,8 +82,8 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
 }
 
 /**
- * Prints a line for each place that is not judged. If the run must fail because of them, returns them instead, for
- * `printUnread`.
+ * Prints a line for each file or object that is not judged. If the run must fail because of them, returns them instead,
+ * for `printUnread`.
  */
 export function unlessJudged(
   places: readonly Located[],

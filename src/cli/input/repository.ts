@@ -25,7 +25,7 @@ export interface BlobName {
   readonly isLink: boolean
 }
 
-/** The most bytes of other output of git than contents of files, and the most seconds that git may take. */
+/** The most bytes that git may print (apart from contents of files), and the most seconds that it may take. */
 const [MOST_OUTPUT, MOST_SECONDS] = [2 ** 28, 120]
 
 /** Finds the repository of the working folder. Throws UsageError. */

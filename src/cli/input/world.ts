@@ -1,4 +1,4 @@
-/** Opens the world of a command, as its flags and the configuration file define it. */
+/** Opens the settings, release and objects by which a command judges, as its flags and the configuration file say. */
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { type Environment, UsageError, type Values } from '../../configuration/flags.ts'
 import {
@@ -63,7 +63,7 @@ type WorldFlags = ReadingFlags &
     readonly strict?: boolean
   }
 
-/** Opens the world, with the configuration file that applies to these arguments. Throws UsageError. */
+/** Reads these settings, with the configuration file that applies to the arguments. Throws UsageError. */
 export async function openWorld(
   flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
   names: readonly string[],

@@ -200,7 +200,7 @@ function formatFloat32(value: number): string {
   return goFloat(shortest(single))
 }
 
-/** The fewest digits that are parsed as the same float32, in exponent form. */
+/** The shortest digits that are parsed as this float32 again, in exponent form. */
 function shortest(single: number): string {
   for (let digits = 0; digits < 9; digits++) {
     const text = single.toExponential(digits)

@@ -6,7 +6,7 @@ import { PROGRAM } from '../program-name.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The source named in each diagnostic. */
+/** The name that editors show as the source of each diagnostic. */
 const SOURCE = 'vmcp-admission'
 
 const SEVERITIES = {

@@ -31,7 +31,7 @@ function readLine(text: TextDocument, line: number): Line {
 /** The text of a line, without its line end; lines count from 0. */
 export const lineAt = (text: TextDocument, line: number): string => readLine(text, line).text
 
-/** A key before its colon, in quotes or plain. */
+/** A YAML key before its colon, in quotes or plain. */
 const KEY = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)\s*:(?:\s|$)/
 /** A scalar in quotes, followed by the end of the line, a comment or the end of an item. */
 const QUOTED = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*')(?:\s*$|\s+#|\s*[,\]}])/
@@ -55,8 +55,8 @@ export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range 
 }
 
 /**
- * The position of a place. Places count characters from 1, positions UTF-16 code units from 0. Line 0 means the whole
- * file.
+ * The editor's position for a place in a file. Places count characters from 1, positions UTF-16 code units from 0. Line
+ * 0 means the whole file.
  */
 function positionOf(text: TextDocument, { line, column }: TextPlace): Position {
   if (line === 0) return { line: 0, character: 0 }

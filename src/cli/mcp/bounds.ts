@@ -1,6 +1,6 @@
 /** Limits for messages from clients, for results and for calls. */
 export const BOUNDS = {
-  /** Bytes of a message: `manifests` with each character escaped, and the rest. */
+  /** Bytes of a message: `manifests` with all characters escaped, and the other fields. */
   message: 8 * 2 ** 20,
   /** Characters of `manifests`. */
   manifests: 2 ** 20,
@@ -11,6 +11,6 @@ export const BOUNDS = {
   /** Number of calls that may wait for the running one. */
   waiting: 16,
   seconds: 120,
-  /** Heap of a call, as SECURITY.md states it for a run. */
+  /** Megabytes of heap for a call, the same as SECURITY.md states for a run. */
   megabytes: 1_200,
 } as const

@@ -23,14 +23,14 @@ export interface Denied {
 }
 
 export interface AccessReport {
-  /** Number of compared parts of manifests. */
+  /** Number of role mappings and policies that were compared. */
   readonly compared: number
   readonly differences: readonly PartDifference[]
   readonly denied: readonly Denied[]
   readonly unread: readonly Unread[]
 }
 
-/** The effect of a change on its caller. */
+/** The effect of a change on a caller. */
 type Way = 'gains' | 'loses' | 'falls back' | 'moves'
 
 function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {
@@ -270,7 +270,7 @@ export function accessFindings(
 
 const WAYS = { gains: 'gets', loses: 'loses access:', 'falls back': 'falls back to', moves: 'gets' } as const
 
-/** The access of given callers before and after, one line for each part that grants it. */
+/** The access of given callers before and after, one line for each `awsSts` or policy that grants it. */
 export function callersText(
   callers: readonly { readonly file: string; readonly outcomes: readonly CallerOutcome[] }[],
 ): string {

@@ -44,7 +44,7 @@ export function idScreen(named: string): string[] | undefined {
   return [...head, ...fitting(examples, id, SCREEN.rows - rowsOf(head))]
 }
 
-/** The first example, as many others as fit into the rows, and a hint how to print all. */
+/** The first example, further examples as long as they fit into the rows, and a hint how to print all. */
 function fitting(examples: readonly Mended[], id: string, rows: number): string[] {
   if (examples.length === 0) return []
   const shown = ['', 'examples (- is wrong, + is right):']

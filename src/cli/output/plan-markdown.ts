@@ -3,7 +3,7 @@ import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
 import { markdown } from './visible.ts'
 
-/** The first line of the comment, by which a script can find its earlier comment. */
+/** The first line of the comment on a pull request, by which a script can find its earlier comment. */
 const MARK = '<!-- vmcp-admission plan -->'
 
 /** The number of rows that are visible; further rows are folded. */

@@ -85,7 +85,7 @@ export interface Report {
   readonly files: string[]
   /** The resources that were judged, in this order. */
   readonly judged: JudgedResource[]
-  /** Documents of other kinds, which are not judged. */
+  /** Number of documents of other kinds, which are not judged. */
   others: number
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]

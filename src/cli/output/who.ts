@@ -11,7 +11,7 @@ type Found = Grant & ForReleases
 export interface WhoReport {
   /** The patterns of wanted roles. */
   readonly asked: readonly string[]
-  /** Number of parts of manifests that were read. */
+  /** Number of role mappings and policies that were read. */
   readonly read: number
   readonly parts: readonly { readonly entry: Entry; readonly grants: readonly Found[] }[]
   readonly unread: readonly Unread[]

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { type Given, isAbsent } from '../../rule/index.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
-/** An embedded authorization server as rules see it, followed by the types of its parts. */
+/** An embedded authorization server as rules see it; the types of its parts follow. */
 export type Server = Given<Static<typeof EmbeddedAuthServer>>
 export type Provider = NonNullable<NonNullable<Server['upstreamProviders']>[number]>
 export type OAuth2Config = NonNullable<Provider['oauth2Config']>
@@ -28,7 +28,7 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
 export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
   !isAbsent(holder, field) && holder[field] === undefined
 
-/** Whether a permission is true; also true when it is unreadable, because it may be. */
+/** Whether a boolean permission is true; also true when it is unreadable, because it may be. */
 export const mayBeTrue = <F extends string>(
   holder: Readonly<Partial<Record<F, boolean | undefined>>>,
   field: F,

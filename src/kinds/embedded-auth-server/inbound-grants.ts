@@ -21,7 +21,7 @@ const DELEGATION = [
 type DelegationPolicy = Pick<TrustedIssuer, (typeof DELEGATION)[number]>
 type DelegationFields = Pick<IssuerFields, (typeof DELEGATION)[number]>
 
-/** The fields of a policy for assertions (RFC 7523): it determines which assertions of an issuer are accepted. */
+/** The policy for assertions (RFC 7523) of an issuer, which determines which of them are accepted. */
 type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
 type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 
@@ -30,7 +30,7 @@ type SpiffeClient = NonNullable<NonNullable<NonNullable<Server['inboundGrants']>
 type SpiffeFields = NonNullable<NonNullable<Fields['inboundGrants']>['spiffeClientAuth']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
-/** A part of the server with its path, which is computed on demand for a finding. */
+/** A setting of the server with its path, which is computed on demand for a finding. */
 interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
@@ -95,7 +95,7 @@ export const spiffeClients = (
     path.inboundGrants.spiffeClientAuth.at(i),
   )
 
-/** The policies of one grant in `inboundGrants`. */
+/** The policies of a grant type in `inboundGrants`. */
 export const policiesOf = (
   { inboundGrants }: Server,
   grant: 'tokenExchange' | 'jwtBearer',

@@ -16,8 +16,8 @@ interface Text {
 export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
- * Whether for each condition a made-up caller meets it but none of the earlier ones. False proves nothing, because only
- * callers that follow from the tests in the condition are tried. Throws OutOfBudget.
+ * Whether for each condition a made-up caller was found who meets it, but none of the earlier ones. False proves
+ * nothing, because only callers that follow from the tests in the condition are tried. Throws OutOfBudget.
  */
 export function eachIsReached(
   conditions: readonly MappingCondition[],

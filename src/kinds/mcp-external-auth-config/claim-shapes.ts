@@ -109,7 +109,7 @@ const BOTH = TRUE | FALSE
 export const mayBeTrueLacking = (expr: Expr, lacks: Lacks): boolean =>
   (valuesLacking(expr, lacks) & TRUE) !== 0
 
-/** Visits each part once for both values: separate visits take twice as long for each nested choice. */
+/** Visits each subexpression once for both values: separate visits take twice as long for each nested choice. */
 function valuesLacking(expr: Expr, lacks: Lacks): Values {
   if (expr.kind === 'literal') return expr.type !== 'bool' ? BOTH : expr.value ? TRUE : FALSE
   const asked = claimAskedFor(expr)
@@ -274,7 +274,7 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   return undefined
 }
 
-/** The known claim that was misspelt. A name that only lacks underscores is correct: some providers write it so. */
+/** The known claim that a name misspells. Names that only lack underscores are correct: some providers use them. */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
   if (meant === undefined) return undefined

@@ -58,7 +58,7 @@ function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: As
 }
 
 /**
- * The result of `of` for a matcher, if both versions of cel-go give the same one; undefined when they differ or one
+ * The result of `of` for a matcher, if both versions of cel-go give the same one; undefined when they differ, or one
  * refuses the matcher.
  */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {

@@ -30,7 +30,7 @@ export async function twoStates(
   return { old, new: now, unread, notJudged, placeOf: placesIn(after, now) }
 }
 
-/** The parts of one state that grant access, from files or a revision. */
+/** The role mappings and policies of one state that grant access, from files or a revision. */
 export async function oneState(
   names: readonly string[],
   flags: Flags,
@@ -79,7 +79,7 @@ function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
   return entriesOf(values, reading, stateOf(values, reading))
 }
 
-/** The places of entries in the new state; entries of the old state are no longer in a file. */
+/** Finds the lines of these entries in the new state; those of the old state are no longer in a file. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {
   const now = new Set(entries)
   return (entry) => {

@@ -24,7 +24,7 @@ export interface Diagnosis {
   readonly probe: Probe
   /** The release whose CRDs are installed, as text; absent when the CRDs were not read. */
   readonly release?: string
-  /** Describes the trial of `--local-cluster` that is registered instead of an installation. */
+  /** Describes the trial (`--local-cluster`) that is registered instead of an installation. */
   readonly trial?: string
   /** The rules that each layer enforces now; absent if only the probe was requested, or nothing is installed. */
   readonly layers?: readonly Layer[]

@@ -9,12 +9,12 @@ import type { Probe } from './probe.ts'
 import { policyOf } from '../../../arming/reconcile.ts'
 import type { Setup } from './setup.ts'
 
-/** A part of the installation that enforces rules at present. */
+/** A part of the installation that enforces rules: CRDs, policies or the webhook. */
 export interface Layer {
   readonly layer: 'CRDs' | 'policies' | 'webhook' | 'background'
-  /** Describes its effect on violations, for people. */
+  /** Describes what happens to a write that breaks one of the rules. */
   readonly does: string
-  /** The ids of the rules that it enforces. */
+  /** The ids of the rules that this layer enforces. */
   readonly ids: readonly string[]
 }
 

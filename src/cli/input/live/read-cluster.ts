@@ -74,7 +74,7 @@ export interface Wanted extends ClusterChoice {
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
-/** Reads the objects of a cluster once. Never throws: `unread` lists the parts that could not be read. */
+/** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
 export async function readCluster(
   wanted: Wanted,
   environment: Environment,

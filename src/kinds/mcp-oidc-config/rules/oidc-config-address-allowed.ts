@@ -12,7 +12,7 @@ import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 const WORKLOADS = ['MCPServer', 'MCPRemoteProxy']
-/** The port of a VirtualMCPServer. It knows the keys of its own authorization server, and fetches none. */
+/** The port of a VirtualMCPServer, which knows the keys of its own authorization server and fetches none. */
 const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'

@@ -89,7 +89,7 @@ export const backendTokenExchangedOnce = defineRule({
   },
 })
 
-/** The text of the advice. If vMCP discovers the MCPExternalAuthConfig at the workload, it must stay there. */
+/** The text of the advice. If vMCP discovers the MCPExternalAuthConfig at the workload, the workload must keep it. */
 function detailOf({ isSame, at }: SecondExchange): string {
   if (!isSame)
     return 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'
