@@ -13,8 +13,7 @@ export interface EvaluatedExpr {
   /** The attributes known after the evaluation. */
   readonly facts: KnownAttributes
   /**
-   * For a boolean: the attributes known to be present when it is true (`whenTrue`), and when it is false (`whenFalse`);
-   * undefined when it cannot have that value.
+   * For a boolean: the attributes known when it is true, and when it is false; undefined if it cannot have that value.
    */
   readonly whenTrue?: KnownAttributes | undefined
   readonly whenFalse?: KnownAttributes | undefined

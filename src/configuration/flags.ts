@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A setting that can be given as a flag or as an environment variable. */
 export interface Flag<T> {
-  /** Its description in `--help`; `argument` names the value. A flag without `argument` is a switch. */
+  /** The description of the flag in `--help`; `argument` names the value. A flag without `argument` is a switch. */
   readonly help: string
   readonly argument?: string
   /** The value when the flag is given without one; to give another value, it must follow a `=`. */

@@ -64,7 +64,7 @@ function* judgedWith(
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
 
-/** The cluster, which adds to a list the objects that a rule asks for and that are cached only as a reduced copy. */
+/** A callback that adds each object cached only as a reduced copy to `lacking`, except the written object. */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
   (other: ObjectName): void => {

@@ -47,7 +47,7 @@ const versionsOf = (releases: readonly Version[], kind: string): Versions =>
     return schema === undefined ? [] : [[minor, schema] as const]
   })
 
-/** The schemas of the fields inside these. */
+/** The schemas of the fields inside a field, by release. */
 const below = (
   versions: Versions,
   part: (schema: ReleaseSchema) => ReleaseSchema | boolean | undefined,

@@ -68,7 +68,7 @@ export const AuthzConfig = object(
   { title: 'AuthzConfig', ...OPEN },
 )
 
-/** The reference cannot be used together with authzConfig. */
+/** The name of an MCPAuthzConfig; cannot be used together with authzConfig. */
 export const AuthzConfigRef = object(
   { name: name('Name of the MCPAuthzConfig.') },
   'The MCPAuthzConfig with the policies.',

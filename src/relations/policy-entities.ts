@@ -163,7 +163,7 @@ function firstWrong(values: readonly unknown[], depth: number, budget: Budget): 
 /** The hierarchy of the entities in `entitiesJson`. */
 export class PolicyEntities {
   readonly #read: () => readonly Entity[] | undefined
-  /** The ancestors of an entity, or together of all entities of a type, by a key. */
+  /** A cache of ancestors, by a key: those of one entity, or of all entities of a type together. */
   readonly #ancestors = new Map<string, ReadonlySet<string>>()
 
   /** `read` returns the entities, or undefined if unknown; called only when an answer depends on them. */

@@ -42,7 +42,7 @@ export const needsWhereReached = (
   budget: Budget,
 ): Needs => needsOfAll(partsBefore(partsOfPolicy(policy), place, budget) ?? [], { requests, budget })
 
-/** Whether no request can meet the conditions of both. */
+/** Whether no request can meet both sets of conditions. */
 export function excludesEachOther(one: Needs, other: Needs, budget: Budget): boolean {
   budget.spend(1 / 8 + one.size / 16)
   for (const [what, tests] of one)

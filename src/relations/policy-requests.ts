@@ -185,7 +185,7 @@ export class KnownRequests implements Requests {
     return this.#isMember(entity) ? 'maybe' : 'never'
   }
 
-  /** Whether requests without the assumed claim have no groups: few callers have groups in a second default claim. */
+  /** Whether requests that lack a claim have no groups: few callers have groups in a second default claim. */
   #lacksGroups(groupClaims: readonly string[] = []): boolean {
     const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
     return (

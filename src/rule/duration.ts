@@ -45,7 +45,7 @@ export function parseDuration(text: string): bigint | undefined {
   return sign > 0n && sum === MOST ? undefined : sign * sum
 }
 
-/** Nanoseconds of a term such as `5m`; undefined for a fraction, none or over 15 digits, or an unknown unit. */
+/** Nanoseconds of a term such as `5m`; undefined if it has a fraction, no digits, over 15 digits or an unknown unit. */
 function commonTerm([, whole = '', fraction, symbol = '']: RegExpExecArray): number | undefined {
   if (fraction !== undefined || whole === '' || whole.length > 15) return undefined
   const unit = NANOSECONDS_OF_COMMON.get(symbol)

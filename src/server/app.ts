@@ -46,7 +46,7 @@ export interface Parts {
 }
 
 /**
- * Milliseconds for which idle connections are kept: more than the 90 s of an API server, which so never sends on a
+ * Milliseconds for which idle connections are kept: more than the 90 s of an API server, so that it never sends on a
  * connection that was closed here. Also applies before the first request of a connection.
  */
 const KEEP_ALIVE = 95_000

@@ -1,7 +1,7 @@
 import type { Submission } from '../engine/index.ts'
 import type { LiveReads } from './live.ts'
 
-/** Users with whose names Kubernetes deletes the dependants of a deleted object or namespace. */
+/** The users as which Kubernetes deletes the dependants of a deleted object or namespace. */
 const CLEANERS = new Set([
   'system:serviceaccount:kube-system:namespace-controller',
   'system:serviceaccount:kube-system:generic-garbage-collector',

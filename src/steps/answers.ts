@@ -14,7 +14,7 @@ import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 /** Whether a tool can apply the whole change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
-  /** The problem with that: `VirtualMCPServer default/tools is refused: …`; undefined when there is none. */
+  /** The problem with one commit: `VirtualMCPServer default/tools is refused: …`; undefined when there is none. */
   readonly problem: string | undefined
   /** For Argo CD: sync waves with which one commit works in spite of the problem. */
   readonly waves?: readonly Wave[]

@@ -13,7 +13,7 @@ export interface Component {
   readonly objects: readonly Omit<Item, 'value'>[]
 }
 
-/** The components that contain a change. */
+/** The sets of connected objects (components) that contain a change. */
 export function componentsOf(changes: readonly ChangedObject[], old: Items, now: Items): Component[] {
   const all = new Map([...old, ...now])
   const changed = new Set(changes.map(({ key }) => key))

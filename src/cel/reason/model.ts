@@ -65,7 +65,7 @@ class Model {
     this.#world = world
   }
 
-  /** Charges for walking through this many things. */
+  /** Spends budget for going through this many things. */
   #spend(...counts: readonly number[]): void {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }

@@ -34,7 +34,7 @@ export type ValuePart =
   /** A value of which at most the type is known; with `fails`, its evaluation may also fail. */
   | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
 
-/** A number that is described only by conditions: `least` returns that for `>= bound`, `more` that for `> bound`. */
+/** A number known only by conditions: `least(bound)` is the condition for `>= bound`, `more(bound)` for `> bound`. */
 export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'

@@ -1,4 +1,4 @@
-/** Compiles regular expressions in RE2's syntax to programs of automata, of which `texts.ts` searches intersections. */
+/** Compiles regular expressions in RE2's syntax to automata, in which `texts.ts` searches for an accepted text. */
 
 import type { Budget } from '../../rule/index.ts'
 

@@ -20,7 +20,7 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** The same for the keys of a map as `list` for the elements of a list. */
+  /** Literals about the keys of a map, as `list` has them about the elements of a list. */
   keys: ListPlace | undefined
   /** A literal that is true when the text equals one of those in earlier tests; see `#only`. */
   taken: Literal | undefined

@@ -63,7 +63,7 @@ type WorldFlags = ReadingFlags &
     readonly strict?: boolean
   }
 
-/** Reads these settings, with the configuration file that applies to the arguments. Throws UsageError. */
+/** Opens the settings, release and configuration file that apply to these arguments. Throws UsageError. */
 export async function openWorld(
   flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
   names: readonly string[],

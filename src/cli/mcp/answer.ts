@@ -1,4 +1,4 @@
-/** Answers the tools with the functions of the commands; the arguments of a call replace flags. */
+/** Answers calls of MCP tools with the functions of the commands; the arguments of a call take the place of flags. */
 import { type Environment, readFlags, UsageError, type Values } from '../../configuration/flags.ts'
 import { accessOf, openAccess } from '../commands/access.ts'
 import { ACCESS_FLAGS } from '../commands/access/flags.ts'
@@ -55,7 +55,7 @@ const ANSWERS: {
   },
   fix: (input, server) =>
     fixesOf(invocation(FIX_FLAGS, server, input, { 'add-defaults': input.add_defaults === true })),
-  // With two names, the command would read an old and a new state.
+  // The command `plan` reads two names as an old and a new state, so the flag `together` is set.
   plan: (input, server) =>
     planOf(invocation(PLAN_FLAGS, server, input, { together: input.old === undefined })),
   access: (input, server) => {

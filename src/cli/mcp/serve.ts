@@ -10,7 +10,7 @@ import { messageLines } from './lines.ts'
 import { addResources } from './resources.ts'
 import { type Inputs, problemWithInput, type ToolDescription, type ToolName, TOOLS } from './tools.ts'
 
-/** Serves MCP over standard input and output with these flags; resolves to the exit code at the client's end. */
+/** Serves MCP over standard input and output with these flags; resolves to the exit code when the client has ended. */
 export function serve(args: readonly string[], environment: Environment): Promise<number> {
   const calls = new Calls()
   const transport: StdioServerTransport = new StdioServerTransport(

@@ -9,7 +9,7 @@ export interface RepeatedFinding extends GivenSubject {
   readonly path: string
   readonly message: string
   readonly writes: number
-  /** The times of the first and the last such write, as text of the log. */
+  /** The time of the first write with the finding, as written in the log; `last` is that of the last one. */
   readonly first: string
   readonly last: string
   readonly users: readonly string[]

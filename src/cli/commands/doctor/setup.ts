@@ -12,7 +12,7 @@ export interface Setup {
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
   readonly checkConfigMaps: boolean
-  /** Whether the installed CRDs decide before the specification. */
+  /** Whether the server judges by the installed CRDs where they differ from the specification. */
   readonly followsRelease: boolean
   readonly owner: string
   readonly account: string
