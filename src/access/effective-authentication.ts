@@ -13,7 +13,7 @@ export interface Plan {
   readonly group: Group
   readonly incoming: Incoming
   readonly authServer: AuthServer | null
-  /** Sorted by kind and name, followed by the keys of `backends` that are not the name of any workload in the group. */
+  /** The backends by kind and name, then the keys of `backends` that are not the name of a workload in the group. */
   readonly backends: readonly Outgoing[]
   /** Differences between operator releases that concern the VirtualMCPServer as a whole. */
   readonly notes: readonly string[]

@@ -17,7 +17,7 @@ interface Wanted {
   readonly group: string
   readonly failurePolicy: FailurePolicy
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The owner of both configurations: they are deleted together with it, such as when the chart is uninstalled. */
+  /** The owner of both webhook configurations; they are deleted with it, such as when the chart is uninstalled. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
   /** Selects the namespaces that all webhooks in the configurations cover; when empty, all. */
   readonly namespaceSelector: LabelSelector
@@ -38,7 +38,7 @@ const BREAK_GLASS = 'vmcp-admission/break-glass'
  */
 const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
-/** Both complete configurations, as this server writes them. */
+/** The complete validating and mutating webhook configurations, as this server writes them. */
 export function wantedConfigurations(wanted: Wanted): readonly WebhookConfiguration[] {
   return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
     ...each,

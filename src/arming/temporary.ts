@@ -194,7 +194,7 @@ export async function removeDefinitions(
     const definition = await cluster.readDefinition(plural)
     if (!isTemporary(definition)) continue
     const { uid, managedFields, deletionTimestamp } = metadataOf(definition)
-    // The API server is already deleting it.
+    // The API server is already deleting this CRD.
     if (deletionTimestamp !== undefined) continue
     const managers = Array.isArray(managedFields) ? managedFields.filter(isObject) : []
     const other = managers.find((each) => each.manager !== 'vmcp-admission' && each.subresource === undefined)

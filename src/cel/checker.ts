@@ -32,9 +32,7 @@ export interface CheckProblem {
   readonly message: string
 }
 
-/**
- * The argument types of each call for which cel-go selects one signature during compilation: others fail at run time.
- */
+/** The argument types of calls whose signature cel-go selects during compilation; with other types they fail. */
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
@@ -67,7 +65,7 @@ interface Check {
   /** Whether numbers of different types may be compared: cel-go 0.32 allows it from the first comprehension on. */
   mixedNumbers: boolean
   dependsOnVersion: boolean
-  /** Created on demand, because most matchers have no such call. */
+  /** Created on demand, because few matchers have a call whose signature is selected during compilation. */
   settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
   /**
@@ -370,7 +368,7 @@ function candidates({ functions }: Check, { name, target }: Call, argCount: numb
 /** The common result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
   if (isPlainTest(call.name, types)) return bool
-  // When no argument has type variables, signatures after a result dyn cannot change anything.
+  // When no argument has type variables and the result is dyn, further signatures cannot change anything.
   let closed = true
   for (const { open } of types) if (open) closed = false
   let result: Type | undefined

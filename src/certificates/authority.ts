@@ -143,7 +143,7 @@ export class SelfManaged {
       leaves: this.#leaves,
       errors: this.#problems.count,
       problem: this.#problems.present,
-      // Judged by the clock now, not at the last check.
+      // Computed from the clock at this moment, not at the last check.
       clockProblem: offset === undefined ? this.#clockProblem : problemWithClock(offset, settings),
     }
   }

@@ -62,7 +62,7 @@ export interface Answer {
   readonly status: number
   /** The body as JSON; undefined when it is not JSON. */
   readonly body: unknown
-  /** The texts of its `Warning` headers. */
+  /** The texts of the `Warning` headers. */
   readonly warnings: readonly string[]
 }
 

@@ -63,7 +63,7 @@ export class Informer {
     return this.#synced
   }
 
-  /** Whether this informer is for this kind and namespace, but may not read it. */
+  /** Whether this informer is for this kind and namespace, but the user may not read the kind there. */
   hides(kind: string, namespace: string): boolean {
     if (!this.#hidden) return false
     const subject = this.#subject

@@ -99,7 +99,7 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
-/** An `outage` that depends on other objects is an error too, because the files contain all objects of a commit. */
+/** A finding with `isOutage` that depends on other objects is an error too: files contain all objects of a commit. */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),
   outages: prepared.installed && 'all',

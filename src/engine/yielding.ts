@@ -71,7 +71,7 @@ const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
 
-/** What a release without the constraint does; undefined when that is what the author wants. */
+/** How a release without the constraint behaves; undefined when the author intends exactly that. */
 function insteadOf(keyword: string, value: unknown): string | undefined {
   // The CRDs require all fields that the specification requires, except the spec.
   if (keyword === 'required') return 'stores the object, which configures nothing'

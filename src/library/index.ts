@@ -120,7 +120,7 @@ export type PatchOperation =
 
 /** The result of {@link judge}. */
 export interface Judgement {
-  /** In the order of the objects; for each object errors come first, then the others, each by path. */
+  /** The findings in the order of the objects; for each object errors come first, then the others, each by path. */
   readonly findings: readonly Finding[]
   readonly defaults: readonly Defaults[]
   readonly placeholders: readonly Placeholder[]

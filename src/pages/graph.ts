@@ -108,7 +108,7 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
   const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
   const holderOf = ({ provider }: TokenSource) =>
     authServer !== null && provider !== null ? 'server' : 'gateway'
-  // Sorted like the boxes from which they get tokens, so that few lines cross.
+  // The sources are sorted like the boxes from which they get tokens, so that few lines cross.
   const sources = [...new Map(backends.map(sourceOf).map((source) => [source.id, source])).values()].toSorted(
     (a, b) => Number(holderOf(a) === 'server') - Number(holderOf(b) === 'server'),
   )

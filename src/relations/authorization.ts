@@ -65,7 +65,7 @@ export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | u
   )
 }
 
-/** Says in text which tokens lack groups or roles, and how to get them. */
+/** Texts that say which tokens lack groups or roles, and how to get them. */
 interface Groupless {
   readonly lacks: string
   readonly remedy: string

@@ -37,7 +37,7 @@ export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] 
 export interface Denial {
   /** The claims that the policies use and the callers cannot have. */
   readonly claims: readonly string[]
-  /** Whether policies deny to these callers everything that they permit to others. */
+  /** Whether policies deny everything to callers who lack the claims, although they permit something to others. */
   readonly isWhole: boolean
 }
 

@@ -16,7 +16,7 @@ export interface PolicyFacts extends Resource {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** Reads the fields of an object of such a kind; `isFilled` recognises a text that a deployment tool will replace. */
+/** Reads the fields of an object of a policy kind; `isFilled` recognises a text that a deployment tool will replace. */
 export function policyFacts(
   { spec }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,

@@ -1,7 +1,7 @@
 /**
  * The requests for which policies are evaluated, as releases make them from a token and a call (stacklok/toolhive,
- * pkg/authz/authorizers/cedar). Read in release 0.44 and run with 0.63; unless a comment names a release, all of it is
- * older than 0.26.
+ * pkg/authz/authorizers/cedar). The code was read in release 0.44 and run in 0.63; anything without a release in its
+ * comment is older than 0.26.
  */
 
 import {

@@ -91,7 +91,9 @@ export function nameIn(reference: unknown, to: string): unknown {
   return to === 'MCPGroup' ? reference : undefined
 }
 
-/** `key` replaces `*` in the path. `isNamed`: the name is a field of the reference, not the bare value. */
+/**
+ * Calls `found` with each name in the field: `key` is the map key at `*`; `isNamed` tells `{name}` from a bare name.
+ */
 function visit(
   value: unknown,
   field: Field,

@@ -24,7 +24,7 @@ interface Place {
   readonly stored: unknown
 }
 
-/** What an API server with this schema refuses when a value replaces the stored one, in the order of the schema. */
+/** The values that an API server with this schema refuses when `value` replaces the stored one, in schema order. */
 export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
   ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 

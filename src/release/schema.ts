@@ -72,7 +72,7 @@ export function fieldOf(schema: ReleaseSchema, key: string): ReleaseSchema | und
   return more === true || schema['x-kubernetes-preserve-unknown-fields'] === true ? ANYTHING : undefined
 }
 
-/** The schema of the value at a place; undefined when the API server drops what is there. */
+/** The schema of the value at a place; undefined when the API server drops the value. */
 export function schemaAt(root: ReleaseSchema, at: readonly Segment[]): ReleaseSchema | undefined {
   let schema: ReleaseSchema | undefined = root
   for (const segment of at) {

@@ -52,7 +52,7 @@ const NEVER_REMOTE_NAMES =
 const PRIVATE_REMOTE = networks('10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12', 'fc00::/7')
 const PRIVATE_REMOTE_NAMES = /(^|\.)cluster\.local$/i
 
-/** Whether the operator connects to a remote server: never, where private addresses are allowed, or always. */
+/** When the operator connects to a remote server: `never`; `private`: only if a setting allows it; `public`: always. */
 export function remoteHost(host: string): 'never' | 'private' | 'public' {
   if (isIn(NEVER_REMOTE, host) || NEVER_REMOTE_NAMES.test(host)) return 'never'
   return isIn(PRIVATE_REMOTE, host) || PRIVATE_REMOTE_NAMES.test(host) ? 'private' : 'public'

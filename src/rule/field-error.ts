@@ -80,7 +80,7 @@ export interface Moving {
   readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
 }
 
-/** A place in another object, or elsewhere in the judged one, and a phrase about what stands there. */
+/** A place in another object, or elsewhere in the judged one, and a phrase about the value there. */
 export interface Related {
   readonly object: ObjectName
   readonly at: readonly Segment[]

@@ -10,7 +10,7 @@ export interface Finding {
   readonly error: FieldError
   /** The JSON Schema keyword that is violated: set by the schema of the kind, or by a rule that has a `constraint`. */
   readonly constraint?: string
-  /** Put before the text of an error that became a warning: `would be denied: `. */
+  /** The start of the text when an error became a warning: `would be denied: `. */
   readonly prefix?: string
   /**
    * Set where an error became a warning: in a trial or a dry run, when other objects could not be read, or by the

@@ -98,7 +98,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     connection?.close()
     process.exit(code)
   }
-  // Installed first, so that a server that is still starting also stops in an orderly way.
+  // This handler is installed first, so that a server that is still starting also stops in an orderly way.
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught error')
     metrics.uncaught()

@@ -14,7 +14,7 @@ export interface Serving {
   observe(caBundles: readonly string[]): void
   /** Whether both webhook configurations have, or once had, the CA of the current serving certificate. */
   isTrusted(): boolean
-  /** Why the clock of this replica is too wrong to sign certificates; undefined when it is right, or signs none. */
+  /** Why the clock of this replica is too wrong to sign; undefined if it is right, or the replica signs nothing. */
   clockProblem(): string | undefined
   /** The state for metrics. */
   state(): ServingState

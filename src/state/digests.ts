@@ -17,7 +17,7 @@ interface Digest {
 
 /** Digests of large objects, by a key that stands for one version of the object. Bounded in bytes. */
 export class Digests<Of extends object> {
-  /** In the order of last use, the oldest first. */
+  /** The digests in the order of their last use, the oldest first. */
   readonly #kept = new Map<Of, Digest>()
   readonly #now: () => number
   #bytes = 0

@@ -121,7 +121,7 @@ class Search {
     }
   }
 
-  /** Whether it is proved that no caller gains or loses an access as one of these questions asks. */
+  /** Whether it is proved that no caller exists for any of these questions. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))

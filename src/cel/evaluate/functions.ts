@@ -151,7 +151,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // In Go, bytes cannot be a key of a map with entries; in an object of the claims cel-go requires a string first.
+    // Go panics for bytes as a key of a map in the expression, unless the map is empty; claims just lack such a key.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined

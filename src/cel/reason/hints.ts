@@ -6,7 +6,7 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
-/** The longest text whose parts become candidates, and the most parts; the texts before and after each do too. */
+/** The longest text that is split into parts, in code units; the next constant is the most parts that are used. */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40
 

@@ -385,7 +385,7 @@ function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   return expr
 }
 
-/** Whether it is a type name such as `google.protobuf.Timestamp`; no variable has such a name. */
+/** Whether a selection is a type name such as `google.protobuf.Timestamp`; no variable has such a name. */
 function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand

@@ -77,7 +77,7 @@ export async function accessOf({
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const { flags, reading } = await openAccess(given, files.slice(-1))
-  // VMCP_CONFIG may be set for `role`: with a state, only --config as an argument counts.
+  // VMCP_CONFIG may be meant for the command `role`: when files are given, only --config as an argument counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)

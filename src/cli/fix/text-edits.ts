@@ -93,7 +93,7 @@ const loaded = (document: LoadedDocument): Loaded =>
     ? { value: document.error.message, place: undefined }
     : { value: document.value, place: document.locate([], 'value') }
 
-/** Divides edits into groups that may fit and groups that do not; into halves when none may. The last comes first. */
+/** Divides edits into groups that may fit and that do not, or into halves when none may. The last group comes first. */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
   if (misfits.length === edits.length) return [edits.slice(half), edits.slice(0, half)]

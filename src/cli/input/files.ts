@@ -107,7 +107,7 @@ async function* readFolder(folder: string, reading: Reading): AsyncIterable<Sour
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
-/** Whether it is a link to a folder, which could lead back to the current one. */
+/** Whether the path is a link to a folder, which could lead back to the current one. */
 const isLinkToFolder = (name: string): Promise<boolean> =>
   stat(name).then(
     (found) => found.isDirectory(),

@@ -34,7 +34,7 @@ export interface ReadDocument {
    * part does not exist, it is the place of the key of the nearest existing parent.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
-  /** The ignore comments for its lines. */
+  /** The ignore comments for lines of the document. */
   readonly ignores?: readonly IgnoreComment[]
 }
 

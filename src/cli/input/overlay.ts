@@ -23,7 +23,7 @@ export interface Overlay {
   readonly unread: readonly Unread[]
   /** Settings for reading the files; the default namespace is that of the kubeconfig. */
   readonly reading: DocumentReading
-  /** The state before an apply of the files; `after` is that after it. */
+  /** The state before an apply of the files; `after` is the state after the apply. */
   readonly before: ClusterState
   readonly after: ClusterState
   /** The live object with this kind, namespace and name. */

@@ -362,7 +362,7 @@ const separatorHint = (key: string): string =>
 
 const namePattern = /^[-\w]+$/
 
-/** A ":" after a plain key in a flow collection that only the package treats as the end of the key. */
+/** A ":" after a plain key in a flow collection; the package `yaml` ends the key there, kubectl's library does not. */
 const flowColon = /[ \t\n]*:[,[\]{}]/y
 
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
@@ -370,7 +370,7 @@ const flowQuestion = 'kubectl takes a "?" between brackets for the start of a ke
 /** Escapes in JSON that YAML 1.1 does not have. */
 const badEscape = /(?:^|[^\\])(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
-/** An escaped line end followed by an empty line, which the package drops. */
+/** An escaped line end followed by an empty line, which the package `yaml` drops. */
 const escapedLineEnd = /(?:^|[^\\])(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>

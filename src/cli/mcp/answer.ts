@@ -22,7 +22,7 @@ export interface ToolCall {
 
 /** The result of a call. For `explain`, the text is on standard output. */
 export interface CallResult {
-  /** The same as `--output json` of the command prints. */
+  /** The result as JSON, as the command prints it with `--output json`. */
   readonly json?: string
   readonly text?: string
   /** Set for wrong usage: the text says what to write instead. */
@@ -55,7 +55,7 @@ const ANSWERS: {
   },
   fix: (input, server) =>
     fixesOf(invocation(FIX_FLAGS, server, input, { 'add-defaults': input.add_defaults === true })),
-  // The command `plan` reads two names as an old and a new state, so the flag `together` is set.
+  // Without `together`, the command `plan` reads two names as an old and a new state.
   plan: (input, server) =>
     planOf(invocation(PLAN_FLAGS, server, input, { together: input.old === undefined })),
   access: (input, server) => {

@@ -25,7 +25,7 @@ export async function* messageLines(
   }
 }
 
-/** A line with its line end, or both ends of a line that is too long. */
+/** A line with its line end, or the first and last bytes of a line that is too long. */
 type Line = { readonly line: Buffer } | { readonly ends: string }
 
 /** Bytes of each end of a line that is too long. */

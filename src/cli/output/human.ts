@@ -76,7 +76,7 @@ function nextSteps(told: readonly Told[], { findings }: Report, { names }: Print
   return steps.length === 0 ? [] : ['', ...steps]
 }
 
-/** Whether the lines of the file were printed just before. */
+/** Whether the lines of the file around this finding were already printed for the finding before it. */
 const isSamePlace = (a: ReportedFinding | undefined, b: ReportedFinding): boolean =>
   a?.related.length === 0 && a.file === b.file && a.line === b.line && a.column === b.column
 

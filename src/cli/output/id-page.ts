@@ -74,7 +74,7 @@ export function seenLine({ failure }: Rule): string[] {
   return [`seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`]
 }
 
-/** The issues in which users reported it. */
+/** The line with the issues in which users reported the failure. */
 function reportedLine({ failure }: Rule): string[] {
   const threads = failure?.threads ?? []
   return threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]

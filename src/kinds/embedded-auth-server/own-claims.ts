@@ -1,5 +1,6 @@
 /**
- * Claims in both sets below. Scopes are `scp`, never `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go).
+ * Claims in both sets below. The claim with the scopes is `scp` (toolhive 0.44 to 0.63:
+ * authserver/integration_test.go).
  */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 

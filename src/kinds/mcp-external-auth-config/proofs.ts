@@ -244,8 +244,8 @@ function isEachReached(mappings: readonly Conditional[], roleClaim: string, aske
 }
 
 /**
- * Proves that the earlier conditions cover this one: the indexes of some of which one is true whenever the condition
- * is; empty when it is never true; undefined when this is not proved.
+ * Proves that earlier conditions cover this one: returns the indexes of conditions of which one is true whenever this
+ * one is. Empty when this one is never true; undefined when nothing is proved.
  */
 function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])

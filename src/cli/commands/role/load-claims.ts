@@ -5,7 +5,7 @@ import { readSources, type SourceFile } from '../../input/files.ts'
 import { ReadError } from '../../input/nodes.ts'
 import { UnreadConfiguration, unreadFile } from './config.ts'
 
-/** Returns a function that loads the claims from `file`. Throws UsageError, the function UnreadConfiguration. */
+/** Returns a function that loads the claims from `file`. Throws UsageError; the function throws UnreadConfiguration. */
 export function claimsBeside(config: string, file: string): () => Promise<ReadClaims> {
   if (file === '-' && config === '-')
     throw new UsageError('standard input can be the configuration or the claims, not both')
