@@ -24,7 +24,7 @@ interface Assumed {
   readonly reason: string | null
 }
 
-/** The token that is sent to STS: that of a provider or, without one, that of the caller. */
+/** The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. */
 export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
   const { awsSts } = spec
   const of = (credentials: Assumed['credentials'], more: Partial<Assumed> = {}): Assumed => ({

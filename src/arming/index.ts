@@ -64,7 +64,7 @@ export interface ArmingOptions {
   readonly manager: string
   /** Commands that take the webhook out of service, for an annotation of the configurations. */
   readonly breakGlass: string
-  /** Called with both stored configurations, after each read. */
+  /** Called with both stored webhook configurations, after each read. */
   readonly onRead: (configurations: readonly (WebhookConfiguration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
@@ -198,7 +198,7 @@ export class Arming {
     }
   }
 
-  /** Reads both configurations; the holder of the Lease also sends the probe, and writes the differences. */
+  /** Reads both webhook configurations; the holder of the Lease also sends the probe, and writes the differences. */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return

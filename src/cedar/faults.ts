@@ -27,7 +27,7 @@ export type Fault =
       readonly operator: CedarOperator | 'contains'
       readonly value: bigint | undefined
     }
-  /** A value whose type differs from the type that the operation needs, or from that of the other operand. */
+  /** A value whose type differs from the type that the operation needs, or from the type of the other operand. */
   | {
       readonly kind: 'value'
       readonly origin: Origin | undefined

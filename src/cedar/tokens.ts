@@ -5,7 +5,7 @@ export type TokenKind = 'name' | 'word' | 'number' | 'string' | 'operator' | 'ot
 export interface CedarToken {
   /** `word` is a reserved word. `other` is a character unknown to Cedar: an error only when the parser reaches it. */
   readonly kind: TokenKind
-  /** The text as written; that of a string includes its quotes. */
+  /** The text as written; for a string, with its quotes. */
   readonly text: string
   readonly start: number
 }

@@ -60,7 +60,7 @@ interface Check {
   readonly unifier: Unifier
   /** The types of the loop variables in scope. */
   scope: Map<string, Type> | undefined
-  /** Functions beside those of the standard definitions. */
+  /** Functions in addition to the standard definitions. */
   readonly functions: readonly Overload[]
   /** Whether numbers of different types may be compared: cel-go 0.32 allows it from the first comprehension on. */
   mixedNumbers: boolean
@@ -205,7 +205,7 @@ function typeOfIdent(state: Check, ident: Ident): Type {
   })
 }
 
-/** Whether the type is that of a type name, or a type variable that may become one. */
+/** Whether the type is the type of a type name such as `int`, or a type variable that may be bound to such a type. */
 function mayBeTypeName(type: Type): boolean {
   const { kind } = resolve(type)
   return kind === 'type' || kind === 'variable'
@@ -307,7 +307,7 @@ function typeOfMessage(state: Check, message: Message): Type {
 }
 
 function typeOfCall(state: Check, call: Call): Type {
-  // As in cel-go the receiver comes last: the order determines what type variables are bound to.
+  // As in cel-go, the receiver comes last: the order determines the types to which type variables are bound.
   const argTypes: Type[] = []
   for (const arg of call.args) argTypes.push(typeOf(state, arg))
   if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call, argTypes)

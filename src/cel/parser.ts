@@ -104,7 +104,7 @@ function parseLogical(
   return balance(parser, name, terms, offsets, 0, offsets.length)
 }
 
-/** A balanced tree of terms[from] to terms[to]; offsets[i] is that of the operator after terms[i]. */
+/** A balanced tree of terms[from] to terms[to]; offsets[i] is the offset of the operator after terms[i]. */
 function balance(
   parser: Parser,
   name: string,

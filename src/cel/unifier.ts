@@ -79,7 +79,7 @@ export class Unifier {
     return this.assign(previous, next) ? this.#general(previous, next) : dyn
   }
 
-  /** A declared type with its parameters replaced by type variables; `variables` has those of the current call. */
+  /** A declared type with its parameters replaced by type variables; `variables` are those of the current call. */
   instantiate(type: Type, variables: Type[]): Type {
     if (type.kind === 'parameter') return (variables[type.index] ??= variable())
     return type.args.length === 0 ? type : withArgs(type, this.instantiateAll(type.args, variables))

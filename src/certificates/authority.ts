@@ -35,7 +35,7 @@ export interface SelfManagedOptions {
   /** DNS names and addresses for the serving certificate. */
   readonly names: readonly string[]
   readonly settings: RotationSettings
-  /** Whether this replica makes, rotates and stores the CA; the others only read it and sign with it. */
+  /** Whether this replica makes, rotates and stores the CA; other replicas only read the CA and sign with it. */
   readonly writes: boolean
   /** Milliseconds for which both stored webhook configurations have had each CA, by fingerprint; see Propagation. */
   readonly propagatedFor: () => ReadonlyMap<string, number>
@@ -85,7 +85,7 @@ export interface SelfManagedStatus {
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** Milliseconds after which the state last read may be outdated: it then signs nothing while a leaf is valid. */
+/** Milliseconds after which the state last read may be outdated: then this replica signs only without a valid leaf. */
 const STALE = SLACK / 2
 /**
  * A leaf with less time left (milliseconds) is treated as expired: the next check comes only after RETRY and the
@@ -179,8 +179,9 @@ export class SelfManaged {
   }
 
   /**
-   * Compares the clock with the API server's; returns the time for judging certificates. If they disagree, it is that
-   * of the API server: then this replica makes no certificates, and only uses those that others store.
+   * Compares the clock with the API server's; returns the time for judging certificates. If the clocks disagree, that
+   * is the API server's time: then this replica makes no certificates, and only uses certificates that other replicas
+   * store.
    */
   #readClock(problems: string[]): number {
     const { settings, clockOffset } = this.#options

@@ -170,7 +170,7 @@ export function withoutNotYetValid(state: AuthorityState, now: number): Authorit
 
 /**
  * CAs that were trusted but are missing in the stored state, which may come from another installation or an old backup:
- * those of the state before, and earlier ones that are still missing. Leaves of any of them may be in use, on other
+ * the CAs of the previous state, and earlier ones that are still missing. Leaves of any of them may be in use, on other
  * replicas too.
  */
 export function orphanedCAs(

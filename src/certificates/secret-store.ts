@@ -34,7 +34,7 @@ export interface SecretConnection {
 const CONFLICT = 409
 const NOT_FOUND = 404
 
-/** A store in a Secret of a cluster; it leaves all other values of the Secret. */
+/** A store in a Secret of a cluster; it does not change other values of the Secret. */
 export function clusterSecret(
   connection: SecretConnection,
   namespace: string,

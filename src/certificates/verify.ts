@@ -6,7 +6,7 @@ import { certificatesIn } from './x509.ts'
 
 /** The result of checking a certificate and its key. No text repeats the key, or what OpenSSL says about it. */
 export interface PairJudgement {
-  /** Why the certificate must not be used; absent when it may be. */
+  /** Why the certificate must not be used; absent when it may be used. */
   readonly problem?: string
   /** Problems that do not prevent its use. */
   readonly warnings: readonly string[]

@@ -109,7 +109,7 @@ export function authorityOf(certificate: X509Certificate): Authority {
   }
 }
 
-/** The CA without its private key and any other fields. */
+/** The public fields of the CA, without its private key. */
 export function publicPart({ certificate, fingerprint, issued, expires }: Authority): Authority {
   return { certificate, fingerprint, issued, expires }
 }

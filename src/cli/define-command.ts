@@ -4,7 +4,7 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of the arguments, each with its effect; if that is missing, the summary describes it. */
+  /** The forms of the arguments, each with its effect; if the effect is missing, the summary describes it. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
   /** Words that are accepted as an argument instead of a file; shells complete them. */
   readonly words?: readonly string[]

@@ -84,7 +84,7 @@ export class Installation {
 
   /**
    * Deletes the CustomResourceDefinition with this uid, and with it all resources of its kind; false when it does not
-   * exist. Throws StatusError 409 when the one with this name has another uid.
+   * exist. Throws StatusError 409 when the definition with this name has another uid.
    */
   deleteDefinition(plural: string, uid: string): Promise<boolean> {
     const body = JSON.stringify({ preconditions: { uid } })

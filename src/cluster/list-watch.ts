@@ -120,7 +120,7 @@ export async function watch(
     readonly resourceVersion: string
     readonly milliseconds: number
     readonly silence: Times['silence']
-    /** The name of a single object to watch; `path` is that of the collection. */
+    /** The name of a single object to watch; `path` is the path of the collection. */
     readonly name?: string
   },
   signal: AbortSignal,

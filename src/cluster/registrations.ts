@@ -69,9 +69,9 @@ export class Registrations {
   }
 
   /**
-   * A forced server-side apply. It keeps the fields of other field managers, such as an entry of theirs, or a Service
-   * beside our URL. `displacing` is a merge patch that replaces those first, unless the configuration has changed
-   * since.
+   * A forced server-side apply. It keeps fields of other field managers, such as a webhook that they added, or a
+   * Service beside our URL. `displacing` is a merge patch that replaces those fields first, unless the configuration
+   * has changed since.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''

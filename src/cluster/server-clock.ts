@@ -2,7 +2,7 @@
 interface Stamp {
   readonly sent: number
   readonly received: number
-  /** The Date header in Unix milliseconds; it has whole seconds. */
+  /** The Date header in Unix milliseconds; its resolution is a second. */
   readonly date: number
 }
 

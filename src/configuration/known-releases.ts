@@ -36,7 +36,7 @@ export const knownReleases = (): readonly string[] =>
 
 const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
 
-/** A release that comes with this program. For a patch version it is that of the minor version. Throws UsageError. */
+/** A release that comes with this program; for a patch version, the release of its minor version. Throws UsageError. */
 export function knownRelease(written: string): Release {
   const minor = minorOf(written)
   const known = knownReleases()

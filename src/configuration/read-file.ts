@@ -95,7 +95,7 @@ function nearId(id: string, problem: string): string {
   return near === undefined ? '' : `; did you mean '${near}'`
 }
 
-/** The offset of the key or value at a path; if it is missing, that of the nearest parent. */
+/** The offset of the key or value at a path; if it is missing, the offset of the nearest parent. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

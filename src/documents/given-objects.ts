@@ -23,7 +23,7 @@ export interface DocumentReading {
   readonly namespace: string
   /** Whether placeholders are judged as plain text (`--strict`). */
   readonly strict: boolean
-  /** Finds the placeholders of the configuration file, beside those that are always known. */
+  /** Finds the placeholders of the configuration file, in addition to placeholders that are always known. */
   readonly placeholders?: FindPlaceholder | undefined
   /** Parses YAML in a value of a ConfigMap; throws when it is not YAML. When absent, only JSON is read. */
   readonly readYaml?: ((text: string) => unknown) | undefined

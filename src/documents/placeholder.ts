@@ -37,7 +37,7 @@ export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =
 
 /**
  * The placeholders in the strings of the spec: the first one of each string, in at most a thousand strings. A map with
- * placeholders in its keys comes before those inside it, because its members are unknown.
+ * placeholders in its keys comes before the placeholders inside it, because its members are unknown.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceholder): Placeholder[] {
   const found: Placeholder[] = []

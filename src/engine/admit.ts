@@ -15,7 +15,7 @@ import type { Prepared } from './world.ts'
 /** When the request body has at least this many characters, the judgement of an object yields after each rule. */
 const LARGE = 64 * 1024
 
-/** The verdict on a write by the cached objects, and how to repeat it after reading some from the API server. */
+/** The verdict on a write by the cached objects, and a way to repeat it after reading some from the API server. */
 export interface Admission extends ObjectJudgement {
   /**
    * The other objects on which the verdict depends and that may have changed, or that are not cached whole; usually
@@ -157,8 +157,8 @@ function leftOut(
 }
 
 /**
- * The objects on which the verdict depends (those of errors first), then the lacking ones; each once, without those
- * that were just read.
+ * The objects on which the verdict depends (objects of errors first), then the lacking objects; each once, except
+ * objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,

@@ -22,7 +22,7 @@ export interface EngineExample {
   readonly corrected: Readonly<Record<string, unknown>>
 }
 
-/** An example: a resource with an error, the same resource corrected, and the findings of the former. */
+/** An example: a resource with an error, the findings in it, and the same resource corrected. */
 const example = (
   wrong: Readonly<Record<string, unknown>>,
   right: Readonly<Record<string, unknown>>,

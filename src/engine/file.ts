@@ -119,7 +119,7 @@ const yieldingIn = (
     file: { unknown, isTemplate: isTemplateIn(file) },
   })
 
-/** The findings of the stored object beside the objects before the apply, judged like those of a file. */
+/** The findings of the stored object beside the objects before the apply, judged like an object in a file. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,

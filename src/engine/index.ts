@@ -49,7 +49,7 @@ interface FoundIn {
   readonly name: string
   readonly object: unknown
   /**
-   * The ignores in the file of the object. `none count` when an API server refused it: an ignore cannot change that.
+   * The ignores in the file of the object. `none count`: an API server refused the object, which no ignore can change.
    */
   readonly ignores: readonly Ignore[] | 'none count'
 }

@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly old?: () => Resource | undefined
   /** Which findings with `isOutage` become errors; absent when no release is known. */
   readonly outages?: 'all' | 'of the object alone' | undefined
-  /** The severity of a finding at its place; when absent, that of its rule. */
+  /** The severity of a finding at its place; when absent, the severity of its rule. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
   /** Whether the resource is large: the judgement yields after each rule, so that other requests are answered. */
   readonly isLarge?: boolean
@@ -57,7 +57,7 @@ export const JUDGEMENT = 20_000
 /** The surroundings of a resource that is judged without any other object. */
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
 
-/** Which rules run: those of a write, or those of a deletion. */
+/** Which rules run: the rules for a write, or the rules for a deletion. */
 export type Selection = 'write' | 'delete'
 
 const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
@@ -79,7 +79,7 @@ export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
 
 /**
  * Runs the rules of the kind on a resource without parts of a wrong JSON type; `cluster` contains the resource too.
- * Returns the findings in `before` and those of the rules.
+ * Returns the findings in `before` and the findings of the rules.
  */
 export function* check(
   kind: Kind,
@@ -110,7 +110,7 @@ export function* runRules(
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
-  // Matchers are compiled first, so that in a large object as many of them fit into the budget as in a small one.
+  // Matchers are compiled first: otherwise, in a large object, other rules would leave less of the budget for them.
   if (self.kind === mcpExternalAuthConfig.kind) yield* compileMatchers(resource, { memo, budget })
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)

@@ -56,7 +56,7 @@ export function yielding(
     if (!allows(schema, broken)) return [finding]
     const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
     if (instead === undefined) return []
-    // Without the detail of an `enum`: it lists the values that the specification supports.
+    // The detail of an `enum` is left out, because it lists the values that the specification supports.
     const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
     return [
       { ...finding, severity: 'warning', error: { ...error, detail: `${before}${release.name} ${instead}` } },

@@ -22,7 +22,7 @@ export type Owner =
 /** A statement with everything that enforces it, or with the reason why nothing does. */
 export interface CoveredStatement {
   readonly text: string
-  /** Whether it is a requirement that a single resource can violate. */
+  /** Whether the statement is a requirement that a single resource can violate. */
   readonly must: boolean
   readonly owners: readonly Owner[]
   readonly because?: string
@@ -90,8 +90,8 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
 }
 
 /**
- * The keywords that enforce a statement about a field: for an object those of its fields, else the field's constraints,
- * or else its type.
+ * The keywords that enforce a statement about a field: for an object the keywords of its fields, else the field's
+ * constraints, or else its type.
  */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'
@@ -100,7 +100,7 @@ function holdingKeywords(field: Field): string[] {
   return constraints.length > 0 ? constraints : ['type']
 }
 
-/** The fields of a kind, without those of a part that an earlier kind has too. */
+/** The fields of a kind, without the fields of a part that an earlier kind has too. */
 export function listedOnce(kind: Kind): Field[] {
   const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) =>
     parts.map(({ schema }) => schema),

@@ -11,7 +11,7 @@ export const STATIC = '.static.k8s.io'
 
 export const policyName = ({ plural }: Kind, suffix = '') => `${WEBHOOK_NAME}-${plural}${suffix}`
 
-/** Makes a policy match the same requests as the webhook; it fails open. */
+/** Makes a policy match the same requests as the webhook; the policy fails open. */
 export const matchingWritesOf = ({ plural }: Kind) => ({
   failurePolicy: 'Ignore',
   matchConstraints: {

@@ -28,7 +28,7 @@ interface KnownIssuer {
   readonly issuer: string
 }
 
-/** The correct issuer, if that of a known provider has a slash too many or too few at its end; else undefined. */
+/** The correct issuer, if a known provider's issuer has a slash too many or too few at its end; else undefined. */
 export function meantIssuer(text: string): KnownIssuer | undefined {
   if (!text.endsWith('/') && !PERHAPS_WITH.test(text)) return undefined
   const host = parseUrl(text)?.host

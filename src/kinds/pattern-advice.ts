@@ -15,8 +15,8 @@ interface Advice {
 }
 
 /**
- * For each pattern, returns advice for a text that does not match, with a proposal that does; undefined when the
- * mistake is not a known one.
+ * For each pattern: a function from a text that does not match to advice with a corrected text, or to undefined when
+ * the mistake is not a known one.
  */
 const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],

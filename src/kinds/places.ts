@@ -26,7 +26,7 @@ const RULES: readonly Rule[] = Object.values(rules).toSorted(
   (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
 
-/** The rules of a kind, then those of its parts. */
+/** The rules of a kind, then the rules of its parts. */
 export function rulePlacesOf(kind: Kind): RulePlace[] {
   const schemas = [{ schema: kind.schema, at: [] }, ...kind.parts]
   return schemas.flatMap(({ schema, at }) =>

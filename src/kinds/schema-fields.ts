@@ -15,7 +15,7 @@ export interface Field {
 interface Holder {
   readonly path: string
   readonly node: SchemaTree
-  /** The section of the specification that lists the object's fields; if none, that of the nearest object around it. */
+  /** The section of the specification that lists the object's fields; if none does, that of the object around it. */
   readonly section: string | undefined
 }
 

@@ -109,7 +109,7 @@ export interface Placeholder extends Place {
 
 /** The documented defaults that are missing in an object. */
 export interface Defaults extends Subject {
-  /** A patch that turns the object into what the mutating webhook would store. */
+  /** A patch that turns the object into the object that the mutating webhook would store. */
   readonly patch: readonly PatchOperation[]
 }
 

@@ -15,14 +15,14 @@ export type Method = 'GET' | 'HEAD'
 interface Question {
   readonly method: Method
   readonly url: URL
-  /** The CAs (PEM) to trust; when undefined, those of Node. */
+  /** The CAs (PEM) to trust; when undefined, the CAs of Node. */
   readonly authorities?: string | undefined
   readonly timeoutMs: number
   /** The addresses to which the host may resolve. */
   readonly reach: Reach
 }
 
-/** Which addresses are allowed: all, all but those of this machine, or those on the internet. */
+/** Which addresses are allowed: all, all except those of this machine, or only addresses on the internet. */
 export type Reach = 'anywhere' | 'other machines' | 'internet'
 
 const IS_OUT_OF_REACH: Readonly<Record<Reach, (address: string) => boolean>> = {
@@ -49,7 +49,7 @@ export interface RequestFailure {
 
 export type Reply = ProbeAnswer | RequestFailure
 
-/** The CAs to trust: those of a bundle alone, or together with those of Node. */
+/** The CAs to trust: only the CAs of a bundle, or also the CAs of Node. */
 export const authoritiesOf = (pem: string, isOnly: boolean): string =>
   isOnly ? pem : [...rootCertificates, pem].join('\n')
 

@@ -7,7 +7,7 @@ export interface NamedResource {
   readonly resource: Resource
 }
 
-/** A reference to CAs (PEM) in a ConfigMap; the operator trusts them alone, or in addition to those of the system. */
+/** A reference to CAs (PEM) in a ConfigMap; the operator trusts only them, or also the CAs of the system. */
 export interface Bundle {
   readonly name: string
   readonly key: string

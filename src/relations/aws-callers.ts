@@ -159,12 +159,12 @@ export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): bool
 
 /** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
-  /** The names of these claims. */
+  /** The names of the claims. */
   readonly claims: readonly string[]
   /** The indexes of the mappings that therefore never match; `isEach` when no other mapping is left. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of these mappings compares the value of `roleClaim`. */
+  /** Whether one of the mappings compares the value of `roleClaim`. */
   readonly byRoleClaim: boolean
 }
 

@@ -25,7 +25,7 @@ export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 /** The most objects that are searched: an error has at most four related places. */
 const MOST = 4
 
-/** The places at which objects refer to `to`; for an object that uses it without naming it, the name of that object. */
+/** The places at which objects refer to `to`; for an object that uses `to` without naming it, the object's own name. */
 export function referenceEnds(
   names: readonly ObjectName[],
   to: ObjectName,

@@ -18,9 +18,7 @@ export interface Entity {
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /**
-   * cedar-go refuses the text. `hint` says what to write; `index` is that of the wrong entity, if just one is wrong.
-   */
+  /** cedar-go refuses the text. `hint` says what to write; `index` is set if only one entity is wrong: its index. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
 /** Characters that cost one unit of a budget. */
@@ -56,7 +54,7 @@ interface Fields {
 }
 const FIELDS: ReadonlySet<string> = new Set<keyof Fields>(['uid', 'parents', 'attrs', 'tags'])
 
-/** The entity, or a text that says what is wrong with it. */
+/** The entity, or a text about the mistake in it. */
 function readEntity(item: unknown, budget: Budget): Entity | string {
   budget.spend(1)
   // Go reads null as an entity without any field.
@@ -106,7 +104,7 @@ const NOTHING: Entity = {
   lacks: 'uid',
 }
 
-/** The type and id of an entity: `{type, id}`, or the same inside `__entity`. */
+/** The type and id of an entity: `{type, id}`, or such an object inside `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
   const inner = goField(value, '__entity') ?? undefined
@@ -130,7 +128,7 @@ const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(v
 /** The deepest nesting at which values are checked. */
 const DEEPEST = 50
 
-/** What is wrong with the value of an attribute, to follow the words "cannot hold"; undefined when it is correct. */
+/** The problem with the value of an attribute, to follow the words "cannot hold"; undefined when it is correct. */
 function wrongValue(value: unknown, depth: number, budget: Budget): string | undefined {
   if (value === null) return 'null'
   if (typeof value === 'number')
@@ -142,7 +140,7 @@ function wrongValue(value: unknown, depth: number, budget: Budget): string | und
   return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1, budget)
 }
 
-/** What is wrong with an `__extn`. Only for `decimal` the argument is checked. */
+/** The problem with an `__extn`; undefined for none. The argument is checked only for `decimal`. */
 function wrongExtension(extension: object): string | undefined {
   const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
   if (typeof fn !== 'string' || !isFunction(fn))

@@ -176,7 +176,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** Says for a message what a policy does because of a comparison that never holds. */
+/** Says for a message how a policy behaves because of a comparison that never holds. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
@@ -244,7 +244,7 @@ function* absencesIn(
     const seen: FoundFault[] = []
     const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
     const { effect } = read.policy
-    // A forbid that certainly applies denies these requests in any case.
+    // A forbid that certainly applies denies the requests in any case.
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(

@@ -6,7 +6,7 @@ import { type Budget, fitsGlob } from '../rule/index.ts'
  * comparisons with literals are analysed; other expressions set no condition.
  */
 
-/** A condition on one value of a request: it is one of `values` or matches one of `patterns`, or not (`isNot`). */
+/** A condition on one value of a request: it is one of `values` or matches one of `patterns`; with `isNot`, neither. */
 interface Test {
   readonly isNot: boolean
   readonly values: ReadonlySet<Value>

@@ -64,7 +64,7 @@ for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name,
 export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
 export const DEFAULT_GROUP_TYPE = 'THVGroup'
 
-/** What is known about the tokens of callers. */
+/** Facts about the tokens of callers. */
 export interface Callers {
   /** Whether a token of these callers can have the claim. */
   readonly canHave: (claim: string) => boolean

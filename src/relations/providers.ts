@@ -61,8 +61,8 @@ export function unserved(
 }
 
 /**
- * Errors for the MCPExternalAuthConfigs that a VirtualMCPServer uses although it lacks their provider; only those that
- * `wanted` accepts.
+ * Errors for MCPExternalAuthConfigs that a VirtualMCPServer uses although it lacks the provider that they need; only
+ * for those that `wanted` accepts.
  */
 export function* unservedBy(
   gateway: Gateway,

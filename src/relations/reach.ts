@@ -172,7 +172,7 @@ export function gatewaysWithoutStrategy(name: string, workload: Workload, cluste
   return { discovering: ofSource('discovered'), listing: hasOwn ? [] : ofSource('inline') }
 }
 
-/** Whether `backends` lists the name; true when `backends` is unreadable, because it may. */
+/** Whether `backends` lists the name; true when `backends` is unreadable, because it may list the name. */
 export const isListed = ({ spec }: Gateway, name: string): boolean => {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
@@ -275,8 +275,8 @@ export const configsNamed = (
   }))
 
 /**
- * The backends of a group, grouped by the MCPExternalAuthConfig that they name; the key undefined has those that name
- * none.
+ * The backends of a group, grouped by the MCPExternalAuthConfig that they name; backends that name none have the key
+ * undefined.
  */
 const membersByConfig = oncePerCluster((group: string, cluster) => {
   const found = new Map<string | undefined, ObjectName[]>()
@@ -300,8 +300,8 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
 })
 
 /**
- * The backends that `backends` does not list, grouped by their own MCPExternalAuthConfig; the key undefined has those
- * without one or, when no release is known, all.
+ * The backends that `backends` does not list, grouped by their own MCPExternalAuthConfig. The key undefined is for
+ * backends without one; when no release is known, for all.
  */
 function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
   const rest = unlisted(gateway, cluster)

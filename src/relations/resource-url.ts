@@ -32,7 +32,7 @@ export interface Checker {
   readonly resourceUrl: Path<unknown>
 }
 
-/** The VirtualMCPServer, if it validates the tokens of its own server; undefined if not, or when that is unreadable. */
+/** The VirtualMCPServer, if it validates the tokens of its own server; undefined if not, or a field is unreadable. */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,

@@ -18,7 +18,7 @@ let fields: Readonly<Record<string, KnownField>> | undefined
 export const knownFields = (kind: string): KnownField | undefined =>
   (fields ??= JSON.parse(KNOWN_FIELDS) as Readonly<Record<string, KnownField>>)[kind]
 
-/** The fields at a place that every known release requires without a default, and the same for those below. */
+/** The fields at a place that every known release requires without a default, and the same for the places below. */
 export interface Demanded {
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Demanded>>

@@ -41,7 +41,7 @@ function schemaOf(crd: unknown, group: string): { kind: string; schema: ReleaseS
   const schema = served.find((version) => version !== undefined)?.schema
   if (!isObject(schema) || !isObject(schema.openAPIV3Schema)) return undefined
   const root = compared(schema.openAPIV3Schema)
-  // The API server validates the other metadata itself, and ignores the status in a write.
+  // The API server itself validates metadata, and ignores the status in a write.
   const properties = { ...root.properties, metadata: ANYTHING, status: ANYTHING }
   return { kind: String(spec.names.kind), schema: { ...root, properties } }
 }

@@ -63,7 +63,7 @@ function nanoseconds(term: RegExpExecArray | null): bigint | undefined {
   return sum > MOST ? undefined : sum
 }
 
-/** Nanoseconds of the digits after the point. Like Go it reads those that fit in an int64, and computes in float64. */
+/** Nanoseconds of the digits after the point. As in Go, only digits that fit in an int64 count, and float64 is used. */
 function fractionOf(unit: bigint, digits: string): bigint {
   if (digits === '') return 0n
   const significant = withoutLeadingZeros(digits)

@@ -16,7 +16,7 @@ export const fitsGlob = (pattern: string, text: string, anyOne?: string): boolea
  */
 export function fitsPath(pattern: string, path: string): boolean {
   const names = pattern.split('/')
-  // `a/**` matches what is in the folder a, not the folder itself.
+  // `a/**` matches the content of the folder a, not the folder itself.
   const within = names.at(-1) === '**' ? ['*'] : []
   return fitsAll([...names, ...within, '**'], path.split('/'), '**', (name, each) =>
     fitsGlob(name, each, '?'),

@@ -38,13 +38,13 @@ export function sourceNames(sources: readonly Source[]): string[] {
 export interface KnownFailure {
   /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
-  /** The component that reports it: at `start-up` a container ends with an error; with `nobody` no component does. */
+  /** The component that reports the failure: at `start-up` a container ends with an error; with `nobody` none does. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst effect on the users of the object. */
   readonly consequence: Consequence
   /** The operator releases in which the failure happens, such as `up to 0.46`; all of them when absent. */
   readonly releases?: string
-  /** Public issues and pull requests about it: `owner/repository#number`. */
+  /** Public issues and pull requests about the failure: `owner/repository#number`. */
   readonly threads: readonly string[]
 }
 
@@ -64,7 +64,7 @@ export interface RuleFor<S extends TSchema> {
    * something.
    */
   readonly needs?: readonly string[]
-  /** The kinds that it looks up through `context.cluster`. */
+  /** The kinds that the rule looks up through `context.cluster`. */
   readonly reads: readonly string[]
   /**
    * Set when each error says that a field required by the specification is missing. At a release of the operator that

@@ -85,7 +85,7 @@ export function encodeProbe({ uid }: Review, nonce: string): string {
   return encode({ uid, allowed: false, status })
 }
 
-/** The answer when too many reviews wait: it was not judged, and the client may try again. */
+/** The answer when too many reviews wait: the review was not judged, and the client may try again. */
 export function encodeBusy({ uid }: Review): string {
   const message = 'vmcp-admission has too many reviews at hand; try again'
   return encode({
@@ -111,7 +111,10 @@ function admitted(uid: string, more = ''): string {
   return `{"apiVersion":"${REVIEW_VERSION}","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":true${more}}}`
 }
 
-/** As `apierrors.NewInvalid` makes it: kubectl prints the causes, other clients the message, so both are complete. */
+/**
+ * A denial as `apierrors.NewInvalid` makes it, complete for kubectl, which prints the causes, and for other clients,
+ * which print the message.
+ */
 function denial({ group, kind }: Submission, name: string, errors: readonly Finding[]) {
   const causes = errors.map((finding) => ({
     reason: causeOf(finding.error.type),

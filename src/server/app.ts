@@ -365,7 +365,7 @@ function answerProblem(parts: Parts, reply: FastifyReply, status: number, proble
     .send(JSON.stringify({ error: problem }))
 }
 
-/** API servers show their users the text of a 403 answer, but not that of a 401 or of JSON. */
+/** API servers show their users the text of a 403 answer, but not the text of a 401 answer or a JSON body. */
 function refuseClient(parts: Parts, reply: FastifyReply, problem: string): void {
   parts.metrics.refused(403)
   leaving(parts, reply).code(403).type('text/plain').send(problem)

@@ -12,7 +12,7 @@ import { metadataOf } from '../rule/index.ts'
  * once.
  */
 const DELAY = 1_000
-/** Milliseconds for which a round checks objects before it pauses for `PAUSE`: in all a fifth of a core. */
+/** Milliseconds for which a round checks objects before it pauses for `PAUSE`: together a fifth of a core. */
 const STRETCH = 10
 const PAUSE = 40
 /** The pause after a large object was judged, as a multiple of the time that it took: also a fifth of a core. */

@@ -83,7 +83,7 @@ interface Look {
   readonly largest: number
   readonly longest: number
   readonly nulls: number
-  /** Why the body must be refused if it is JSON; undefined when it need not. */
+  /** Why the body must be refused if it is JSON; undefined when it need not be refused. */
   readonly problem: string | undefined
 }
 

@@ -23,9 +23,7 @@ import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/index.ts'
 import { warmUp } from './warm-up.ts'
 
-/**
- * The command that starts the server: in a clone, in the image (the path is that in the Dockerfile), or in the package.
- */
+/** The command that starts the server: in a clone, in the image (at the path in the Dockerfile), or in the package. */
 const START = import.meta.url.endsWith('.ts')
   ? 'npm start --'
   : import.meta.url === 'file:///app/dist/server/main.js'
@@ -154,7 +152,9 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     isStopping: () => stopping,
   }
   let listeningSince = Infinity
-  /** Not ready with an expired certificate: API servers would refuse it, and another replica may have a valid one. */
+  /**
+   * Without a valid certificate the server is not ready: API servers would refuse it, and another replica may have one.
+   */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
   const whyNotReady = () => {

@@ -143,7 +143,7 @@ export function createMetrics() {
   }
 }
 
-/** The first two metrics are named like those that Prometheus has about its own configuration. */
+/** The first two metrics are named like the metrics of Prometheus about its own configuration. */
 function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
   measureGauge(
     registry,

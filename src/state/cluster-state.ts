@@ -39,7 +39,7 @@ export interface Displaced extends ObjectName {
 
 interface Stored {
   readonly name: ObjectName
-  /** The object as it was put, without the metadata that no rule reads. */
+  /** The object as it was passed to `put`, without the metadata that no rule reads. */
   readonly object: unknown
   /** The object as rules read it: without nulls and without parts of a wrong JSON type. */
   readonly resource: Resource

@@ -44,8 +44,8 @@ export class Digests<Of extends object> {
   }
 
   /**
-   * Stores a digest if all together stay below `most` bytes, after dropping those unused for `HOLDS`. False when there
-   * is no room.
+   * Stores a digest if all digests together stay below `most` bytes, after dropping those unused for `HOLDS`. False
+   * when there is no room.
    */
   keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
     this.drop(of)
@@ -83,7 +83,7 @@ export function referenceHashes(kind: string, resource: Resource): Float64Array 
   return new Float64Array(hashes).sort()
 }
 
-/** Whether the hash of an object is among those of `referenceHashes`. */
+/** Whether the hashes from `referenceHashes` contain the hash of an object. */
 export function isAmong(hashes: Float64Array, target: number): boolean {
   let [from, to] = [0, hashes.length]
   while (from < to) {

@@ -31,7 +31,7 @@ const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/
 
 /** The longest text in a reduced copy; names of objects and providers are shorter. */
 const LONGEST_FACT = 1_000
-/** The most fields of an object in a reduced copy: an object with more is a map, which has no limit. */
+/** The most fields of an object in a reduced copy: an object with more fields is a map, whose keys have no limit. */
 const MOST_FIELDS = 50
 
 /**

@@ -96,7 +96,7 @@ function inAnyOrder(
   allowed: ReadonlySet<string>,
 ): Delivered {
   if (group.length > MOST_AT_ONCE) {
-    // There are too many orders to try, so only this one and its reverse are tried.
+    // There are too many orders to try: only this order and its reverse are tried.
     const problem = [group, group.toReversed()]
       .map((order) =>
         deliver(

@@ -43,7 +43,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects` are those compared by `factsOf`. The lattice changes `state` to each node that it judges. */
+  /** `objects` are the objects compared by `factsOf`. The lattice changes `state` to each node that it judges. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,

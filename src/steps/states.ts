@@ -49,7 +49,7 @@ export interface StateJudging {
   readonly release?: Release | undefined
 }
 
-/** A judge like that of the webhook, for this cluster state, which may change later. */
+/** A judge like the webhook's, for this cluster state, which may change later. */
 export const judgeIn = (
   state: ClusterState,
   { settings, reading, defaults: written, release }: StateJudging,
@@ -62,7 +62,7 @@ export const judgeIn = (
     defaults: { written, serviceAccountAudience: '' },
   })
 
-/** Stores an object in the state, replacing the one with its name; undefined removes that one. */
+/** Stores an object in the state, replacing the object with its name; for undefined, only removes that object. */
 export function put(
   state: ClusterState,
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,

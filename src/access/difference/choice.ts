@@ -21,7 +21,7 @@ export interface Condition {
   readonly never?: string
 }
 
-/** One alternative of a choice: for callers who satisfy its condition, but that of no earlier alternative. */
+/** One alternative of a choice: for callers who satisfy its condition, but no condition of an earlier alternative. */
 export interface Way extends Outcome {
   readonly condition: Condition
 }

@@ -26,7 +26,7 @@ type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
 
 type Answer =
   | { readonly is: 'somebody'; readonly example: Claims }
-  /** Proved: no caller. `takenBy` are the earlier fields that together include all callers of this one. */
+  /** Proved: no caller. `takenBy` are the earlier fields that together include all callers of this field. */
   | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
   | { readonly is: 'not decided'; readonly why: string }
 
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** The earlier alternatives that together include all callers of this one, without those not needed for that. */
+/** The earlier alternatives that together include all callers of this one; leaves out those that are not needed. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {

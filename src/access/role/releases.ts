@@ -8,7 +8,7 @@ export function readRelease(text: string): string {
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** The generation with the release, or those before and after a release without one; all for an empty text. */
+/** The generation with the release; if none has it, the generations before and after it; all for an empty text. */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS

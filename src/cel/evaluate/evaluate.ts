@@ -42,7 +42,7 @@ export function evaluate(expr: Expr, situation: Situation): Result {
   }
 }
 
-/** The costs in cel-go for each kind of node (common/cost.go), without those of a call for large arguments. */
+/** The costs in cel-go for each kind of node (common/cost.go), without the extra cost of calls with large arguments. */
 const COSTS: Readonly<Record<Expr['kind'], number>> = {
   literal: 0,
   ident: 1,

@@ -203,7 +203,7 @@ export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
   }
 }
 
-/** Refuses bounds beyond 2^53: doubles have gaps there, so comparisons with them differ from those of integers. */
+/** Refuses bounds beyond 2^53: doubles have gaps there, so comparing doubles differs from comparing integers. */
 export const exact =
   (compare: (bound: number) => Literal) =>
   (bound: number): Literal => {

@@ -95,7 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** Translates an expression that is no logical operator: by its possible values, else as a `Guess`. */
+  /** Translates an expression that is not a logical operator: by its possible values, or else as a `Guess`. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()

@@ -19,7 +19,7 @@ export interface Reading {
   readonly scope: Scope
   readonly matcher: CompiledExpr
   truth(expr: Expr): Truth
-  /** The possible values of an expression; those of a bool are true, false and a failure. Throws NotModelled. */
+  /** The possible values of an expression; for a bool: true, false and a failure. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
   /** The possible values of a place, one for each JSON type that it may have. */
   at(place: ValuePlace): readonly Case[]

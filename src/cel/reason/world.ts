@@ -22,7 +22,7 @@ export interface ValuePlace {
   list: ListPlace | undefined
   /** Literals about the keys of a map, as `list` has them about the elements of a list. */
   keys: ListPlace | undefined
-  /** A literal that is true when the text equals one of those in earlier tests; see `#only`. */
+  /** A literal that is true when the text equals the text of an earlier test for equality; see `#only`. */
   taken: Literal | undefined
 }
 
@@ -102,7 +102,7 @@ export class ClaimsWorld {
     return -this.true
   }
 
-  /** A number that is unique in this world and in those of nested loops. */
+  /** A number that is unique in this world and in the worlds of nested loops. */
   nextId(): number {
     return this.#ids.next++
   }
@@ -200,7 +200,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Adds clauses for the relation of two tests of a text, which the search would else discover case by case. */
+  /** Adds clauses for the relation of two tests of a text, which the search would otherwise discover case by case. */
   #relate(
     literal: Literal,
     test: TextTest,

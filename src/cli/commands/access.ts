@@ -59,7 +59,7 @@ export const access = defineCommand({
 
 type Output = Flags['output']
 
-/** Returns a check that a format is one of these; for another it throws UsageError with this problem. */
+/** Returns a check of a format: for one that is not among these, the check throws UsageError with this problem. */
 const oneOf =
   <Some extends Output>(formats: readonly Some[], problem: string) =>
   (output: Output): Some => {

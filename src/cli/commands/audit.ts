@@ -91,7 +91,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The release of the cluster, or the one in the flags or the configuration file. */
+  /** The release of the cluster, or else the release in the flags or the configuration file. */
   readonly release: Release | undefined
 }
 

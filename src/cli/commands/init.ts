@@ -121,7 +121,7 @@ async function settingsOf(given: Given): Promise<Asked> {
 /** Asks a question; resolves to undefined at the end of the input. */
 export type Ask = (question: string) => Promise<string | undefined>
 
-/** The given settings, with the others from answers of the user, or from defaults when there is no terminal. */
+/** The given settings; missing ones come from answers of the user, or from defaults when there is no terminal. */
 export async function completed(given: Given, ask?: Ask): Promise<Asked> {
   const settings: Record<string, unknown> = {}
   for (const [name, { question, usual, read }] of Object.entries(ASKED))

@@ -126,7 +126,7 @@ const idIn = (text: string): string | undefined =>
         .map(([, id = '']) => presentId(id))
         .findLast((id) => ALL_IDS.has(id))
 
-/** Whether a path is that of a field or below it. False when the field is the whole object. */
+/** Whether a path leads to a field or to a part of it. False when the field is the whole object. */
 function isWithin(path: string, at: readonly Segment[]): boolean {
   const place = at.length === 0 ? undefined : pathText(at)
   return (

@@ -107,7 +107,7 @@ export function sourceOf(
 
 /** The lines that a member in block style takes. */
 export interface LineExtent {
-  /** The index of the member's first line, including comments above; then that of its key, and that after its end. */
+  /** The index of the member's first line, including comments; `key`: of the key's line; `end`: after the last line. */
   readonly start: number
   readonly key: number
   readonly end: number

@@ -306,7 +306,7 @@ function offsetsIn(text: string): OffsetOf {
     if (start === undefined) return undefined
     const before = countBefore(pairs, start)
     let offset = start + column - 1
-    // Each surrogate pair before the place moves it by one, which may move it past the next pair.
+    // Each surrogate pair before the place moves the place by one code unit, perhaps past the next pair.
     for (let twice = 0; ;) {
       const passed = countBefore(pairs, offset) - before
       if (passed === twice) return offset

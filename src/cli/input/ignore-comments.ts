@@ -5,7 +5,7 @@ export interface IgnoreComment {
   readonly reason: string
   readonly line: number
   readonly column: number
-  /** The line that the comment covers: its own when it follows a value, else the next that is not a comment. */
+  /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
   /** Set on one entry to the number of further ids in the comment, which are not read. */
   readonly left?: number

@@ -1,6 +1,6 @@
 /**
- * Parses JSON with the places of all parts, as kubectl's decoder does: by the grammar of Go's encoding/json (that of
- * RFC 8259); a text may contain several values in sequence.
+ * Parses JSON with the places of all parts, as kubectl's decoder does: by the grammar of Go's encoding/json (RFC 8259);
+ * a text may contain several values in sequence.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { NodeEntry, TextNode, Note } from './nodes.ts'

@@ -88,7 +88,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
   return withComments(loaded, ignoreComments(normal))
 }
 
-/** Adds to each document the comments on the lines from its start to that of the next one. */
+/** Adds to each document the comments on its lines, up to the start of the next document. */
 function withComments(
   loaded: readonly LoadedDocument[],
   comments: readonly IgnoreComment[],

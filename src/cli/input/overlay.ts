@@ -21,7 +21,7 @@ export interface Overlay {
   /** The release installed in the cluster, if the flags request it. */
   readonly installed: Release | undefined
   readonly unread: readonly Unread[]
-  /** Settings for reading the files; the default namespace is that of the kubeconfig. */
+  /** Settings for reading the files; the default namespace is the namespace of the kubeconfig. */
   readonly reading: DocumentReading
   /** The state before an apply of the files; `after` is the state after the apply. */
   readonly before: ClusterState
@@ -39,7 +39,7 @@ export interface ClusterFlags {
   readonly crds?: string
 }
 
-/** Reads the cluster; when `namespace` is empty, the default is that of the kubeconfig. Never throws. */
+/** Reads the cluster; when `namespace` is empty, the default is the namespace of the kubeconfig. Never throws. */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   given: DocumentReading,

@@ -27,7 +27,7 @@ type ReadingFlags = Pick<Values<typeof JUDGING_FLAGS>, 'api-group'> & {
   readonly cluster?: boolean
 }
 
-/** Settings for reading documents; with `--cluster` the default namespace is that of the kubeconfig. */
+/** Settings for reading documents; with `--cluster` the default namespace is the namespace of the kubeconfig. */
 export function openReading(
   { namespace = '', cluster = false, 'api-group': group }: ReadingFlags,
   configuration: Configuration = NO_CONFIGURATION,
@@ -46,8 +46,7 @@ export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
   /**
-   * The release that the flags or the configuration file name; an installed release takes precedence over that of the
-   * file.
+   * The release that the flags or the configuration file name; an installed release takes precedence over the file's.
    */
   readonly release: Release | undefined
   readonly configuration: Configuration
@@ -59,7 +58,7 @@ type WorldFlags = ReadingFlags &
   Values<typeof JUDGING_FLAGS> &
   Values<typeof RELEASE_FLAGS> & {
     readonly 'no-ignores'?: boolean
-    /** Undefined for commands without this flag, which are never strict. */
+    /** The flag `--strict`; undefined for commands without this flag, which are never strict. */
     readonly strict?: boolean
   }
 

@@ -38,7 +38,7 @@ export function readYaml(text: string, offset: number): YamlRead {
 export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).node)
 
 /**
- * The tree of the first document. When it cannot be parsed, the error is that of the unmodified package, which explains
+ * The tree of the first document. When it cannot be parsed, the error comes from the unmodified package, which explains
  * insufficient indent better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
@@ -381,7 +381,7 @@ const mergeError = 'map merge requires map or sequence of maps as the value'
 const mergeWins = (name: string): string =>
   `the merge sets ${JSON.stringify(name)} again: kubectl lets it win over the key before it`
 
-/** Whether a key is a merge key: plain, or with the tag for it. A quoted "<<" is an ordinary key. */
+/** Whether a key is a merge key: plain, or with the tag of merge keys. A quoted "<<" is an ordinary key. */
 const isMergeKey = (key: ParsedNode): boolean =>
   isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
 

@@ -117,7 +117,7 @@ function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedF
 }
 
 /**
- * The lines above which a comment is tried: that of the finding, and the line before it, which may contain the key.
+ * The lines above which a comment is tried: the line of the finding, and the line before it, which may contain the key.
  * Lines count from 0.
  */
 const linesToTry = (text: TextDocument, { line }: ReportedFinding): number[] => {

@@ -5,7 +5,7 @@ type Fingerprinted = Pick<ReportedFinding, 'id' | 'file' | 'kind' | 'namespace' 
 
 /**
  * A fingerprint for each finding, in the same order, made of the id, the file, the object and the field. The line is
- * not included, so that a line added above changes none. Each has 64 hexadecimal digits and is unique.
+ * not included, so that adding a line above changes no fingerprint. Each has 64 hexadecimal digits and is unique.
  */
 export function fingerprints(findings: readonly Fingerprinted[]): string[] {
   const seen = new Map<string, number>()

@@ -14,7 +14,7 @@ export interface Patch {
 export interface FixReport {
   /** Empty when the files were written. */
   readonly patches: readonly Patch[]
-  /** The changes in the patches, or those that were written. */
+  /** The changes in the patches, or the changes that were written. */
   readonly changes: readonly FileChange[]
   /** The findings whose fix cannot be written into the text. */
   readonly left: readonly Located[]

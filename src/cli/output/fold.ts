@@ -7,7 +7,7 @@ export interface Told {
 }
 
 /**
- * Combines findings with a common cause. The worst one of each group is printed; of several equally bad ones, that
+ * Combines findings with a common cause. The worst one of each group is printed; of several equally bad ones, the one
  * whose object most of the others name.
  */
 export function foldCauses(findings: readonly ReportedFinding[]): Told[] {

@@ -47,7 +47,7 @@ export const printHuman: Format = (report, printing) => {
   const lines: string[] = []
   let head = ''
   for (const { of, lines: own } of blocks) {
-    // A note is about the file, so it needs no separate heading below that of an object.
+    // A note is about the file, so it needs no separate heading below the heading of an object.
     if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
       if (of !== '') lines.push(...wrappedLines(of, columns).map((line) => paint('bold', line)), '')
       head = of
@@ -153,7 +153,7 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
-/** The most other objects with the same cause that are named, and the most of these with their place. */
+/** The most other objects with the same cause that are named, and the most of them whose place is printed. */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** Lines for findings of other objects about the same contradiction: their number by severity, and their places. */

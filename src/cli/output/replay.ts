@@ -9,7 +9,7 @@ export interface RepeatedFinding extends GivenSubject {
   readonly path: string
   readonly message: string
   readonly writes: number
-  /** The time of the first write with the finding, as written in the log; `last` is that of the last one. */
+  /** The time of the first write with the finding, as written in the log; `last` is the time of the last such write. */
   readonly first: string
   readonly last: string
   readonly users: readonly string[]

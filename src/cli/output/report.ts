@@ -81,9 +81,9 @@ export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 
 /** The result of one run of check or audit. */
 export interface Report {
-  /** The files that were read, in this order. */
+  /** The files that were read, in the order of reading. */
   readonly files: string[]
-  /** The resources that were judged, in this order. */
+  /** The resources that were judged, in the order of judging. */
   readonly judged: JudgedResource[]
   /** Number of documents of other kinds, which are not judged. */
   others: number

@@ -12,7 +12,7 @@ const VERSION = Type.Literal(1)
 const CLAIMS = Type.Record(TEXT, Type.Unknown())
 const RELEASES = text('The releases of the operator to which it applies: `all`, `0.50 to 0.58`.')
 
-/** An object with shared fields, and those of exactly one of the alternatives. */
+/** An object with shared fields, and with the fields of exactly one of the alternatives. */
 const oneOf = (shared: TProperties, alternatives: readonly TProperties[]): TObject => {
   const optional = alternatives
     .flatMap((each) => Object.entries(each))

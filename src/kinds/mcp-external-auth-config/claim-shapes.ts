@@ -210,7 +210,7 @@ function contradict(tests: readonly Expr[]): boolean {
   return false
 }
 
-/** The operands of a nested call of the operator; the expression alone when it is no such call. */
+/** The operands of a call and of nested calls of the same operator; for other expressions, the expression itself. */
 function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
   if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
   else for (const each of expr.args) testsOf(each, operator, to)

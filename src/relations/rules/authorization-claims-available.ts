@@ -482,7 +482,7 @@ function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   return types.length > 0 && types.every((type) => type !== undefined && type !== 'embeddedAuthServer')
 }
 
-/** The path for a finding about all policies; `kind` is that of the other object that contains them, if any. */
+/** The path for a finding about all policies; `kind` is the kind of the other object that contains them, if any. */
 function placeOfPolicies(path: Authorization['path'], kind: string | undefined): Path<unknown> {
   if (kind === 'MCPAuthzConfig') return path.authzConfigRef.name
   return kind === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap

@@ -7,7 +7,7 @@ import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 /** A certificate that doctor found, as in its output. */
 export interface FoundCertificate {
-  /** The Secret, or the webhook in a configuration, that contains it. */
+  /** The Secret, or the webhook in a configuration, that contains the certificate. */
   readonly of: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string

@@ -20,7 +20,7 @@ export interface CheckedInstallation {
   readonly group: string
   readonly namespace: string
   readonly service: string
-  /** The current time by the clock of the API server, in Unix milliseconds, which it uses for judging certificates. */
+  /** The Unix milliseconds now, by the clock of the API server, which judges certificates by this clock. */
   readonly now: () => number
   /** Milliseconds to wait until a Lease is renewed. */
   readonly leaseWaitMs: number

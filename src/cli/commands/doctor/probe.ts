@@ -58,7 +58,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 
 /**
  * Sends a dry run of an object with an annotation for which the webhook refuses it: this proves that the webhook is
- * called. `url` is that in the configurations; undefined when they name a Service.
+ * called. `url` is the URL in the configurations; undefined when they name a Service.
  */
 export async function tryProbe(
   place: CheckedInstallation,

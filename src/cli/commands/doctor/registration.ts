@@ -19,7 +19,7 @@ export function urlOf(configuration: unknown): string | undefined {
   return url?.replace(/\/(validate|mutate)$/, '')
 }
 
-/** Compares both configurations with those that this version writes. */
+/** Compares both webhook configurations with the configurations that this version writes. */
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
   setups: Setups,
@@ -133,7 +133,7 @@ function compare(
     )
 }
 
-/** Reports a selector that differs from that in the settings. */
+/** Reports a selector that differs from the selector in the settings. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
   for (const [field, flag] of [
@@ -236,7 +236,7 @@ export async function checkOthers({ opened, group }: CheckedInstallation): Promi
     const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
     for (const each of listed === UNREAD ? [] : listed) {
       const name = String(part(each, 'metadata', 'name'))
-      // Skips the policies of this project, whose names begin like that of the webhook.
+      // Skips the policies of this project, whose names begin like the name of the webhook.
       if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
         continue
       const rules = [

@@ -21,7 +21,7 @@ export interface Setup {
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
   readonly mode: string
-  /** The severities of the profile, then those of the flags; the last one has effect. */
+  /** The severities of the profile, then the severities in the flags; the last one has effect. */
   readonly severities: readonly SeveritySetting[]
 }
 

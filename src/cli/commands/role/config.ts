@@ -15,7 +15,7 @@ export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
   readonly name: string
-  /** The tokens of its callers, judged by the objects that were read with it. */
+  /** The tokens that callers can have, judged by the objects that were read together with the MCPExternalAuthConfig. */
   readonly behind: Behind
 }
 

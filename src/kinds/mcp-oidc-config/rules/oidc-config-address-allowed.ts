@@ -76,7 +76,7 @@ export const oidcConfigAddressAllowed = defineRule({
   },
 })
 
-/** Whether the referrer has an embedded authorization server; a workload names it in either of these references. */
+/** Whether the referrer has an embedded authorization server; true for a workload with a field that may name one. */
 function mayHaveAuthServer(referrer: ObjectName, cluster: Cluster): boolean {
   if (referrer.kind === 'VirtualMCPServer') {
     const spec = getGateway(cluster, referrer.name)?.spec
