@@ -250,7 +250,7 @@ export class Arming {
 
   /**
    * The other installation that wrote the stored configurations, if it may be replaced. Throws when it is running,
-   * because its webhook answers or it has written them again after this one: two writers would never stop.
+   * because its webhook answers or it has written them again after this installation: two writers would never stop.
    */
   async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
@@ -306,8 +306,8 @@ export class Arming {
   }
 
   /**
-   * `Fail` when that is stored together with the address of this server, or when the webhook was proved; only a setting
-   * changes it back. A new address must be proved first.
+   * `Fail` when the stored policy is `Fail` for the address of this server, or when the webhook was proved; only a
+   * setting changes it back. A new address must be proved first.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'

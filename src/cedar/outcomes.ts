@@ -164,7 +164,7 @@ class Evaluation {
     }
   }
 
-  /** Evaluates the expressions in sequence; attributes that one shows to be present are known in the next. */
+  /** Evaluates the expressions in sequence; an attribute that one shows to be present is known in the next. */
   #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
     const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))

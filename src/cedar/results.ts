@@ -89,7 +89,7 @@ export function summed(
 export const withFact = (facts: KnownAttributes, key: string, isThere: boolean): KnownAttributes =>
   facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
 
-/** The attributes that are known to be present, or absent, in both cases. */
+/** The attributes that both arguments know to be present, or both know to be absent. */
 export function joined(
   one: KnownAttributes | undefined,
   other: KnownAttributes | undefined,

@@ -47,7 +47,7 @@ export type CheckResult = {
 /** Most problems that are reported for one expression. */
 export const maxProblems = 20
 
-// More problems than are reported, because the checker does not find them in the order of the source.
+// The most problems that are collected. More than are reported, because they are not found in the order of the source.
 const maxCollected = 200
 
 interface Told {
@@ -416,7 +416,7 @@ const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
 const SETTLED_LATE: ReadonlySet<string> = new Set(['size', 'dyn', 'type'])
 
-/** Whether this signature for two number types may be used here: follows cel-go 0.32. */
+/** Whether a call may use this signature for two number types, as in cel-go 0.32. */
 function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
   if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
   state.dependsOnVersion = true

@@ -73,7 +73,7 @@ export class Unifier {
     return false
   }
 
-  /** The common type of list elements or map keys after one more, `next`; dyn when they do not fit each other. */
+  /** The common type of list elements, or of map keys, after `next` is added; dyn when they do not fit each other. */
   join(previous: Type | undefined, next: Type): Type {
     if (previous === undefined) return next
     return this.assign(previous, next) ? this.#general(previous, next) : dyn

@@ -45,7 +45,7 @@ export interface SelfManagedOptions {
   readonly onBundle: (bundle: string) => void
   /** Receives each change that this replica made to the shared state. */
   readonly onChange: (change: RotationChange) => void
-  /** Receives each problem once, until it is solved. */
+  /** Receives a problem when it appears, again only after it was solved. */
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
   readonly now?: () => number

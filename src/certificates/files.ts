@@ -10,7 +10,7 @@ import { judgePair, type PairJudgement } from './verify.ts'
 export interface WatchFilesOptions {
   /** Receives each new, valid certificate with its key. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives each problem once, until it is solved. The previous certificate stays in use. */
+  /** Receives a problem when it appears, again only after it was solved. The previous certificate stays in use. */
   readonly onProblem: (problem: string) => void
   /** Receives problems of a certificate that do not prevent its use. */
   readonly onWarning?: (warning: string) => void

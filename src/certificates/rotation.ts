@@ -363,8 +363,8 @@ function signature(
 }
 
 /**
- * The time from which the current leaf is so close to expiry that a leaf of a CA that not all API servers may know is
- * better.
+ * The time from which the current leaf is so close to expiry that even a leaf of a CA that some API servers may not
+ * know is better.
  */
 function lastMoment({ issued, expires }: Leaf): number {
   return expires - (expires - issued) / 20

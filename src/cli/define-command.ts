@@ -19,7 +19,7 @@ export interface Invocation<F> {
   readonly flags: Values<F>
   /** The arguments that are not flags. */
   readonly names: readonly string[]
-  /** All arguments as given: some flags have an effect only here, not when the environment sets them. */
+  /** All arguments as given: some flags have an effect only as arguments, not when the environment sets them. */
   readonly args: readonly string[]
   readonly environment: Environment
 }

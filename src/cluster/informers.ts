@@ -37,7 +37,7 @@ export interface Informers {
   /** Resolves when every kind is synced; never rejects. No kind is synced while the API server cannot be reached. */
   readonly synced: Promise<void>
   isSynced(): boolean
-  /** Whether the sink has every object of the kind in the namespace: it is synced, and not forbidden. */
+  /** Whether the sink has every object of the kind in the namespace: the kind is synced and not forbidden there. */
   knows(kind: string, namespace: string): boolean
   statuses(): readonly InformerStatus[]
   /** Stops every request and timer at once; the sink is not called again. */

@@ -89,7 +89,7 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** A hint that names a similar known id, for a problem of `parseSeveritySetting` with an unknown one. */
+/** A hint with a similar known id, if the problem (of `parseSeveritySetting`) is an unknown id; else an empty text. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`

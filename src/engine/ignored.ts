@@ -19,7 +19,7 @@ const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids that cannot be ignored: of parts that were not judged, refusals by the API server, problems with ignores. */
+/** Ids that cannot be ignored: for parts not judged, refusals by the API server, and problems with ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',

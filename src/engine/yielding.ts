@@ -148,7 +148,7 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
 
 /**
  * Rules whose mistake a CRD refuses too, each with a pattern for the message of the CRD. Rules with `toldBy: 'API
- * server'` need none.
+ * server'` need no pattern.
  */
 const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,

@@ -96,7 +96,7 @@ function fieldRows(section: string): string[][] {
   )
 }
 
-/** The Secret reference whose fields are listed on behalf of all others. */
+/** The Secret reference whose fields are listed as an example of all others. */
 const SECRET = 'spec.bearerToken.tokenSecretRef'
 
 function holdersOf(field: Field): string {

@@ -17,8 +17,8 @@ interface Test {
 type Value = string | bigint | boolean
 
 /**
- * The conditions of a request by the value that they test: `principal` and `resource` stand for ids; other keys are an
- * attribute, or a test such as `has x`.
+ * The conditions of a request, by the value that they test: `principal` and `resource` stand for ids; every other key
+ * is an attribute, or a test such as `has x`.
  */
 type Needs = ReadonlyMap<string, readonly Test[]>
 
@@ -56,7 +56,7 @@ const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
   ...conditions.map(({ kind, expr }): Part => [expr, kind === 'when']),
 ]
 
-/** The expressions evaluated before `place`, with their values then; undefined when no part contains `place`. */
+/** The expressions evaluated before `place`, with the values that they then have; undefined when no part has it. */
 function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
   for (const [i, [expr]] of parts.entries()) {
     const within = partsBeforeIn(expr, place, budget)

@@ -92,7 +92,7 @@ export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace: the kinds of dropped objects, each with the value of `#leftOut` at its last drop. */
+  /** By namespace: the kinds of which objects were dropped, each with the value of `#leftOut` at the last drop. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0

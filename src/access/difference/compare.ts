@@ -25,7 +25,7 @@ export interface UndecidedChange {
 export interface Difference {
   /** One example for each combination of an old and a new access that was found. */
   readonly changes: readonly CallerChange[]
-  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new one. */
+  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
   readonly more: boolean
   readonly undecided: readonly UndecidedChange[]
 }

@@ -29,7 +29,7 @@ export interface ForReleases {
 export interface PartDifference extends Pair {
   readonly changes: readonly (CallerChange & ForReleases)[]
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
-  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new one. */
+  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
   readonly more: boolean
   /** Changes of the token that is sent to STS. */
   readonly tokens: readonly TokenChange[]

@@ -25,7 +25,7 @@ export function unusualClaim(claims: Claims): string | undefined {
   })
 }
 
-/** Assumptions that callers have only such claims as each of their possible tokens may have. */
+/** Assumptions that exclude claims which tokens of embedded servers lack, when only some callers have such tokens. */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
   partly === undefined
     ? []

@@ -61,7 +61,7 @@ export function behindOf(name: string, cluster: Cluster): Behind {
 }
 
 /**
- * Whether a proxy's callers have tokens of one of the embedded servers, or none: then its process uses the local user.
+ * Whether a proxy's callers have tokens of one of the embedded servers, or none: then the proxy uses the local user.
  */
 function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>, cluster: Cluster): boolean {
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}

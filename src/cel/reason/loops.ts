@@ -65,7 +65,7 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
   ]
 }
 
-/** A loop over concatenated lists: `exists` and `all` combine the results of each list; other macros are unknown. */
+/** A loop over concatenated lists: `exists` and `all` combine the lists' results; with other macros it is unknown. */
 function overJoined(
   reading: Reading,
   loop: Comprehension,

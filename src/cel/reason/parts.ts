@@ -211,7 +211,7 @@ export const exact =
     return compare(bound)
   }
 
-/** An integer that is described only by the conditions under which it is at least a number. */
+/** An integer known only by conditions: `atLeast(least)` is the condition for `>= least`. */
 export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal): ValuePart {
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)

@@ -11,16 +11,16 @@ export interface TextTest {
   readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
   /** The only text that passes, when there is exactly one. */
   readonly only?: string
-  /** Changes a text so that it probably passes the test: where the search for an example begins. */
+  /** Changes a text so that it probably passes the test; the search for an example begins with this text. */
   readonly hint: (text: string) => string
   /** The first code point of each range that the automaton treats alike. */
   readonly cuts: readonly number[]
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** How passing this test relates to passing the other, if their texts show it. */
+  /** How passing this test relates to passing the other one, if the texts of the two tests show it. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
-  /** The result, when no further character can change it; otherwise undefined. */
+  /** The result for a text in this state, when no further character can change it; otherwise undefined. */
   settled(state: State): boolean | undefined
 }
 

@@ -133,7 +133,7 @@ export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Brac
 
 const cut = (from: number, to: number): Splice => ({ from, length: to - from, written: '' })
 
-/** Rewrites a member in block style for use in braces; undefined when braces cannot contain it, such as a comment. */
+/** Rewrites a member in block style for use in braces; undefined when braces cannot contain it, as with comments. */
 export function inBraces(block: string): string | undefined {
   if (/(?:^|\s)#/.test(block)) return undefined
   const [document] = new Parser().parse(block)

@@ -35,7 +35,7 @@ const VERBS: ReadonlySet<unknown> = new Set<Write['verb']>(['create', 'update', 
 const isVerb = (verb: unknown): verb is Write['verb'] => VERBS.has(verb)
 const OTHER: Entry = { is: 'other' }
 
-/** Parses one line. Only stored writes of whole objects in the API group count: no dry runs, none of the status. */
+/** Parses one line. Only stored writes of whole objects in the API group count, not dry runs or status writes. */
 export function entryOf(line: string, group: string): Entry {
   const event = parsed(line)
   if (!isObject(event) || event.kind !== 'Event' || !String(event.apiVersion).startsWith('audit.k8s.io/'))

@@ -23,7 +23,7 @@ export function readRevision(written: string): Revision | undefined {
   return { revision, path }
 }
 
-/** Reads the manifests of a revision at a path, relative to this folder, from git. Throws UsageError. */
+/** Reads from git the manifests of a revision at a path, relative to the working folder. Throws UsageError. */
 export async function readRevisionDocuments(
   { revision }: Revision,
   path: string,

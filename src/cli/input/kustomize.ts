@@ -31,7 +31,7 @@ export function withoutPatches(documents: readonly FileDocument[]): {
 export const KUSTOMIZATION_NAMES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
 const NAMES: ReadonlySet<string | undefined> = new Set(KUSTOMIZATION_NAMES)
 
-/** Whether a document is a kustomization; in a file with such a name, `kind` may be missing. */
+/** Whether a document is a kustomization; in a file named like one (`KUSTOMIZATION_NAMES`), `kind` may be missing. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
   if (!NAMES.has(normalized(file).split('/').at(-1)) || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)

@@ -89,7 +89,7 @@ export function worldWith(
   }
 }
 
-/** Documents, and a list of files that could not be read or are treated so. */
+/** Documents, and a list of files that could not be read or are treated as unread. */
 export interface OpenFiles {
   readonly documents: Documents
   readonly unread: readonly Unread[]

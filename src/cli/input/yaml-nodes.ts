@@ -226,7 +226,7 @@ class Reader {
   #aliased = 0
   /** The column, from 0, of the innermost block collection that contains the current node; -1 outside of all. */
   #indent = -1
-  /** Whether the current node is inside a flow collection (`[…]` or `{…}`) within that block collection. */
+  /** Whether the current node is inside a flow collection (`[…]` or `{…}`) in the innermost block collection. */
   #inFlow = false
 
   constructor(text: string, offset: number) {
