@@ -297,7 +297,7 @@ export class Arming {
 
   async #read(): Promise<readonly (WebhookConfiguration | undefined)[]> {
     const stored: (WebhookConfiguration | undefined)[] = []
-    // Read in sequence, so that the same cause is always reported as the same problem.
+    // The configurations are read in sequence, so that the same cause is always reported as the same problem.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     for (const [i, each] of stored.entries()) if (each !== undefined) this.#seen.add(i)
     this.#set({ policy: policyOf(stored[0]) })

@@ -6,8 +6,8 @@ export interface Logger {
 
 /**
  * The state of an informer. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
- * Both count as synced and empty, and are tried again. `failing`: no usable answer; the cache keeps its objects, which
- * age.
+ * Both count as synced and empty, and are tried again. `failing`: there is no usable answer; the cache keeps its
+ * objects, which become outdated.
  */
 export type InformerState = 'listing' | 'watching' | 'absent' | 'forbidden' | 'failing'
 

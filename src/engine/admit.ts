@@ -133,7 +133,7 @@ function* findingsBefore(
   return yielding(yield* findingsIn(kind, old, within), { kind, value: old, release })
 }
 
-/** Without advice on an update: the webhook gives advice only when an object is created. */
+/** Removes the advice about an update: the webhook gives advice only when an object is created. */
 const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   ...verdict,
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),

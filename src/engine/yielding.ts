@@ -82,8 +82,7 @@ function insteadOf(keyword: string, value: unknown): string | undefined {
 }
 
 /**
- * False for warnings about bounds in fields of newer releases (decision 3): the installed release's schema checks
- * these.
+ * False for warnings about bounds in fields of newer releases (decision 3): the installed release's schema checks them.
  */
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')

@@ -13,8 +13,8 @@ const FILES = [
 ]
 
 /**
- * Matches the version in these files: of the package in the lock file, chart, labels, images, files of a release, Git
- * tags.
+ * Matches the version in these files: as the version of the package in the lock file, of the chart, in labels, images,
+ * files of a release and Git tags.
  */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads texts of ours only.

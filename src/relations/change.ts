@@ -28,7 +28,7 @@ export function heldIn<F extends string>(
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
-/** Advice for each field that changes while other objects use this one; if `type` changes, only about `type`. */
+/** Advice for each field that changes while other objects use the object; if `type` changes, only about `type`. */
 export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,

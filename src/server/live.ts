@@ -171,7 +171,7 @@ export class LiveReads {
       if (now - since < MISS_HOLDS) break
       this.#misses.delete(other)
     }
-    // Deleted first, so that the new entry is last: the map is ordered by age.
+    // The old entry is deleted first, so that the new one is last: the map is ordered by age.
     this.#misses.delete(key)
     this.#misses.set(key, now)
   }

@@ -55,7 +55,7 @@ export function commitsOf(
     let to: StateNode | undefined
     for (const tool of tools) {
       const groups = ordered(tool, moves)
-      // In this tool's order, a harm that cannot be avoided could last longer.
+      // In this tool's order, a harm that no order avoids could last longer.
       if (path.cost > 0 && costAlong(lattice, from, groups.flat()) > costAlong(lattice, from, moves))
         return undefined
       const delivered = deliver(lattice, from, groups, allowed)

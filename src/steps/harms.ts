@@ -41,7 +41,7 @@ export class Comparison {
     return [...this.#lost(facts), ...this.#sent(facts), ...this.#logins(facts), ...this.#parts(facts)]
   }
 
-  /** Backends that get credentials in the old and the new state, but not in this one. */
+  /** Backends that get credentials in the old and the new state, but not in the given state. */
   *#lost({ sent, lacking }: Facts): Iterable<Harm> {
     for (const backend of this.#old.sent.keys()) {
       if (!this.#new.sent.has(backend) || sent.has(backend)) continue

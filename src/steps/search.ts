@@ -121,7 +121,7 @@ function search(lattice: Lattice, searching: Searching, tell: (states: number) =
     if (lattice.work >= searching.mostStates) return { path: undefined, isComplete: false }
     closed.add(key)
     tell(lattice.states)
-    // In reverse, because the search continues with the node that was pushed last.
+    // The loop runs in reverse, because the search continues with the node that was pushed last.
     for (const of of order.toReversed()) {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
         const result = lattice.move(node, { of, to })

@@ -225,7 +225,7 @@ class Search {
   }
 }
 
-/** Whether some caller gains or loses the access; `when` is the literal for such a caller. */
+/** Whether some caller gains or loses the access; `when` is the literal that is true for such a caller. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

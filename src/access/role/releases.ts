@@ -19,7 +19,7 @@ export function generationsOf(release: string): readonly Generation[] {
   return exact.length > 0 ? exact : around(1)
 }
 
-/** Describes generations: `0.48 and older`, `0.50 to 0.58`, or several of these. */
+/** Describes generations: `0.48 and older`, `0.50 to 0.58`, or several such ranges. */
 export function releasesOf(generations: readonly Generation[]): string {
   const runs: { first: number; last: number }[] = []
   for (const { first, last } of generations) {

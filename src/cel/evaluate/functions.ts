@@ -151,7 +151,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // Go panics for bytes as a key of a map in the expression, unless the map is empty; claims just lack such a key.
+    // Go panics for bytes as a key of a map in the expression, unless it is empty; in claims the key is just absent.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined

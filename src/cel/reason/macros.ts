@@ -17,7 +17,7 @@ export interface MapMacro {
 
 export type Macro = TestMacro | MapMacro
 
-/** The macro from which a comprehension was expanded; undefined when it is none of these macros. */
+/** The macro from which a comprehension was expanded; undefined when that was another macro. */
 export function macroOf({ init, step, result }: Comprehension): Macro | undefined {
   if (step.kind !== 'call') return undefined
   const [first, second] = step.args

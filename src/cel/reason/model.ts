@@ -428,7 +428,7 @@ class Model {
     return values
   }
 
-  /** Used when one element for each count makes the list too long: tries one element that satisfies all true counts. */
+  /** Tries one element that satisfies all true counts, when one element for each count would make the list too long. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),

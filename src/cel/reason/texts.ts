@@ -256,7 +256,7 @@ export type TextResult =
   | { readonly text: string }
   /** It is proved for each of these lists that no text gives all the results in it. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** Not decided, because the search stopped at `MOST_STATES`. */
+  /** It is not decided, because the search stopped at `MOST_STATES`. */
   | undefined
 
 /** The most states of one search. */

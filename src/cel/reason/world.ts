@@ -7,7 +7,7 @@ import { passes, type TextTest, workOf } from './texts.ts'
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** In the order in which solver variables are created: examples avoid the first forms, and prefer a string. */
+/** The forms in the order of their solver variables: examples avoid the first forms, and prefer a string. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */

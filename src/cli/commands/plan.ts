@@ -150,7 +150,7 @@ async function planCluster(
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
-  // Without VirtualMCPServers in namespaces that were not read from the cluster, because they would look new.
+  // VirtualMCPServers in namespaces that were not read from the cluster are left out, because they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }

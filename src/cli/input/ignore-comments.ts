@@ -7,7 +7,7 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** Set on one entry to the number of further ids in the comment, which are not read. */
+  /** The number of further ids in the comment, which are not read; set on only one entry. */
   readonly left?: number
 }
 

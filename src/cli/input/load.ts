@@ -139,8 +139,8 @@ interface TypeMeta {
 const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * The objects that kubectl reads from an object: the object itself or, if it has `items`, these. The kind of a typed
- * list implies the kind of items without one.
+ * The objects that kubectl reads from an object: the object itself or, if it has `items`, the items. The kind of a
+ * typed list implies the kind of items without one.
  */
 function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined

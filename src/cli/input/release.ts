@@ -55,8 +55,8 @@ interface Other {
 }
 
 /**
- * The known releases that have the same schemas for most kinds (of several groups the newest), and the kinds with
- * another schema.
+ * The known releases with the same schemas for most kinds, and the kinds whose schema differs. If several groups of
+ * releases have equally many, the newest group.
  */
 export function nearestReleases({ schemas }: Release): {
   readonly versions: string

@@ -65,7 +65,7 @@ const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
  * Throws for a tab at the start of a line, or between a "-" and the text after it: kubectl's library allows such tabs
- * only in scalars and flow collections, the package in more places.
+ * only in scalars and flow collections, the package `yaml` in more places.
  */
 function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
@@ -97,11 +97,11 @@ const options = {
 
 /**
  * As in kubectl's library, a "#" starts a comment wherever a token may begin, as in `{}#c`: this error of the package
- * is ignored.
+ * `yaml` is ignored.
  */
 const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
 
-/** Private fields of the package's lexer. Its version is pinned, and golden tests fail if these fields change. */
+/** Private fields of the lexer of `yaml`. Its version is pinned, and golden tests fail if these fields change. */
 interface LexerState {
   /** The smallest indent of a line that belongs to the current value. */
   indentNext: number
@@ -113,7 +113,7 @@ const indentedLexemes: Lexemes = (text) => new Lexer().lex(text)
 
 /**
  * The lexemes of a text. As in kubectl's library, lines between brackets and quotes may have any indent; the package
- * would require more than the indent of the key.
+ * `yaml` would require more than the indent of the key.
  */
 function lexemesAsKubectl(text: string): Iterable<string> {
   const lexer = new Lexer()
@@ -144,7 +144,7 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/** As `composedBy`, but without stack traces: the package makes an Error for each of perhaps a million mistakes. */
+/** As `composedBy`, but without stack traces: `yaml` makes an Error for each of perhaps a million mistakes. */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -184,7 +184,7 @@ const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
 
-/** Messages of the package about its parser, and the advice for the user that replaces each. */
+/** Messages of the package `yaml` about its parser, and the advice for the user that replaces each. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
     'nested mappings are not allowed in compact mappings',

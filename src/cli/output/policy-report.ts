@@ -61,8 +61,8 @@ const resultOf = (
 })
 
 /**
- * A List with one Report (openreports.io/v1alpha1) for each object with findings, for `kubectl apply -f -` and the
- * dashboards that read these. An ignored finding counts as skipped.
+ * A List with one Report (openreports.io/v1alpha1) for each object with findings, for `kubectl apply -f -` and
+ * dashboards. An ignored finding counts as skipped.
  */
 export const printOpenReports: Format = (report, printing) => {
   const apiVersion = `${printing.group}/${API_VERSION}`
@@ -106,7 +106,7 @@ function openReport(all: readonly OpenResult[], apiVersion: string) {
   }
 }
 
-/** Without the resource, which is already the scope of the report. */
+/** The resource is left out, because it is already the scope of the report. */
 const openResult = (finding: ReportedFinding) => {
   const { source, policy, category, result, severity, message, properties } = resultOf(finding, '')
   return { source, policy, category, result, severity, message, properties }

@@ -74,7 +74,7 @@ function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
   )
 }
 
-/** Notes about the whole answer; a note that applies only to some releases names these. */
+/** Notes about the whole answer; a note that applies only to some releases names them. */
 function notesOf(report: RoleReport): string[] {
   const { claims, release, outcomes } = report
   const notes = outcomes.flatMap((outcome) =>
