@@ -48,6 +48,6 @@ export function manualPage(): GeneratedFile {
 /** A manual page entry: a tag and its text. */
 const entry = (tag: string, text: string): string[] => ['.TP', `.B ${escaped(tag)}`, escaped(text)]
 
-/** Text for a manual page: escapes backslashes, requests at the start of a line, and hyphens, to make them copyable. */
+/** Text for a manual page: escapes backslashes, hyphens, and formatting requests at the start of a line. */
 const escaped = (text: string): string =>
   text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')

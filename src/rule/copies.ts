@@ -8,7 +8,7 @@ export type JsonHolder = Record<string | number, unknown>
 export function copyOf(holder: object, isWanted: (member: unknown) => boolean = () => true): JsonHolder {
   if (Array.isArray(holder)) return [...(holder as unknown[])] as unknown as JsonHolder
   const copy: JsonHolder = {}
-  // Twice as fast as a spread when a map has hundreds of thousands of keys.
+  // This loop is twice as fast as a spread when a map has hundreds of thousands of keys.
   for (const key in holder) {
     const member = (holder as JsonHolder)[key]
     if (isWanted(member)) setOwn(copy, key, member)

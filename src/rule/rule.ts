@@ -167,7 +167,7 @@ export type Rule = RuleFor<TSchema>
 
 /**
  * Checks a rule against the type of its own schema, then drops that type so that all rules fit in one list. Sound
- * because the engine gives a rule only values that lie where its schema does, without parts of a wrong JSON type.
+ * because the engine gives a rule only values at the places of its schema, without parts of a wrong JSON type.
  */
 export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
   return rule

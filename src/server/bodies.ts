@@ -33,7 +33,7 @@ export class RefusedBody extends Error {
   }
 }
 
-/** Also closes the connection, because reading and dropping the rest of the body would need memory. */
+/** A refusal that closes the connection, because reading and dropping the rest of the body would need memory. */
 const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try again', true)
 
 /** A request body, from the headers of the request until the answer. */

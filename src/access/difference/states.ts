@@ -98,8 +98,8 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
 
 /**
  * Compares states between which the issuer of the callers' tokens changes, so that nothing can be proved for all
- * callers. For each role of one state it takes an example caller, and evaluates the other state with the claims that
- * arrive there.
+ * callers. For each role of one state it takes an example caller, and evaluates the other state with those of the
+ * caller's claims that tokens there can have.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
   const examples = [old, now].flatMap(([choice, behind]) =>

@@ -206,7 +206,7 @@ const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + te
 /** A parsed node; for a scalar also its Go type, which is needed when it is a key. */
 interface Sized {
   readonly node: TextNode
-  /** The number of its nodes after the expansion of aliases. */
+  /** The number of nodes in the parsed node, after the expansion of aliases. */
   readonly size: number
   readonly scalar?: Resolved
 }
