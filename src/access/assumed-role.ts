@@ -24,7 +24,7 @@ interface Assumed {
   readonly reason: string | null
 }
 
-/** The token that goes to STS; without a provider it is that of the caller. */
+/** The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. */
 export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
   const { awsSts } = spec
   const of = (credentials: Assumed['credentials'], more: Partial<Assumed> = {}): Assumed => ({
@@ -71,7 +71,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
       })
 }
 
-/** The mappings as text, in the order in which they are tried; null where the type is not awsSts. */
+/** The role mappings as text, in the order in which they are tried; null when the type is not awsSts. */
 export function rolesOf(config: AuthConfig | undefined): readonly string[] | null {
   const awsSts = awsStsOf(config)
   if (awsSts === undefined) return null
@@ -94,7 +94,7 @@ export function rolesOf(config: AuthConfig | undefined): readonly string[] | nul
 /** Units of the budget for the matchers of one MCPExternalAuthConfig. */
 const READING = 50_000
 
-/** A note about mappings that never match, because tokens of the embedded server lack the claims. */
+/** Notes about mappings that never match, because tokens of the embedded server lack their claims. */
 export function roleNotes(config: AuthConfig | undefined, gateway: Gateway): string[] {
   const awsSts: AwsSts | undefined = awsStsOf(config)
   const front = frontOfGateway('', gateway)

@@ -3,13 +3,13 @@ import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
 
-/** A value before and after; null on the side where it does not exist. */
+/** An old and a new value; null on the side where it does not exist. */
 export interface PlanDifference<T> {
   readonly old: T | null
   readonly new: T | null
 }
 
-/** The changes at one VirtualMCPServer; null for what stays the same. */
+/** The changes at one VirtualMCPServer; null for a field that stays the same. */
 export interface GatewayChange {
   readonly namespace: string
   readonly name: string
@@ -35,7 +35,7 @@ export function compare(before: readonly Plan[], after: readonly Plan[]): Gatewa
     .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
 }
 
-/** Pairs the entries of both sides by their key. */
+/** Pairs the items of both sides that have the same key. */
 function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
   const old = new Map(before.map((item) => [keyOf(item), item]))
   const now = new Map(after.map((item) => [keyOf(item), item]))
@@ -71,7 +71,7 @@ function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[])
 const verb = (old: unknown, now: unknown) =>
   old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
 
-/** The old and the new value; null when the compared fields are equal. */
+/** The old and the new value; null when they are equal in the compared fields. */
 function difference<T>(
   old: T | null = null,
   now: T | null = null,
@@ -81,7 +81,7 @@ function difference<T>(
   return same ? null : { old, new: now }
 }
 
-/** Texts for the old and the new side of a backend, with enough details to differ. */
+/** Descriptions of the old and the new side of a backend, with enough details to tell them apart. */
 export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [string, string] {
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
   if (old === null || now === null) return [before, after]
@@ -99,7 +99,7 @@ export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [
 const MOST_ROLES = 3
 const LONGEST_ROLE = 160
 
-/** Texts for the roles that differ, with their conditions; for all roles where only the order differs. */
+/** For each side, the roles (with conditions) that the other side lacks; all roles if only their order differs. */
 function roleSides(old: readonly string[], now: readonly string[]): readonly [string, string] {
   if (deepEqual(old, now)) return ['', '']
   const [before, after] = [new Set(old), new Set(now)]
@@ -117,7 +117,7 @@ function rolesText(roles: readonly string[]): string {
   return shown.length === 0 ? '' : ` [${[...shown, ...(rest === 0 ? [] : [`${rest} more`])].join('; ')}]`
 }
 
-/** The details of a backend that its summary leaves out. */
+/** The details of a backend that are not in its summary. */
 const DETAILS = [
   ['config', 'MCPExternalAuthConfig'],
   ['source', 'source'],

@@ -6,29 +6,29 @@ import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
 
-/** The effective authentication of one VirtualMCPServer as JSON: an unknown value is null, never absent. */
+/** The effective authentication of one VirtualMCPServer, as JSON: unknown values are null, never absent. */
 export interface Plan {
   readonly namespace: string
   readonly name: string
   readonly group: Group
   readonly incoming: Incoming
   readonly authServer: AuthServer | null
-  /** Sorted by kind and name; then the keys of `backends` that no workload of the group has as its name. */
+  /** The backends by kind and name, then the keys of `backends` that are not the name of a workload in the group. */
   readonly backends: readonly Outgoing[]
-  /** Differences of operator releases that concern the VirtualMCPServer as a whole. */
+  /** Differences between operator releases that concern the VirtualMCPServer as a whole. */
   readonly notes: readonly string[]
 }
 
-/** The MCPGroup that has the backends. */
+/** The MCPGroup whose members are the backends. */
 export interface Group {
   readonly name: string | null
-  /** Why the group is not known; it may not exist. */
+  /** Why the group is not known, such as because it does not exist. */
   readonly reason: string | null
 }
 
 /**
  * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: /mutate
- * will write providers, so a note says which. `release`: that of the operator, where it is known (decision 10).
+ * will write providers, so a note names them. `release`: the operator release, if known (decision 10).
  */
 export function planOf(
   state: ClusterState,
@@ -55,8 +55,8 @@ export function planOf(
 }
 
 /**
- * The effective authentication of every VirtualMCPServer, sorted by namespace and name: it is the same where nothing is judged
- * (`leaveOut`), apart from the defaults that /mutate does not write there.
+ * The effective authentication of all VirtualMCPServers, sorted by namespace and name. Includes namespaces that are not
+ * judged (`leaveOut`), without the defaults, which /mutate does not write there.
  */
 export function plansOf(
   state: ClusterState,

@@ -2,7 +2,7 @@ import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../re
 import { type Cluster, isAbsent, withoutUserInfo } from '../rule/index.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How clients authenticate to a VirtualMCPServer. A value that does not apply or is not known is null. Section 5.1. */
+/** How clients authenticate to a VirtualMCPServer. Values that do not apply or are not known are null. Section 5.1. */
 export interface Incoming {
   /** A summary in one line. */
   readonly summary: string
@@ -17,13 +17,13 @@ export interface Incoming {
   readonly reason: string | null
 }
 
-/** The authorization server that a VirtualMCPServer embeds. Section 2.4.3. */
+/** The authorization server embedded in a VirtualMCPServer. Section 2.4.3. */
 export interface AuthServer {
   readonly summary: string
   readonly issuer: string | null
-  /** The upstream providers, in the order of the login. */
+  /** The upstream providers, in the order in which users log in. */
   readonly providers: readonly string[]
-  /** Whether `providers` is complete: false when a name cannot be read. */
+  /** Whether `providers` is complete: false when a name is unreadable. */
   readonly complete: boolean
 }
 
@@ -108,7 +108,7 @@ function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
   }
 }
 
-/** The audience, from `incomingAuth` or, as releases have it, from `oidcConfigRef` (decision 4). */
+/** The expected audience, from `incomingAuth` or, as in releases, from `oidcConfigRef` (decision 4). */
 function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 'reason'> {
   const holders = [incomingAuth, incomingAuth.oidcConfigRef ?? {}].filter(
     (holder) => !isAbsent(holder, 'audience'),

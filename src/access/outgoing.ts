@@ -19,47 +19,45 @@ import { assumed, roleNotes, rolesOf } from './assumed-role.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How vMCP authenticates to one backend. A value that does not apply or is not known is null. Section 5.2. */
+/** How vMCP authenticates to one backend. Values that do not apply or are not known are null. Section 5.2. */
 export interface Outgoing {
-  /** Kind of the workload; null for a key of `backends` that no workload of the group has as its name. */
+  /** Kind of the workload; null for a key of `backends` that is not the name of any workload in the group. */
   readonly kind: string | null
   readonly name: string
   /** A summary in one line. */
   readonly summary: string
-  /** `unavailable`: credentials are configured, but the token for them does not exist. */
+  /** `unavailable`: credentials are configured, but the token that they need does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
-  /** Where the strategy comes from. */
+  /** The setting that determines the strategy. */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
   /** Name of the MCPExternalAuthConfig. */
   readonly config: string | null
-  /** Its type, as written. */
+  /** The type of the MCPExternalAuthConfig, as written. */
   readonly type: string | null
   /**
    * The token that is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, or for an AWS role.
    */
   readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
-  /** The upstream provider whose token is sent, or exchanged for another one or for a role. */
+  /** The upstream provider whose token is sent, or exchanged for another token or a role. */
   readonly provider: string | null
   /**
-   * Where `provider` comes from: the MCPExternalAuthConfig names it, an earlier /mutate wrote it, or it is the server's
+   * The origin of `provider`: the MCPExternalAuthConfig names it, an earlier /mutate wrote it, or it is the server's
    * first.
    */
   readonly chosen: 'given' | 'written' | 'first' | null
-  /** The conditions and AWS roles in the order in which they are tried; null for other types. */
+  /** The AWS roles with their conditions, in the order in which they are tried; null for other types. */
   readonly roles: readonly string[] | null
-  /** Where the credentials are put. */
+  /** The part of a request that carries the credentials. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
   /** The name of the header; null for other placements. */
   readonly header: string | null
-  /** Why there are no credentials, or why a value is not known. */
+  /** Why no credentials are sent, or why a value is not known. */
   readonly reason: string | null
-  /**
-   * Notes about AWS roles, about what /mutate will write into the object, and about differences of operator releases.
-   */
+  /** Notes about AWS roles, about values that /mutate will write, and about differences between operator releases. */
   readonly notes: readonly string[]
 }
 
-/** The fields of `Outgoing` that the MCPExternalAuthConfig decides. */
+/** The fields of `Outgoing` that the MCPExternalAuthConfig determines. */
 type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'roles' | 'notes'>
 
 const NOTHING = {
@@ -105,7 +103,7 @@ export function outgoingOf(
   }
 }
 
-/** A note, when the next write will change the provider: one that /mutate wrote counts as unset (decision 25). */
+/** A note if the next write will change the provider: one that /mutate wrote counts as unset (decision 25). */
 function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
   if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
   const next = agreedProvider(config, cluster)
@@ -157,7 +155,7 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   return unreadableRef(entry)
 }
 
-/** Whether the member's own `externalAuthConfigRef` counts, but cannot be read. */
+/** Whether the member's own `externalAuthConfigRef` is used, but is unreadable. */
 function hasUnreadableOwn(gateway: Gateway, member: ObjectName, cluster: Cluster): boolean {
   const workload = getWorkload(cluster, member)
   return workload !== undefined && !isListed(gateway, member.name) && ownConfigOf(workload).from === 'unknown'
@@ -170,7 +168,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
     : unreadable(ref, 'name', 'externalAuthConfigRef.name')
 }
 
-/** The strategy by an MCPExternalAuthConfig, at this VirtualMCPServer. */
+/** The strategy of an MCPExternalAuthConfig, as this VirtualMCPServer uses it. */
 function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
@@ -226,7 +224,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
   }
 }
 
-/** The header of the exchanged token; null when it cannot be read. Section 2.4.5. */
+/** The header of the exchanged token; null when unreadable. Section 2.4.5. */
 function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
   const { externalTokenHeaderName: name } = settings
   if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'
@@ -265,7 +263,7 @@ function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Tok
     : { ...found, credentials: 'unknown', reason: 'the first provider cannot be read' }
 }
 
-/** Why it is not known which provider the MCPExternalAuthConfig means. */
+/** Why the provider of the MCPExternalAuthConfig is not known. */
 function unnamed({ spec = {} }: AuthConfig): string {
   const { type, upstreamInject, tokenExchange } = spec
   if (type === 'upstreamInject')
@@ -291,7 +289,7 @@ function summaryOf(strategy: Strategy): string {
   return `${phrase}${place}${state}${why}`
 }
 
-/** The strategy in words; undefined for a type that the specification does not have. */
+/** Describes the strategy; undefined for a type that the specification does not have. */
 function phraseOf({ type, token, provider, header }: Strategy): string | undefined {
   switch (type) {
     case 'tokenExchange':

@@ -15,10 +15,10 @@ import {
 import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
 import { notFound } from './unknown.ts'
 
-/** Strategy types that no release can use at a VirtualMCPServer. */
+/** Strategy types that no release can use in a VirtualMCPServer. */
 const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
 
-/** Reasons for which operator releases do not reconcile a VirtualMCPServer at all; each is a finding of a rule too. */
+/** Reasons why operator releases do not reconcile a VirtualMCPServer at all; rules report each of them too. */
 export function releaseNotesOfServer(
   gateway: Gateway,
   self: { readonly namespace: string; readonly name: string },
@@ -29,7 +29,7 @@ export function releaseNotesOfServer(
   )
 }
 
-/** Audiences that releases refuse, in the words of the rule `auth-server-audience-is-resource-url`. */
+/** Notes about audiences that releases refuse, with the text of the rule `auth-server-audience-is-resource-url`. */
 function* otherAudience(
   gateway: Gateway,
   self: { readonly namespace: string; readonly name: string },
@@ -39,7 +39,7 @@ function* otherAudience(
   for (const { at, detail } of audienceErrors(checker)) yield `${pathText(at)} ${detail}`
 }
 
-/** References in the VirtualMCPServer itself that the rules `reference-found` and `auth-config-type-suited` report. */
+/** The VirtualMCPServer's own references that the rules `reference-found` and `auth-config-type-suited` report. */
 function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
   if (!cluster.knows('MCPExternalAuthConfig')) return
   for (const { config, auth, at } of configsNamed(gateway, cluster)) {
@@ -67,7 +67,7 @@ export function releaseNotes(
   return [...otherReference(gateway, backend, cluster), ...otherEffect(backend, strategy)]
 }
 
-/** A note where releases take a reference from another place than the specification does. */
+/** A note when releases read a reference from another place than the specification says. */
 function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): Iterable<string> {
   const { from, name, member, config } = backend
   const own = member && ownConfig(cluster, member)
@@ -93,8 +93,8 @@ interface OwnReferenced {
 }
 
 /**
- * Notes on backends that name an MCPExternalAuthConfig themselves and that `backends` does not list, in the words of
- * the rules `own-reference-listed` and `own-reference-agreed`.
+ * Notes about backends that name an MCPExternalAuthConfig themselves and that `backends` does not list, with the text
+ * of the rules `own-reference-listed` and `own-reference-agreed`.
  */
 function* ownReferenceNotes(
   gateway: Gateway,

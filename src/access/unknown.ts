@@ -1,6 +1,6 @@
 import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
 
-/** Why a field has no value: it is absent, or cannot be read. */
+/** Why a field has no value: it is absent or unreadable. */
 export function unreadable<T extends object>(
   holder: T,
   field: keyof T & string,
@@ -9,14 +9,14 @@ export function unreadable<T extends object>(
   return isAbsent(holder, field) ? `${text} is missing` : `${text} is a placeholder or of a wrong JSON type`
 }
 
-/** The reason for a value that the specification does not name; operator releases may know it. */
+/** The reason for a value that the specification does not list; operator releases may support it. */
 export const notSpecified = (what: string, value: string): string =>
   `${what} ${JSON.stringify(value)} is not in the specification`
 
-/** Why an object is not known: it does not exist, or its kind may not be read. */
+/** Why an object is not known: it does not exist, or its kind cannot be read. */
 export const absence = (kind: string, cluster: Cluster): string =>
   `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
 
-/** The object in words, and why it is not known. */
+/** An object by kind and name, and why it is not known. */
 export const notFound = (name: ObjectName, cluster: Cluster): string =>
   `${nameText(name)} ${absence(name.kind, cluster)}`

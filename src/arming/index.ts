@@ -21,26 +21,26 @@ import { errorMessage } from '../rule/index.ts'
 export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
-/** The requests to a cluster for arming the webhook. */
+/** The requests to an API server that arming the webhook needs. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
-  /** A webhook configuration by kind and name. */
+  /** The webhook configuration with this kind and name; undefined when it does not exist. */
   readConfiguration(kind: string, name: string): Promise<WebhookConfiguration | undefined>
-  /** Calls back at each change of the configuration until the watch ends; rejects when it cannot be watched. */
+  /** Calls back at each change of the configuration until the watch ends; rejects when watching is not possible. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
-  /** Server-side apply, forced, with one field manager; `displacing` first replaces what other field managers wrote. */
+  /** A forced server-side apply with one field manager; `displacing` replaces fields of other field managers first. */
   applyConfiguration(configuration: WebhookConfiguration, displacing?: WebhookConfiguration): Promise<void>
   /** The uid of a ClusterRole; undefined when it does not exist. */
   readOwner(name: string): Promise<string | undefined>
   /**
-   * Sends the probe: a dry run of an object with the nonce and these labels, which the webhook refuses with an answer
-   * that proves that it was called. Returns the text of the refusal; undefined when the object was admitted.
+   * Sends the probe: a dry run of an object with the nonce and these labels. The webhook refuses it with an answer that
+   * proves that it was called. Returns the text of the refusal; undefined when the object was admitted.
    */
   tryProbe(nonce: string, labels: Readonly<Record<string, string>>): Promise<string | undefined>
 }
 
 /**
- * `on`: writes the configurations, and lets them fail closed once the webhook is proved; `ignore`: they always fail
+ * `on`: writes the configurations, and makes them fail closed once the webhook is proved; `ignore`: they always fail
  * open.
  */
 export type ArmingSetting = 'on' | 'ignore'
@@ -51,20 +51,20 @@ export interface ArmingOptions {
   readonly writes: boolean
   readonly group: string
   readonly identity: string
-  /** Name of the ClusterRole that owns the configurations; without owner when empty. */
+  /** Name of the ClusterRole that owns the configurations; when empty, they have no owner. */
   readonly owner: string
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The namespaces that the configurations cover; all when empty. */
+  /** Selects the namespaces that the configurations cover; when empty, all. */
   readonly namespaceSelector: LabelSelector
-  /** The objects that the configurations cover; all when empty. */
+  /** Selects the objects that the configurations cover; when empty, all. */
   readonly objectSelector: LabelSelector
-  /** How many seconds the API server waits for an answer. */
+  /** Seconds that the API server waits for an answer. */
   readonly timeoutSeconds: number
-  /** Identifies this installation by its Lease: `Lease NAMESPACE/NAME`. */
+  /** Identifies this installation by the name of its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** Commands that take the webhook out of service; the configurations have them in an annotation. */
+  /** Commands that take the webhook out of service, for an annotation of the configurations. */
   readonly breakGlass: string
-  /** Called with both configurations as they are stored, after each read. */
+  /** Called with both stored webhook configurations, after each read. */
   readonly onRead: (configurations: readonly (WebhookConfiguration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
@@ -72,15 +72,15 @@ export interface ArmingOptions {
   }
 }
 
-/** The state of the arming, for metrics. */
+/** The state of arming, for metrics. */
 export interface ArmingState {
   /** Whether this replica holds the Lease, and so writes. */
   readonly leads: boolean
-  /** The stored failure policy; undefined when there is no configuration. */
+  /** The stored failure policy; undefined when no configuration is stored. */
   readonly policy: FailurePolicy | undefined
-  /** Whether the last probe proved the webhook; undefined before the first. */
+  /** Whether the last probe proved that the webhook is called; undefined before the first probe. */
   readonly proved: boolean | undefined
-  /** Whether another installation or field manager writes the configurations again and again. */
+  /** Whether another installation or field manager keeps writing the configurations. */
   readonly contested: boolean
   readonly repairs: number
   readonly errors: number
@@ -94,25 +94,23 @@ const RECONCILE_EVERY = 5_000
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
 /**
- * Milliseconds after which the configurations of another installation may be replaced again: if that runs, it has
- * written them back.
+ * Milliseconds after which the configurations of another installation may be replaced again: if it is running, it has
+ * written them back meanwhile.
  */
 const REPLACE_EVERY = 600_000
-/**
- * After so many reconciliations in a row that had to write, there is another writer: reconciliations then slow down.
- */
+/** After this many consecutive reconciliations that had to write, there must be another writer: then they slow down. */
 const CONTESTED = 5
-/** The start of the answer to a probe where the namespace or the CRD does not exist. */
+/** The beginning of the answer to a probe when the namespace or the CRD does not exist. */
 const ABSENT = '404 '
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
 
 const waitFor = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   setTimeout(milliseconds, undefined, { signal }).catch(() => undefined)
 
-/** The text that a webhook answers to the probe with this nonce. */
+/** The text with which a webhook answers the probe with this nonce. */
 export const probeAnswer = (nonce: string): string => `vmcp-admission is here: ${nonce}`
 
-/** Keeps both webhook configurations as they should be, and lets them fail closed once the webhook is proved. */
+/** Reconciles both webhook configurations, and makes them fail closed once the webhook is proved. */
 export class Arming {
   readonly #cluster: ArmingCluster
   readonly #options: ArmingOptions
@@ -125,19 +123,19 @@ export class Arming {
     repairs: 0,
     errors: 0,
   }
-  /** Aborted to begin the next reconciliation at once. */
+  /** Aborted to start the next reconciliation immediately. */
   #changed = new AbortController()
   #proveAt = 0
-  /** The caBundle of another tool in the configuration that was proved last. */
+  /** The caBundle, injected by another tool, with which the webhook was last proved. */
   #provedWith = ''
   #problem = ''
-  /** The reason of the last failed proof, without parts that change each time, such as ports and times. */
+  /** The reason why the last probe failed, without parts that differ each time, such as ports and times. */
   #answer = ''
-  /** The number of reconciliations in a row that had to write. */
+  /** Number of consecutive reconciliations that had to write. */
   #writesInARow = 0
-  /** Which of the two configurations were there once. */
+  /** The indexes of the configurations (0, 1) that have existed at some time. */
   readonly #seen = new Set<number>()
-  /** By installation: when its configurations were last replaced. */
+  /** For each other installation, the time when its configurations were last replaced. */
   readonly #replaced = new Map<string, number>()
 
   constructor(
@@ -174,7 +172,7 @@ export class Arming {
   }
 
   /**
-   * Begins the next reconciliation at each change of a configuration; one that cannot be watched is still reconciled
+   * Starts the next reconciliation at each change of a configuration. If it cannot be watched, it is still reconciled
    * regularly.
    */
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
@@ -200,7 +198,7 @@ export class Arming {
     }
   }
 
-  /** Reads both configurations; the holder of the Lease also sends the probe, and writes the differences. */
+  /** Reads both webhook configurations; the holder of the Lease also sends the probe, and writes the differences. */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return
@@ -208,8 +206,8 @@ export class Arming {
     const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
-    // A proof is void after another installation wrote the configurations, or somebody deleted them or changed the
-    // caBundle.
+    // A proof is no longer valid after another installation wrote the configurations, or somebody deleted them or
+    // changed the caBundle.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
@@ -229,15 +227,15 @@ export class Arming {
     return this.#clock() >= this.#proveAt
   }
 
-  /** The caBundle that another tool has injected; empty where this server writes the caBundle. */
+  /** The caBundle that another tool has injected; empty when this server writes the caBundle. */
   #injected([validating]: readonly (WebhookConfiguration | undefined)[]): string {
     const isOurs = this.#options.clientConfig('/validate').caBundle !== undefined
     return isOurs ? '' : (bundlesOf(validating)[0] ?? '')
   }
 
   /**
-   * Throws where the configurations are for another API group and this one has no CRD: the setting is then probably
-   * wrong.
+   * Throws when the stored configurations are for another API group and this server's group has no CRD: then the
+   * setting is probably wrong.
    */
   async #respectOthers(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const { group } = this.#options
@@ -251,8 +249,8 @@ export class Arming {
   }
 
   /**
-   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it runs, because
-   * its webhook answers or it wrote them again after this one: two writers would never stop.
+   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it is running,
+   * because its webhook answers or it has written them again after this installation: two writers would never stop.
    */
   async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
@@ -274,19 +272,18 @@ export class Arming {
   }
 
   /**
-   * Sends the probe with labels that the objectSelector selects; without them the API server would not call the
-   * webhook.
+   * Sends the probe with labels that match the objectSelector; without them the API server would not call the webhook.
    */
   #tryProbe(nonce: string): Promise<string | undefined> {
     return this.#cluster.tryProbe(nonce, labelsSelectedBy(this.#options.objectSelector))
   }
 
-  /** Whether any vmcp-admission webhook answers a dry run, also one of another installation. */
+  /** Whether some vmcp-admission webhook, even of another installation, answers a dry run. */
   async #isAnswered(nonce: string): Promise<boolean> {
     return (await this.#tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
-  /** Counts the reconciliations in a row that had to write: there is another writer when each one must. */
+  /** Counts consecutive reconciliations that had to write: if all have to, there is another writer. */
   #count(
     stored: readonly (WebhookConfiguration | undefined)[],
     written: readonly (WebhookConfiguration | undefined)[],
@@ -300,7 +297,7 @@ export class Arming {
 
   async #read(): Promise<readonly (WebhookConfiguration | undefined)[]> {
     const stored: (WebhookConfiguration | undefined)[] = []
-    // Read one after the other, so that a cause is always reported as the same problem.
+    // The configurations are read in sequence, so that the same cause is always reported as the same problem.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     for (const [i, each] of stored.entries()) if (each !== undefined) this.#seen.add(i)
     this.#set({ policy: policyOf(stored[0]) })
@@ -309,8 +306,8 @@ export class Arming {
   }
 
   /**
-   * `Fail` when that is stored for the address of this server, or when the webhook was proved; only a setting changes
-   * it back. A new address must be proved first.
+   * `Fail` when the stored policy is `Fail` for the address of this server, or when the webhook was proved; only a
+   * setting changes it back. A new address must be proved first.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
@@ -356,7 +353,7 @@ export class Arming {
     return written
   }
 
-  /** Proves the webhook: sends a dry run through the API server that only the webhook refuses with this answer. */
+  /** Proves the webhook: sends a dry run through the API server that only this webhook refuses with this answer. */
   async #prove(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
     const refusal = await this.#tryProbe(nonce).catch((error: unknown) => String(error))

@@ -1,14 +1,14 @@
 /** The fields of a coordination.k8s.io/v1 Lease that are used here. */
 export interface Lease {
   readonly holder: string
-  /** When the Lease was renewed, by the holder's clock; for people only. */
+  /** Time of the last renewal, by the holder's clock; for people only. */
   readonly renewed: string
   readonly seconds: number
   readonly transitions: number
   readonly resourceVersion: string
 }
 
-/** Reads and writes the Lease; a write resolves with false when another one came before. */
+/** Reads and writes the Lease; a write resolves to false when another write came first. */
 export interface LeaseStore {
   read(): Promise<Lease | undefined>
   create(lease: Omit<Lease, 'resourceVersion'>): Promise<boolean>
@@ -17,12 +17,12 @@ export interface LeaseStore {
 
 /** Seconds without a renewal after which another replica may take the Lease. */
 const SECONDS = 15
-/** The largest value of `leaseTransitions`, an int32 of the API. */
+/** The maximum of `leaseTransitions`, an int32 in the API. */
 const MOST_TRANSITIONS = 2 ** 31 - 1
 
 /**
- * Leader election: one replica at a time holds the Lease, and writes. As in client-go, the age of the Lease counts from
- * when this replica saw it change, not from the time in it, because clocks differ.
+ * Leader election: one replica at a time holds the Lease, and writes. As in client-go, the age of the Lease is counted
+ * from when this replica saw it change, not from the time stored in it, because clocks differ.
  */
 export class LeaseHolder {
   readonly #store: LeaseStore
@@ -37,7 +37,7 @@ export class LeaseHolder {
     this.#clock = clock
   }
 
-  /** Takes or renews the Lease if possible; resolves with whether this replica holds it. */
+  /** Takes or renews the Lease if possible; resolves to whether this replica holds it. */
   async hold(): Promise<boolean> {
     const lease = await this.#store.read()
     const ours = { holder: this.#identity, renewed: new Date().toISOString(), seconds: SECONDS }
@@ -48,7 +48,7 @@ export class LeaseHolder {
     return this.#store.update({ ...lease, ...ours, transitions })
   }
 
-  /** Releases the Lease, so that another replica can take it at once. */
+  /** Releases the Lease, so that another replica can take it immediately. */
   async release(): Promise<void> {
     const lease = await this.#store.read()
     if (lease?.holder === this.#identity) await this.#store.update({ ...lease, holder: '' })

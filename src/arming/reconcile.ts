@@ -10,35 +10,35 @@ import {
 
 export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
-/** `Fail` once the webhook is proved; only a setting changes it back. */
+/** `Fail` after the webhook is proved; only a setting changes it back. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 interface Wanted {
   readonly group: string
   readonly failurePolicy: FailurePolicy
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The owner of both configurations: they are deleted with it, as when the chart is uninstalled. */
+  /** The owner of both webhook configurations; they are deleted with it, such as when the chart is uninstalled. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
-  /** The namespaces that all entries cover; all when empty. */
+  /** Selects the namespaces that all webhooks in the configurations cover; when empty, all. */
   readonly namespaceSelector: LabelSelector
-  /** The objects that all entries cover; all when empty. */
+  /** Selects the objects that all webhooks in the configurations cover; when empty, all. */
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
-  /** The installation that writes them, by its Lease: `Lease NAMESPACE/NAME`. */
+  /** Identifies the installation that writes the configurations, by its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
   /** Commands that take the webhook out of service, for a person who reads the configuration. */
   readonly breakGlass: string
 }
 
-/** Annotations of the configurations, for people who read them and for other installations. */
+/** Annotations for people who read the configurations, and for other installations. */
 const MANAGED_BY = 'vmcp-admission/managed-by'
 const BREAK_GLASS = 'vmcp-admission/break-glass'
 /**
- * Without this annotation AKS adds conditions to the namespaceSelector, which the leader would remove, again and again.
+ * Without this annotation AKS adds conditions to the namespaceSelector, which the leader would remove again and again.
  */
 const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
-/** Both complete configurations, as this server wants them. */
+/** The complete validating and mutating webhook configurations, as this server writes them. */
 export function wantedConfigurations(wanted: Wanted): readonly WebhookConfiguration[] {
   return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
     ...each,
@@ -47,7 +47,8 @@ export function wantedConfigurations(wanted: Wanted): readonly WebhookConfigurat
       annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Selectors and conditions are written even when empty, so that no foreign one stays: it could exclude a namespace.
+    // Selectors and conditions are written even when empty, so that no foreign one remains: it could exclude a
+    // namespace.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
@@ -64,13 +65,13 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
   uid,
 })
 
-/** The failure policy of a stored configuration: that of its first entry, the only one that denies writes. */
+/** The failure policy of a stored configuration: that of its first webhook, the only one that can deny writes. */
 export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
-/** The other field managers that wrote some field of the configuration. */
+/** The other field managers that own some field of the configuration. */
 export function otherManagers(configuration: WebhookConfiguration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
@@ -87,8 +88,8 @@ export function managerOf(configuration: WebhookConfiguration | undefined): stri
 }
 
 /**
- * The complete configuration to put in place of a stored one, if that is unchanged. Where this server writes no
- * caBundle the stored one stays: that of the entry with the same name, else of one with the same address.
+ * The complete configuration that replaces a stored one, provided that it is unchanged. If this server writes no
+ * caBundle, the stored one is kept: that of the entry with the same name, or else of an entry with the same address.
  */
 export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)
@@ -106,7 +107,7 @@ export function displacing(wanted: WebhookConfiguration, stored: WebhookConfigur
   return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
 }
 
-/** The API group in the rules of a stored configuration; undefined when there is none. */
+/** The API group in the rules of a stored configuration; undefined when it has none. */
 export function groupOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const rules = webhooksOf(configuration)[0]?.rules
   const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
@@ -115,11 +116,11 @@ export function groupOf(configuration: WebhookConfiguration | undefined): string
   return typeof group === 'string' ? group : undefined
 }
 
-/** The clientConfig of the first entry of a stored configuration. */
+/** The clientConfig of the first webhook in a stored configuration. */
 export const clientConfigOf = (configuration: WebhookConfiguration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
-/** The caBundle (PEM) of each entry of a stored configuration. */
+/** The caBundle (PEM) of each webhook in a stored configuration. */
 export const bundlesOf = (configuration: WebhookConfiguration | undefined): string[] =>
   webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
 
@@ -138,8 +139,8 @@ function webhooksOf(configuration: WebhookConfiguration | undefined): Record<str
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 
 /**
- * The paths at which a stored value differs from the wanted one, as text; fields that only the stored one has, such as
- * defaults, do not count.
+ * The paths at which a stored value differs from the wanted one, as text. Fields that only the stored one has, such as
+ * defaults, are ignored.
  */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {

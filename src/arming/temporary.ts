@@ -6,27 +6,25 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '..
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
-/** The requests for a registration that lasts as long as one process. */
+/** The requests to the API server for a registration that lasts as long as one process. */
 export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
   /** Deletes the configuration; false when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
-  /** Sends the probe as a dry run to the namespace; the text of the refusal, or undefined when it was admitted. */
+  /** Sends the probe as a dry run in the namespace; the text of the refusal, or undefined when it was admitted. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
   readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
-  /** Creates the CRD; false when it exists already. */
+  /** Creates the CRD; false when it already exists. */
   createDefinition(definition: WebhookConfiguration): Promise<boolean>
   deleteDefinition(plural: string, uid: string): Promise<boolean>
-  /**
-   * How many resources with this plural are stored in all namespaces; undefined when the API server does not serve it.
-   */
+  /** Number of stored resources with this plural in all namespaces; undefined when the API server does not serve it. */
   countResources(plural: string): Promise<number | undefined>
 }
 
-/** How the API server reaches this process, and the namespaces whose writes it sends. */
+/** The address of this process for the API server, and the namespaces whose writes are sent to it. */
 export interface TemporaryRegistration {
   readonly group: string
   /** `https://HOST:PORT`. */
@@ -35,26 +33,26 @@ export interface TemporaryRegistration {
   readonly ca: string
   /** The namespaces whose writes are sent to the process. */
   readonly namespaces: readonly string[]
-  /** Identifies the process for people: host name and process id. */
+  /** Identifies the process for people: by host name and process id. */
   readonly holder: string
 }
 
 const LABEL = 'app.kubernetes.io/managed-by'
 const MANAGER = 'vmcp-admission-local-cluster'
 const HOLDER = 'vmcp-admission/local-cluster'
-/** A label selector for all objects that a temporary registration makes. */
+/** A label selector for all objects that temporary registrations create. */
 export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
 const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
-/** Milliseconds between two requests, while the API server has yet to notice a CRD or a configuration. */
+/** Milliseconds between two requests, until the API server has noticed a CRD or a configuration. */
 const POLL_EVERY = 250
 
-/** Whether the object was made by a temporary registration. */
+/** Whether a temporary registration created the object. */
 export function isTemporary(object: WebhookConfiguration | undefined): boolean {
   const { labels } = metadataOf(object)
   return isObject(labels) && labels[LABEL] === MANAGER
 }
 
-/** The process that made the object, as text. */
+/** The process that created the object, as text. */
 export function holderOf(object: WebhookConfiguration | undefined): string {
   const { annotations } = metadataOf(object)
   return isObject(annotations) && typeof annotations[HOLDER] === 'string'
@@ -62,7 +60,7 @@ export function holderOf(object: WebhookConfiguration | undefined): string {
     : 'another process'
 }
 
-/** The object with the label and annotation of a temporary registration added. */
+/** Adds the label and annotation of a temporary registration to an object. */
 function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
   const metadata = metadataOf(object)
   const labels = { ...(isObject(metadata.labels) && metadata.labels), [LABEL]: MANAGER }
@@ -71,8 +69,8 @@ function temporary<T extends { readonly metadata?: unknown }>(object: T, holder:
 }
 
 /**
- * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged. The
- * namespaceSelector excludes the writes of all other users of the cluster.
+ * Both webhook configurations, failing open: if the process dies without removing them, writes are admitted unjudged.
+ * The namespaceSelector excludes the writes of all other users of the cluster.
  */
 function temporaryConfigurations(registration: TemporaryRegistration): readonly WebhookConfiguration[] {
   const { group, url, ca, namespaces, holder } = registration
@@ -89,7 +87,7 @@ function temporaryConfigurations(registration: TemporaryRegistration): readonly 
   }))
 }
 
-/** Whether some vmcp-admission webhook is called for this namespace. */
+/** Whether some vmcp-admission webhook is called for writes in this namespace. */
 async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
   const nonce = randomUUID()
   return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
@@ -129,8 +127,8 @@ export function namespacesOf(configuration: WebhookConfiguration): string[] {
 }
 
 /**
- * Removes the temporary configurations (with `holder`, only those of this process). One that an installation or another
- * process has overwritten stays. Returns what was removed.
+ * Removes the temporary configurations (with `holder`, only those of that process), except those that an installation
+ * or another process has overwritten. Returns the removed ones.
  */
 export async function removeConfigurations(cluster: TemporaryCluster, holder?: string): Promise<string[]> {
   const removed: string[] = []
@@ -144,18 +142,16 @@ export async function removeConfigurations(cluster: TemporaryCluster, holder?: s
 
 interface Definitions {
   readonly definitionOf: (kind: Kind) => WebhookConfiguration
-  /** The process, as text. */
+  /** Identifies the process, as text. */
   readonly holder: string
-  /**
-   * Collects the plurals of the CRDs that this run installs: they are removed at its end, with all resources of them.
-   */
+  /** Receives the plurals of the CRDs that this run installs: they are removed at its end, with all their resources. */
   readonly own: Set<string>
   readonly signal: AbortSignal
 }
 
 /**
  * Creates the missing CRDs, takes over those that a killed process left without resources, and waits until they are
- * served. Rejects when the signal aborts; `own` then has those created so far.
+ * served. Rejects when the signal aborts; `own` then contains those created so far.
  */
 export async function installDefinitions(
   cluster: TemporaryCluster,
@@ -177,15 +173,15 @@ export async function installDefinitions(
 /** The result of the removal of CRDs. */
 export interface RemovedDefinitions {
   readonly removed: readonly string[]
-  /** How many resources were deleted with them. */
+  /** Number of resources that were deleted together with the CRDs. */
   readonly resources: number
   /** The CRDs that were kept, each with the reason. */
   readonly kept: readonly string[]
 }
 
 /**
- * Removes the CRDs that a temporary registration made. It keeps a CRD that somebody else has changed, and one with
- * resources, unless `own` has its plural: those were stored during this run.
+ * Removes the CRDs that a temporary registration created. Keeps a CRD that somebody else has changed, and one with
+ * resources, unless `own` contains its plural: then the resources were stored during this run.
  */
 export async function removeDefinitions(
   cluster: Pick<TemporaryCluster, 'readDefinition' | 'countResources' | 'deleteDefinition'>,
@@ -198,7 +194,7 @@ export async function removeDefinitions(
     const definition = await cluster.readDefinition(plural)
     if (!isTemporary(definition)) continue
     const { uid, managedFields, deletionTimestamp } = metadataOf(definition)
-    // The API server is deleting it already.
+    // The API server is already deleting this CRD.
     if (deletionTimestamp !== undefined) continue
     const managers = Array.isArray(managedFields) ? managedFields.filter(isObject) : []
     const other = managers.find((each) => each.manager !== 'vmcp-admission' && each.subresource === undefined)
@@ -214,8 +210,8 @@ export async function removeDefinitions(
 }
 
 /**
- * Registers the process, and waits until the API server has called it; false when the time is over first. Rejects when
- * the API server refuses the configurations, and when the signal aborts.
+ * Registers the process, and waits until the API server has called it; false when the time ends before that. Rejects
+ * when the API server refuses the configurations, and when the signal aborts.
  */
 export async function register(
   cluster: TemporaryCluster,

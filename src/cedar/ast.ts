@@ -1,9 +1,9 @@
-/** A Cedar policy, reduced to what its evaluation needs. */
+/** A Cedar policy, reduced to the parts that its evaluation needs. */
 export interface CedarPolicy {
   readonly effect: 'permit' | 'forbid'
   /**
-   * The scope: each expression must be true before the conditions are evaluated; undefined for a variable that it
-   * leaves open.
+   * The scope: each expression must be true before the conditions are evaluated; undefined for a variable without a
+   * constraint.
    */
   readonly scope: Readonly<Record<'principal' | 'action' | 'resource', CedarExpr | undefined>>
   readonly conditions: readonly PolicyCondition[]
@@ -15,7 +15,7 @@ export interface PolicyCondition {
 }
 
 export interface EntityName {
-  /** The type with its namespaces: `Tool`, `App::Tool`. */
+  /** The entity type with its namespaces: `Tool`, `App::Tool`. */
   readonly type: string
   readonly id: string
 }
@@ -23,7 +23,7 @@ export interface EntityName {
 export type Variable = 'principal' | 'action' | 'resource' | 'context'
 export type CedarOperator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** Chains of `&&`, `||`, `+`, `-` and `*` are lists, so that long chains do not nest. */
+/** A chain of `&&`, `||`, `+`, `-` or `*` is one list, so that long chains do not nest. */
 export type CedarExpr =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'long'; readonly value: bigint }

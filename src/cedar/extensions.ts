@@ -1,6 +1,6 @@
 import { TYPE } from './requests.ts'
 
-/** The types of the arguments of each extension function or method, and the type of its result. */
+/** The argument types of each extension function or method, and the type of its result. */
 export const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
   extensions(),
 )

@@ -3,32 +3,32 @@ import { shortText } from '../rule/index.ts'
 import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
- * Parses Cedar as cedar-go 1.8 does, because releases of the operator refuse what it refuses. Linear in the length of
- * the text.
+ * Parses Cedar as cedar-go 1.8 does, because operator releases refuse the same texts. Takes time linear in the length
+ * of the text.
  */
 
 /**
- * The deepest nesting of brackets, signs and names behind a dot that is read. cedar-go has no bound; people write fewer
+ * The deepest nesting of brackets, signs and member accesses that is parsed. cedar-go has no limit; people write fewer
  * than ten.
  */
 const DEEPEST = 100
 
-/** Thrown where a policy nests deeper than `DEEPEST`. */
+/** Thrown when a policy nests deeper than `DEEPEST`. */
 class TooDeep extends Error {}
 
 export type Parsed =
   | {
       readonly kind: 'policy'
       readonly policy: CedarPolicy
-      /** What follows the policy in the text: cedar-go splits that into tokens, and otherwise ignores it. */
+      /** The text after the policy: cedar-go splits it into tokens, but otherwise ignores it. */
       readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
     }
   | { readonly kind: 'empty' }
-  /** Nested too deep to be read, or the budget did not suffice. */
+  /** The policy nests too deep to be parsed, or the budget ran out. */
   | { readonly kind: 'unread' }
   | { readonly kind: 'refused'; readonly hint: string }
 
-/** Reads the first policy of a text, as the operator does. Never throws. */
+/** Parses the first policy in a text, as the operator does. Never throws. */
 export function parsePolicy(text: string): Parsed {
   try {
     if (text.includes('\0')) return { kind: 'refused', hint: 'remove the character NUL' }
@@ -47,7 +47,7 @@ const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' 
 const COMPARISONS: ReadonlySet<string> = new Set<CedarOperator>(['==', '!=', '<', '<=', '>', '>='])
 const VARIABLES: ReadonlySet<string> = new Set(['principal', 'action', 'resource', 'context'])
 
-/** Methods of every value, with the number of their arguments. */
+/** Methods that values of all types have, with the number of their arguments. */
 const METHODS: ReadonlyMap<string, number> = new Map([
   ['contains', 1],
   ['containsAll', 1],
@@ -64,10 +64,10 @@ const EXTENSION_METHODS: ReadonlySet<string> = new Set([
 ])
 const FUNCTIONS: ReadonlySet<string> = new Set(['ip', 'decimal', 'datetime', 'duration'])
 
-/** Whether the extension functions, which make a value from a string, include this name. */
+/** Whether this is an extension function, which makes a value from a string. */
 export const isFunction = (name: string): boolean => FUNCTIONS.has(name)
 
-/** What people write as in other languages, each with the advice what to write in Cedar. */
+/** Syntax of other languages that people use by mistake, with what to write in Cedar. */
 const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ['=', "compare with '=='"],
   ['&', "write '&&'"],
@@ -85,9 +85,9 @@ const SAID_OTHERWISE: ReadonlyMap<string, string> = new Map([
 class Parser {
   readonly #text: string
   #next: CedarToken
-  /** The brackets that are open, for hints only. */
+  /** The brackets that are open; used only for hints. */
   readonly #open: string[] = []
-  /** `#depth` is that of the current expression, `#deepest` the greatest since `#wrapped` last reset it. */
+  /** The depth of the current expression; `#deepest` is the greatest depth since `#wrapped` last reset it. */
   #depth = 0
   #deepest = 0
 
@@ -97,8 +97,8 @@ class Parser {
   }
 
   /**
-   * What follows the policy: `forbid` where any policy there is one. Reads all tokens, because cedar-go refuses a bad
-   * one.
+   * Describes the text after the policy: `forbid` when any policy there is a forbid. Reads all tokens, because cedar-go
+   * refuses a text with a bad one.
    */
   rest(): 'nothing' | 'permit' | 'forbid' | 'other' {
     let found: 'nothing' | 'permit' | 'forbid' | 'other' = 'nothing'
@@ -152,7 +152,7 @@ class Parser {
     }
   }
 
-  /** `principal` or `resource` in the scope, with the condition on it. */
+  /** Parses `principal` or `resource` in the scope, with the constraint on it. */
   #scope(name: 'principal' | 'resource'): CedarExpr | undefined {
     this.#expect(name)
     const of: CedarExpr = { kind: 'variable', name }
@@ -204,7 +204,7 @@ class Parser {
     return { kind: 'entity', entity: this.#entityName(first.text) }
   }
 
-  /** Reads the rest of `Type::"id"`, after the first `::`. */
+  /** Parses the rest of `Type::"id"`, after the first `::`. */
   #entityName(type: string): EntityName {
     for (let whole = type; ;) {
       const part = this.#advance()
@@ -243,7 +243,7 @@ class Parser {
     this.#deepest = Math.max(this.#deepest, this.#depth)
   }
 
-  /** Reads an expression that each suffix behind it, such as `.name`, nests one deeper: see `#wrap`. */
+  /** Parses an expression that each following suffix, such as `.name`, nests one level deeper: see `#wrap`. */
   #wrapped(read: () => CedarExpr): CedarExpr {
     const before = this.#deepest
     this.#deepest = this.#depth
@@ -252,7 +252,7 @@ class Parser {
     return expr
   }
 
-  /** Counts one more level of nesting around the expression that was read. */
+  /** Counts one more level of nesting around the expression that was just parsed. */
   #wrap(): void {
     if (++this.#deepest > DEEPEST) throw new TooDeep()
   }
@@ -270,7 +270,7 @@ class Parser {
     return this.#list('and', '&&', () => this.#wrapped(() => this.#relation()))
   }
 
-  /** Reads items with the operator between them; a single item is returned itself. */
+  /** Parses items separated by the operator; a single item is returned as it is. */
   #list(kind: 'and' | 'or', operator: string, item: () => CedarExpr): CedarExpr {
     const first = item()
     if (!this.#sees(operator)) return first
@@ -308,7 +308,7 @@ class Parser {
     return { kind: 'comparison', operator: text as CedarOperator, left, right: this.#sum() }
   }
 
-  /** `has a.b` tests `a`, and then `b` of it. */
+  /** Parses `has`. `has a.b` tests for `a`, and then for `b` in its value. */
   #has(left: CedarExpr): CedarExpr {
     this.#advance()
     const first = this.#advance()
@@ -360,7 +360,7 @@ class Parser {
   }
 
   #long({ text, start }: CedarToken, sign = ''): CedarExpr {
-    // Nineteen digits hold every long; more digits are allowed only as leading zeros.
+    // Nineteen digits are enough for every long; more digits are allowed only as leading zeros.
     const first = text.search(/[1-9]/)
     const digits = first < 0 ? '0' : text.slice(first)
     const value = digits.length > 19 ? undefined : BigInt(digits) * (sign === '' ? 1n : -1n)
@@ -369,7 +369,7 @@ class Parser {
     return { kind: 'long', value }
   }
 
-  /** Reads a value and its suffixes: `.name`, `["name"]`, `.method(…)`. */
+  /** Parses a value and its suffixes: `.name`, `["name"]`, `.method(…)`. */
   #member(): CedarExpr {
     for (let expr = this.#primary(); ;) {
       const { text } = this.#next
@@ -418,7 +418,7 @@ class Parser {
     return this.#fail(undefined, token)
   }
 
-  /** A variable, an entity or the call of a function. */
+  /** Parses a variable, an entity or a function call. */
   #named(token: CedarToken): CedarExpr {
     const { text: name } = token
     if (this.#sees('::')) {
@@ -461,7 +461,7 @@ class Parser {
     return { kind: 'record', entries: [...entries] }
   }
 
-  /** Reads a comma, or stops before the closing bracket. */
+  /** Parses a comma, or stops before the closing bracket. */
   #comma(end: string): void {
     if (this.#sees(',')) this.#advance()
     else if (!this.#sees(end)) this.#fail()
@@ -480,7 +480,7 @@ class Parser {
     return token
   }
 
-  /** Keeps track of open brackets, for hints only. */
+  /** Records which brackets are open; used only for hints. */
   #count(text: string): void {
     const opening = CLOSES[text]
     if (opening !== undefined) {

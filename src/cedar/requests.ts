@@ -1,6 +1,6 @@
 import type { EntityName, Variable } from './ast.ts'
 
-/** The types of values, as bits of a set. */
+/** The types of values, as bits, so that a number is a set of types. */
 export const TYPE = {
   boolean: 1,
   long: 2,
@@ -13,25 +13,25 @@ export const TYPE = {
   record: 256,
   entity: 512,
 } as const
-/** The types of values that come from JSON, whose numbers become decimals. */
+/** The possible types of values from JSON, whose numbers become decimals. */
 export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
 export const ANY = 1023
 export const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
 
-/** An attribute, as requests of a family have it. */
+/** An attribute in the requests of a family. */
 export interface Attribute {
   readonly presence: 'always' | 'maybe' | 'never'
   readonly types: number
-  /** Identifies the value: a claim has one key, whether it is read from the principal or from the context. */
+  /** Identifies the value: a claim has the same key in the principal and in the context. */
   readonly key: string
 }
 
-/** A family of requests that a policy is evaluated for together, such as all calls of tools. */
+/** A family of requests for which a policy is evaluated once, such as all calls of tools. */
 export interface Requests {
   attribute(of: Variable, name: string): Attribute
   typeOf(variable: Variable): string
   /** Whether the principal, action or resource of the requests is this entity. */
   is(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
-  /** Whether it is this entity, or a member of it. */
+  /** Whether the principal, action or resource is this entity, or a descendant of it. */
   isIn(variable: Variable, entity: EntityName): 'always' | 'maybe' | 'never'
 }

@@ -2,19 +2,18 @@ import type { EntityName, Variable } from './ast.ts'
 import type { Fault, Origin } from './faults.ts'
 import { ANY, TYPE } from './requests.ts'
 
-/** The attributes that are known to be there (true) or not (false) where an expression is evaluated, by key. */
+/** By key, the attributes that are known to be present (true) or absent (false) when an expression is evaluated. */
 export type KnownAttributes = ReadonlyMap<string, boolean>
 export const NOTHING: ReadonlyMap<string, boolean> = new Map()
 
 export interface EvaluatedExpr {
-  /** The possible types of the value, as bits of `TYPE`; 0 where the evaluation always fails. */
+  /** The possible types of the value, as bits of `TYPE`; 0 when the evaluation always fails. */
   readonly types: number
   readonly fails: boolean
-  /** The attributes that are known after the evaluation. */
+  /** The attributes known after the evaluation. */
   readonly facts: KnownAttributes
   /**
-   * Of a boolean: the attributes that are known where it is true, and where it is false; undefined where it cannot be
-   * that.
+   * For a boolean: the attributes known when it is true, and when it is false; undefined if it cannot have that value.
    */
   readonly whenTrue?: KnownAttributes | undefined
   readonly whenFalse?: KnownAttributes | undefined
@@ -22,7 +21,7 @@ export interface EvaluatedExpr {
   readonly literal?: string | bigint | boolean
   readonly entity?: EntityName
   readonly variable?: Variable
-  /** The items of a set, where each is known. */
+  /** The items of a set, when all of them are known. */
   readonly items?: readonly EvaluatedExpr[]
   readonly entries?: ReadonlyMap<string, EvaluatedExpr>
 }
@@ -67,7 +66,7 @@ export const decided = (
   whenFalse,
 })
 
-/** The result of a condition: a value that may have another type may be true, be false, or fail. */
+/** The result of a value as a condition: unless it is certainly a boolean, it may be true, be false, or fail. */
 export function asBoolean(result: EvaluatedExpr): EvaluatedExpr {
   if (result.types === 0 || (result.types & TYPE.boolean) === 0)
     return { ...result, whenTrue: undefined, whenFalse: undefined }
@@ -90,7 +89,7 @@ export function summed(
 export const withFact = (facts: KnownAttributes, key: string, isThere: boolean): KnownAttributes =>
   facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
 
-/** The attributes that are known in both cases. */
+/** The attributes that both arguments know to be present, or both know to be absent. */
 export function joined(
   one: KnownAttributes | undefined,
   other: KnownAttributes | undefined,

@@ -1,16 +1,16 @@
-/** Tokens of Cedar, as cedar-go 1.8 reads them: the version that releases of the operator run. */
+/** The tokens of Cedar as cedar-go 1.8 reads them, the version in operator releases. */
 
 export type TokenKind = 'name' | 'word' | 'number' | 'string' | 'operator' | 'other' | 'end'
 
 export interface CedarToken {
-  /** `word` is a reserved one. `other` is a character unknown to Cedar: an error only when the parser reaches it. */
+  /** `word` is a reserved word. `other` is a character unknown to Cedar: an error only when the parser reaches it. */
   readonly kind: TokenKind
-  /** The text as written; of a string with its quotes. */
+  /** The text as written; for a string, with its quotes. */
   readonly text: string
   readonly start: number
 }
 
-/** Thrown where the text is not Cedar: the message says what to write, `at` where. */
+/** Thrown when the text is not valid Cedar: the message says what to write, `at` is the index. */
 export class SyntaxFault extends Error {
   readonly at: number
   constructor(hint: string, at: number) {
@@ -58,7 +58,7 @@ export function tokenAt(text: string, place: number): CedarToken {
   return token(SINGLE.has(first) ? 'operator' : 'other', start + 1)
 }
 
-/** The end of the blanks and comments that start at the index. */
+/** The index after the blanks and comments that start at this index. */
 function skipped(text: string, place: number): number {
   let at = endOf(WHITE, text, place)
   for (;;) {
@@ -88,7 +88,7 @@ function stringEnd(text: string, start: number): number {
 
 const escapeAt = (text: string, at: number): string => text.slice(at, at + 2).toWellFormed()
 
-/** The value of a string token. In a pattern `*` stays, and an escaped star becomes `\*`. */
+/** The value of a string token. In a pattern, `*` stays as it is, and an escaped star becomes `\*`. */
 export function valueOf({ text, start }: CedarToken, isPattern = false): string {
   if (!text.includes('\\')) return text.slice(1, -1)
   let value = ''

@@ -1,8 +1,8 @@
 /**
- * The syntax tree of a CEL expression, macros already expanded (CEL language definition, "Syntax" and "Macros").
- * `offset` is the UTF-16 index in the source that an error message about the node points at: the first character
- * of a literal, name or list, the operator of a call, the dot of a selection.
- * `height` counts the levels that cel-go counts; parsing bounds it, so that later passes may recurse.
+ * The syntax tree of a CEL expression, after the expansion of macros (CEL language definition, "Syntax" and "Macros").
+ * `offset` is the UTF-16 index in the source to which an error message about the node refers: the first character of a
+ * literal, name or list, the operator of a call, the dot of a selection.
+ * `height` counts levels as cel-go does; the parser limits it, so that later passes may recurse.
  */
 export type Expr = LiteralExpr | Ident | Select | Call | ListExpr | MapExpr | Message | Comprehension
 
@@ -20,14 +20,14 @@ export type LiteralExpr = Node & { readonly kind: 'literal' } & (
     | { readonly type: 'null_type'; readonly value: null }
   )
 
-/** `absolute`: written with a leading dot, so comprehension variables do not hide it. */
+/** `absolute`: the name has a leading dot, so a comprehension variable of this name does not hide it. */
 export interface Ident extends Node {
   readonly kind: 'ident'
   readonly name: string
   readonly absolute: boolean
 }
 
-/** `operand.field`; `testOnly`: it comes from `has(operand.field)`. */
+/** `operand.field`; with `testOnly`, the test `has(operand.field)`. */
 export interface Select extends Node {
   readonly kind: 'select'
   readonly operand: Expr
@@ -35,7 +35,7 @@ export interface Select extends Node {
   readonly testOnly: boolean
 }
 
-/** Operators are calls too, under the names of the standard definitions: `_&&_`, `_[_]`, `@in`, `_?_:_`, … */
+/** Operators are calls too, with the names in the standard definitions: `_&&_`, `_[_]`, `@in`, `_?_:_`, … */
 export interface Call extends Node {
   readonly kind: 'call'
   readonly name: string
@@ -58,14 +58,14 @@ export interface MapExpr extends Node {
   readonly entries: readonly MapEntry[]
 }
 
-/** `package.Name{field: value}`; `name` without a leading dot. */
+/** `package.Name{field: value}`; `name` has no leading dot. */
 export interface Message extends Node {
   readonly kind: 'message'
   readonly name: string
   readonly fields: readonly { readonly name: string; readonly value: Expr }[]
 }
 
-/** A loop over `range`: `accuVar` starts as `init` and becomes `step` while `condition` holds; then `result`. */
+/** A loop over `range`: `accuVar` is `init` at first, then `step` while `condition` holds; returns `result`. */
 export interface Comprehension extends Node {
   readonly kind: 'comprehension'
   readonly iterVar: string

@@ -12,17 +12,17 @@ import type {
 } from './ast.ts'
 
 /**
- * Deepest nesting, as in cel-go, which has three counters with this limit: expressions (in parentheses, lists, maps,
- * arguments and indexes), comparisons and arithmetic while it parses, and the height of the finished tree.
+ * Deepest nesting, as in cel-go, where this limit applies to three counters: expressions (in parentheses, lists, maps,
+ * arguments and indexes), comparisons and arithmetic during parsing, and the height of the finished tree.
  */
 export const maxDepth = 250
 
-/** Most nodes of a tree after the expansion of macros. */
+/** Most nodes of a syntax tree after the expansion of macros. */
 const maxNodes = 20_000
 
 /**
- * The first syntax error of a source; `offset` is a UTF-16 index. Not an Error, whose stack would cost more than the
- * parse.
+ * The first syntax error in a source; `offset` is a UTF-16 index. Not an Error, because a stack trace would cost more
+ * than the parse.
  */
 export class SyntaxProblem {
   readonly offset: number
@@ -34,12 +34,12 @@ export class SyntaxProblem {
   }
 }
 
-/** The syntax error of an expression that nests too deep, at a UTF-16 offset. */
+/** A syntax error: the expression nests too deep at this UTF-16 offset. */
 export function tooDeep(offset: number): SyntaxProblem {
   return new SyntaxProblem(offset, `expression is nested more than ${maxDepth} levels deep`)
 }
 
-/** Makes the nodes of one tree; throws SyntaxProblem when the tree has too many of them or becomes too high. */
+/** Creates the nodes of a tree; throws SyntaxProblem when the tree has too many nodes or becomes too high. */
 export class TreeBuilder {
   #nodes = 0
 
@@ -58,14 +58,14 @@ export class TreeBuilder {
     return { kind: 'select', offset, height: above(offset, operand.height), operand, field, testOnly }
   }
 
-  /** An operator with two or three operands, an index or a method: one level above its operands. */
+  /** A call that is one level above its operands: an operator with two or three operands, an index or a method. */
   call(offset: number, name: string, args: readonly Expr[], target?: Expr): Call {
     this.#count(offset)
     const height = above(offset, tallest(args, target?.height))
     return { kind: 'call', offset, height, name, target, args }
   }
 
-  /** A call that adds no level: of a function, !, -, && and ||, and whatever macros insert. */
+  /** A call that adds no level: a function, !, -, && and ||, and all calls that macros insert. */
   flatCall(offset: number, name: string, args: readonly Expr[]): Call {
     this.#count(offset)
     return { kind: 'call', offset, height: tallest(args), name, target: undefined, args }
@@ -88,7 +88,7 @@ export class TreeBuilder {
     return { kind: 'message', offset, height: tallestField, name, fields }
   }
 
-  /** `written`: the subexpressions that are in the source; the macro counts as one level above them. */
+  /** `written`: the subexpressions in the source; the macro counts as one level above them. */
   comprehension(offset: number, written: readonly Expr[], loop: Loop): Comprehension {
     this.#count(offset)
     return { kind: 'comprehension', offset, height: above(offset, tallest(written)), ...loop }

@@ -1,4 +1,4 @@
-/** The type check of a CEL expression: walks the tree, unifies types, and reports errors of type. */
+/** The type checker of CEL expressions: walks the tree, unifies types, and reports type errors. */
 
 import type { Call, Comprehension, Expr, Ident, MapExpr, Message, Select } from './ast.ts'
 import { isFunction, overloadsOf, typeNames, variables } from './declarations.ts'
@@ -32,13 +32,11 @@ export interface CheckProblem {
   readonly message: string
 }
 
-/**
- * The argument types of the only signature that cel-go left for a call when it compiled it; no other works at run time.
- */
+/** The argument types of calls whose signature cel-go selects during compilation; with other types they fail. */
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
-  /** Whether another version of cel-go may give another result. */
+  /** Whether the other version of cel-go may give a different result. */
   readonly dependsOnVersion: boolean
   readonly settled: SettledCalls
 } & (
@@ -46,10 +44,10 @@ export type CheckResult = {
   | { readonly ok: false; readonly problems: readonly CheckProblem[] }
 )
 
-/** Most problems that are reported of one expression. */
+/** Most problems that are reported for one expression. */
 export const maxProblems = 20
 
-// More than are reported, because the checker does not find them in the order of the source.
+// The most problems that are collected. More than are reported, because they are not found in the order of the source.
 const maxCollected = 200
 
 interface Told {
@@ -60,22 +58,22 @@ interface Told {
 interface Check {
   readonly version: CelGoVersion
   readonly unifier: Unifier
-  /** The loop variables in scope, with their types. */
+  /** The types of the loop variables in scope. */
   scope: Map<string, Type> | undefined
-  /** Functions beside the standard ones. */
+  /** Functions in addition to the standard definitions. */
   readonly functions: readonly Overload[]
-  /** Whether numbers of different types may be compared: in cel-go 0.32 from the first comprehension on. */
+  /** Whether numbers of different types may be compared: cel-go 0.32 allows it from the first comprehension on. */
   mixedNumbers: boolean
   dependsOnVersion: boolean
-  /** Created for the first of them: most matchers have none. */
+  /** Created on demand, because few matchers have a call whose signature is selected during compilation. */
   settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
   /**
-   * Types that must not turn out to be the type of a type name once all variables are bound: then cel-go can make no
-   * program.
+   * Types that must not turn out to be the type of a type name (such as `int`) when all type variables are bound:
+   * cel-go cannot plan such a program.
    */
   readonly noTypeName: (Told & { readonly type: Type })[]
-  /** Other problems that pass the type check and stop cel-go when it makes the program. */
+  /** Other problems in expressions that pass the type check, but from which cel-go cannot plan a program. */
   readonly unplannable: Told[]
 }
 
@@ -85,9 +83,9 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
 
 /**
  * Type-checks an expression over `claims: map(string, dyn)` and the standard definitions (CEL language definition,
- * "Gradual Type Checking") as a version of cel-go does, and finds what passes there but stops cel-go when it makes the
- * program. Returns the type of the result, or the problems in the order of the source. `further` are variables beside
- * `claims`, `functions` those beside the standard ones. Never throws.
+ * "Gradual Type Checking") as a version of cel-go does. Also finds expressions that pass this check, but from which
+ * cel-go cannot plan a program. Returns the type of the result, or the problems in the order of the source. `further`
+ * has more variables, `functions` more functions. Never throws.
  */
 export function check(
   expr: Expr,
@@ -135,7 +133,7 @@ function checked(state: Check, expr: Expr): Checked {
   return { ok: false, problems }
 }
 
-/** The problems that the type check passes and that stop cel-go when it makes the program. */
+/** The problems in an expression that passes the type check, but from which cel-go cannot plan a program. */
 function programProblems({ unplannable, noTypeName }: Check): Told[] {
   return [...unplannable, ...noTypeName.filter(({ type }) => resolve(type).kind === 'type')]
 }
@@ -178,7 +176,7 @@ function typeOfAll(state: Check, elements: readonly Expr[]): Type | undefined {
   return type
 }
 
-/** The loop variable of this name; a name with a leading dot never means one. */
+/** The type of the loop variable with this name; a name with a leading dot is never a loop variable. */
 function localOf({ scope }: Check, { name, absolute }: Ident): Type | undefined {
   return absolute ? undefined : scope?.get(name)
 }
@@ -207,13 +205,13 @@ function typeOfIdent(state: Check, ident: Ident): Type {
   })
 }
 
-/** Whether the type is that of a type name, or a variable that may become it. */
+/** Whether the type is the type of a type name such as `int`, or a type variable that may be bound to such a type. */
 function mayBeTypeName(type: Type): boolean {
   const { kind } = resolve(type)
   return kind === 'type' || kind === 'variable'
 }
 
-/** Reports a type written with a leading dot because a loop variable has its name: cel-go 0.32 does not find it. */
+/** Reports a type name with a leading dot that is also the name of a loop variable: cel-go 0.32 cannot find it. */
 function reportHidden(state: Check, offset: number, name: string): void {
   state.dependsOnVersion = true
   if (state.version !== '0.32') return
@@ -223,7 +221,7 @@ function reportHidden(state: Check, offset: number, name: string): void {
   })
 }
 
-/** A chain of selections is walked from its root in a loop: it may be the dotted name of a type. */
+/** Walks a chain of selections from its root in a loop, because it may be the dotted name of a type. */
 function typeOfSelect(state: Check, outermost: Select): Type {
   const chain: Select[] = []
   let root: Expr = outermost
@@ -242,7 +240,7 @@ function typeOfSelect(state: Check, outermost: Select): Type {
   return type
 }
 
-/** The first parts of dotted names of types: `google`. */
+/** The first names in dotted type names: `google`. */
 const PACKAGES: ReadonlySet<string> = new Set(
   Array.from(typeNames.keys(), (name) => name.slice(0, Math.max(0, name.indexOf('.')))),
 )
@@ -299,7 +297,7 @@ function typeOfMap(state: Check, { entries }: MapExpr): Type {
   return map(key ?? variable(), value ?? variable())
 }
 
-/** The messages that cel-go knows and their fields are not known here: those of `google.protobuf` count as dyn. */
+/** The fields of the messages that cel-go knows are not known here: a message of `google.protobuf` has type dyn. */
 function typeOfMessage(state: Check, message: Message): Type {
   for (const field of message.fields) typeOf(state, field.value)
   if (/^google\.protobuf\.\w+$/.test(message.name)) return dyn
@@ -309,7 +307,7 @@ function typeOfMessage(state: Check, message: Message): Type {
 }
 
 function typeOfCall(state: Check, call: Call): Type {
-  // As in cel-go the receiver comes last: the order decides on what type variables are bound to.
+  // As in cel-go, the receiver comes last: the order determines the types to which type variables are bound.
   const argTypes: Type[] = []
   for (const arg of call.args) argTypes.push(typeOf(state, arg))
   if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call, argTypes)
@@ -328,7 +326,7 @@ function typeOfLogical(state: Check, { args }: Call, types: readonly Type[]): Ty
   return bool
 }
 
-/** Reports a problem unless the expression has a type that can be used as the wanted one. */
+/** Reports a problem unless the type of the expression can be used as the wanted type. */
 function expectType(state: Check, expr: Expr, wanted: Type): void {
   const type = typeOf(state, expr)
   if (!state.unifier.assign(wanted, type)) reportType(state, expr, wanted, type)
@@ -338,7 +336,7 @@ function reportType(state: Check, { offset }: Expr, wanted: Type, type: Type): v
   report(state, offset, () => `expected type '${display(wanted)}' but found '${display(type)}'`)
 }
 
-/** Notes an index by a constant null, bytes or type, which cel-go refuses when it makes the program. */
+/** Records an index that is a constant null, bytes or type: from such an expression cel-go cannot plan a program. */
 function noteConstantIndex(state: Check, call: Call, type: Type | undefined): void {
   const index = call.args[1]
   if (index === undefined || type === undefined) return
@@ -358,7 +356,7 @@ function isDottedType(state: Check, select: Select): boolean {
   return root.kind === 'ident' && dottedType(state, root, chain)?.length === chain.length
 }
 
-/** The signatures that a call could have. */
+/** The signatures that may apply to a call, by name and number of arguments. */
 function candidates({ functions }: Check, { name, target }: Call, argCount: number): readonly Overload[] {
   const standard = overloadsOf(name, target !== undefined, argCount)
   const further = functions.filter(
@@ -367,10 +365,10 @@ function candidates({ functions }: Check, { name, target }: Call, argCount: numb
   return further.length === 0 ? standard : [...standard, ...further]
 }
 
-/** The result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
+/** The common result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
   if (isPlainTest(call.name, types)) return bool
-  // Where no argument has type variables, signatures after the first dyn cannot change anything.
+  // When no argument has type variables and the result is dyn, further signatures cannot change anything.
   let closed = true
   for (const { open } of types) if (open) closed = false
   let result: Type | undefined
@@ -398,7 +396,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
-/** Whether it is a comparison, or a search in a dyn, that fits without binding anything: nearly all tests of matchers. */
+/** Whether a call is a comparison, or a search in a dyn, that fits without binding variables: nearly all tests. */
 function isPlainTest(name: string, types: readonly Type[]): boolean {
   const [one, other] = types
   if (one === undefined || other === undefined || one.open || other.open) return false
@@ -410,15 +408,15 @@ function isPlainTest(name: string, types: readonly Type[]): boolean {
 
 /**
  * Whether cel-go implements the function by signature: conversions and the getters of times. The type of
- * `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. Nor is a
- * known type always that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other functions decide
- * by the values.
+ * `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. A known
+ * type may also differ from that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other
+ * functions select by the types of the values.
  */
 const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
 const SETTLED_LATE: ReadonlySet<string> = new Set(['size', 'dyn', 'type'])
 
-/** Whether this signature for two types of numbers may be used here: as in cel-go 0.32. */
+/** Whether a call may use this signature for two number types, as in cel-go 0.32. */
 function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
   if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
   state.dependsOnVersion = true
@@ -434,7 +432,7 @@ function applyOverload(unifier: Unifier, overload: Overload, types: readonly Typ
   return unifier.settle(unifier.instantiate(overload.result, made))
 }
 
-/** A quick test of a signature: false when an argument has a known type of another kind than the parameter. */
+/** A quick test of a signature: false when an argument has a known type of another kind than its parameter. */
 function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   let index = 0
   for (const { kind } of types) {
@@ -444,7 +442,7 @@ function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   return true
 }
 
-/** Kinds of types that may be used where another kind is wanted. */
+/** Kinds of types that fit even where another kind is wanted. */
 const FITTING: ReadonlySet<Type['kind']> = new Set(['dyn', 'error', 'null_type', 'variable'])
 
 function typeOfComprehension(state: Check, loop: Comprehension): Type {
@@ -456,7 +454,7 @@ function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
   scope.set(loop.iterVar, element)
-  // From here on cel-go 0.32 accepts comparisons of mixed numbers: in a comprehension, and in all that it checks later.
+  // From here on cel-go 0.32 allows comparisons of different number types: here and in all that it checks later.
   state.mixedNumbers = true
   expectType(state, loop.condition, bool)
   expectType(state, loop.step, accu)
@@ -499,7 +497,7 @@ function describeMismatch(call: Call, types: readonly Type[]): string {
   return `found no matching overload for ${showCall(call, shown)}${numberHint(call, types)}${formHint(call, types)}`
 }
 
-/** A call as text, with types in place of its arguments. */
+/** A call as text, with the types of its arguments. */
 function showCall({ name, target }: Call, types: readonly string[]): string {
   const [first, second, third] = types
   if (name === '_[_]') return `${first}[${second}]`
@@ -514,14 +512,14 @@ function showCall({ name, target }: Call, types: readonly string[]): string {
 
 const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double'])
 
-/** The hint for an operator between numbers of two types. */
+/** A hint for an operator between two number types. */
 function numberHint({ name }: Call, types: readonly Type[]): string {
   const isOperator = /^_[^[?]+_$/.test(name)
   if (!isOperator || !types.every((type) => NUMBERS.has(resolve(type).kind))) return ''
   return ' (convert one, as in double(x))'
 }
 
-/** The hint for a function that exists in the other form only: receiver.f(x) or f(receiver, x). */
+/** A hint for a function that exists only in the other form: receiver.f(x) or f(receiver, x). */
 function formHint({ name, target }: Call, types: readonly Type[]): string {
   if (overloadsOf(name, target === undefined, types.length).length === 0) return ''
   if (overloadsOf(name, target !== undefined, types.length).length > 0) return ''

@@ -2,16 +2,16 @@ import { SyntaxProblem } from './builder.ts'
 import type { TreeBuilder } from './builder.ts'
 import type { Token } from './lexer.ts'
 
-/** The state of a parse: the next token, and how deep the expressions nest that are not complete. */
+/** The state of the parser: the next token, and the depths of the expressions that are not yet complete. */
 export interface Parser {
   readonly tokens: readonly Token[]
   readonly build: TreeBuilder
   index: number
-  /** Depth of expressions: the whole, and those in parentheses, lists, maps, arguments, indexes and behind a ':'. */
+  /** Depth of expressions: the whole one; inside it parentheses, lists, maps, arguments, indexes, parts after ':'. */
   expressions: number
-  /** Depth of comparisons: one for each expression, and one more at the right of an operator. */
+  /** Depth of comparisons: one for each expression, and one more for the right operand of a comparison. */
   comparisons: number
-  /** Depth of sums and products: one for each operand of a comparison, and one more at the right of an operator. */
+  /** Depth of arithmetic: one for each operand of a comparison, and one more for the right operand of an operator. */
   calculations: number
 }
 
@@ -23,7 +23,7 @@ const operatorForWord = new Map([
   ['equals', '=='],
 ])
 
-/** The next token; does not advance. */
+/** Returns the next token without advancing. */
 export function peek(parser: Parser): Token {
   const token = parser.tokens[parser.index] ?? parser.tokens.at(-1)
   if (token === undefined) throw new Error('the lexer always ends with an end token')
@@ -37,7 +37,7 @@ export function take(parser: Parser): Token {
   return token
 }
 
-/** Takes the next token when it is of the kind; returns whether it was. */
+/** Takes the next token if it is of this kind; returns whether it was. */
 export function takeIf(parser: Parser, kind: string): boolean {
   if (peek(parser).kind !== kind) return false
   parser.index++
@@ -59,7 +59,7 @@ export function expected(found: Token, what: string): SyntaxProblem {
   return failAt(found, `expected ${what} but found ${describe(found)}${wordHint(found)}`)
 }
 
-/** The syntax error at a next token that the grammar does not allow here. */
+/** A syntax error: the grammar does not allow the next token here. */
 export function unexpected(parser: Parser): SyntaxProblem {
   const found = peek(parser)
   if (found.kind === 'end') {
@@ -95,7 +95,7 @@ function describe(token: Token): string {
   }
 }
 
-/** The syntax error of a dot without a field name behind it. */
+/** A syntax error: a dot without a field name after it. */
 export function noField(dot: Token, found: Token): SyntaxProblem {
   if (found.kind === '?') return failAt(dot, "optional access '.?' is not available here")
   if (['true', 'false', 'null', 'in'].includes(found.kind)) {

@@ -23,9 +23,9 @@ export interface Overload {
   readonly method: boolean
   readonly args: readonly Type[]
   readonly result: Type
-  /** Whether it has type parameters. */
+  /** Whether the signature has type parameters. */
   readonly generic: boolean
-  /** Whether the signature compares numbers of two types, which cel-go allows only in some places. */
+  /** Whether the signature compares two number types, which cel-go allows only in some places. */
   readonly mixedNumbers: boolean
 }
 
@@ -79,8 +79,8 @@ function timeParts(name: string): Overload[] {
 }
 
 /**
- * The standard definitions (CEL language definition, "List of Standard Definitions"), as in cel-go's default
- * environment and in its order: the first signature that fits binds the type variables of the call.
+ * The standard definitions (CEL language definition, "List of Standard Definitions"), in the order of cel-go's default
+ * environment: the first signature that fits binds the type variables of the call.
  */
 export const overloads: readonly Overload[] = [
   global('_==_', [A, A], bool),
@@ -127,13 +127,13 @@ export const overloads: readonly Overload[] = [
   ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'].flatMap(timeParts),
 ]
 
-/** Functions of cel-go's strings extension that the rules of CRDs use at the API server; matchers have none of them. */
+/** Functions of cel-go's strings extension: the API server has them in CEL rules of CRDs, but matchers do not. */
 export const STRING_FUNCTIONS: readonly Overload[] = [
   ...['lowerAscii', 'upperAscii'].map((name) => method(name, [string], string)),
   method('split', [string, string], list(string)),
 ]
 
-/** The names of types, which an expression may compare with `type(x)`, each with its own type. */
+/** The names of types, such as those that an expression compares with `type(x)`; each has its own type. */
 export const typeNames: ReadonlyMap<string, Type> = new Map(
   [bool, int, uint, double, string, bytes, nullType, timestamp, duration]
     .map((type): [string, Type] => [type.kind, typeType(type)])
@@ -144,12 +144,12 @@ export const typeNames: ReadonlyMap<string, Type> = new Map(
     ]),
 )
 
-/** The variables of a matcher. */
+/** The variables available to a matcher. */
 export const variables: ReadonlyMap<string, Type> = new Map([['claims', map(string, dyn)]])
 
 const noOverloads: readonly Overload[] = []
 
-// By the name of the function; the index encodes the number of arguments and whether it is a method.
+// The signatures by function name, then by an index computed from the number of arguments and whether it is a method.
 const overloadIndex = new Map<string, (Overload[] | undefined)[]>()
 for (const one of overloads) {
   const slots = overloadIndex.get(one.name) ?? []
@@ -162,12 +162,12 @@ function slotOf(isMethod: boolean, argCount: number): number {
   return argCount * 2 + (isMethod ? 1 : 0)
 }
 
-/** The signatures that a call could have; `argCount` counts the receiver of a method. */
+/** The signatures for a call with this name and number of arguments; `argCount` includes the receiver of a method. */
 export function overloadsOf(name: string, isMethod: boolean, argCount: number): readonly Overload[] {
   return overloadIndex.get(name)?.[slotOf(isMethod, argCount)] ?? noOverloads
 }
 
-/** Whether the standard library has a function or operator of this name. */
+/** Whether the standard definitions have a function or operator with this name. */
 export function isFunction(name: string): boolean {
   return overloadIndex.has(name)
 }

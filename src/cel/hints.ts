@@ -1,7 +1,7 @@
 import { nearest } from '../rule/index.ts'
 import { overloads, typeNames, variables } from './declarations.ts'
 
-/** Functions of other languages and of CEL extensions that matchers cannot use, with what to write instead. */
+/** Functions of other languages and of CEL extensions that matchers do not have, with what to write instead. */
 const otherWords = new Map([
   ['len', "use 'size'"],
   ['length', "use 'size'"],
@@ -37,7 +37,7 @@ const otherWords = new Map([
   ].map((word): [string, string] => [word, 'the strings extension is not available']),
 ])
 
-/** The right forms of macros: a call that looks like a macro but has another form is an unknown function. */
+/** The correct forms of macros: a call that looks like a macro but has another form is an unknown function. */
 const macroUsage = new Map([
   ['has', 'write has(claims.name)'],
   ['all', 'write list.all(x, condition)'],
@@ -54,7 +54,7 @@ const functionNames = [
 const variableNames = [...variables.keys()]
 const wordLiterals = ['true', 'false', 'null']
 
-/** A hint in parentheses for an unknown function, or nothing. */
+/** A hint in parentheses for an unknown function; empty when there is none. */
 export function functionHint(name: string): string {
   const known = macroUsage.get(name) ?? otherWords.get(name.toLowerCase())
   return inParentheses(known ?? didYouMean(name, functionNames))
@@ -70,7 +70,7 @@ export function variableHint(name: string, inScope: readonly string[]): string {
   return inParentheses(`the only variable is claims: write claims.${shorten(name)}, and text in quotes`)
 }
 
-/** A name as an error message shows it. */
+/** A name, cut when it is too long for an error message. */
 export function shorten(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name
 }

@@ -1,6 +1,6 @@
-/** Tokens of CEL (CEL language definition, "Syntax": lexis). */
+/** The tokens of CEL (CEL language definition, lexical part of "Syntax"). */
 
-/** A token. Operators and the keywords `true false null in` are kinds of their own. */
+/** A token. Each operator and each of the keywords `true false null in` is a kind of its own. */
 export interface Token {
   /** An operator, a keyword, or one of: ident quoted int uint double string bytes error end. */
   readonly kind: string
@@ -57,15 +57,15 @@ const wholeNumber = /0x[0-9a-fA-F]+|\d+/y
 const hexEscape = /[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y
 const octalEscape = /[0-3][0-7]{2}/y
 
-/** The end of the match of `pattern` (sticky) at `offset`; `offset` where it does not match. */
+/** The end of the match of `pattern` (sticky) at `offset`; `offset` itself when it does not match. */
 function matchEnd(pattern: RegExp, source: string, offset: number): number {
   pattern.lastIndex = offset
   return pattern.test(source) ? pattern.lastIndex : offset
 }
 
 /**
- * Splits a source text into tokens. Never throws: text that is not a token becomes an `error` token, after which
- * nothing else is read. The last token is always `end`.
+ * Splits a source into tokens. Never throws: text that is not a token becomes an `error` token, after which nothing
+ * else is read. The last token is always `end`.
  */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = []
@@ -95,7 +95,7 @@ function skipSpace(source: string, start: number): number {
   }
 }
 
-/** The end of the name at `start`, or `start`. */
+/** The end of the name at `start`; `start` itself when there is no name. */
 function skipName(source: string, start: number): number {
   if (!isLetterAt(source, start)) return start
   let offset = start + 1
@@ -103,7 +103,7 @@ function skipName(source: string, start: number): number {
   return offset
 }
 
-/** The end of the prefix and opening quotes of a string literal at `start`, or `start`. */
+/** The end of the prefix and opening quotes of a string literal at `start`; `start` itself when there is none. */
 function skipStringStart(source: string, start: number): number {
   let offset = start
   if (source[offset] === 'b' || source[offset] === 'B') offset++
@@ -180,8 +180,8 @@ function readString(source: string, start: number, bodyStart: number): Token {
 }
 
 /**
- * Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source. As in
- * cel-go every line break in the source, a lone CR too, is an LF in the value.
+ * Reads a string literal. Continues after a bad escape, so that `end` is correct; without a closing quote `end` is the
+ * end of the source. As in cel-go every line break in the source, even a lone CR, becomes an LF in the value.
  */
 function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
   const first = source.charAt(bodyStart - 1)
@@ -272,8 +272,8 @@ function isDigitAt(source: string, offset: number): boolean {
 }
 
 /**
- * The source with each string and bytes literal, quotes included, replaced by as many spaces. Accepts any text:
- * characters that are not CEL stay, and so does everything from a string that is never closed.
+ * The source with each string and bytes literal, including quotes, replaced by the same number of spaces. Accepts any
+ * text: characters that are not CEL remain, and so does everything after an opening quote that is never closed.
  */
 export function outsideStringLiterals(source: string): string {
   let result = ''

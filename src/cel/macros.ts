@@ -2,7 +2,7 @@ import type { Comprehension, Expr } from './ast.ts'
 import { SyntaxProblem } from './builder.ts'
 import type { Loop, TreeBuilder } from './builder.ts'
 
-/** The numbers of arguments of each macro with a receiver; with another number it is an ordinary call. */
+/** The numbers of arguments of each macro with a receiver; a call with another number is an ordinary one. */
 const receiverMacros = new Map<string, readonly number[]>([
   ['all', [2]],
   ['exists', [2]],
@@ -11,12 +11,12 @@ const receiverMacros = new Map<string, readonly number[]>([
   ['filter', [2]],
 ])
 
-// The accumulator of a loop; no identifier of CEL can have this name.
+// The accumulator variable of a loop; no identifier in CEL can have this name.
 const accumulator = '@result'
 
 /**
- * Expands `has(a.b)` (CEL language definition, "Macros"); undefined when this is not a call of the macro.
- * Throws SyntaxProblem when the argument is not a field selection.
+ * Expands `has(a.b)` (CEL language definition, "Macros"); undefined when the call is not this macro. Throws
+ * SyntaxProblem when the argument is not a field selection.
  */
 export function expandGlobalMacro(
   build: TreeBuilder,
@@ -36,8 +36,8 @@ export function expandGlobalMacro(
 }
 
 /**
- * Expands `range.all(x, p)`, `exists`, `exists_one`, `map` and `filter` (CEL language definition, "Macros");
- * undefined when this is not a call of a macro. Throws SyntaxProblem when the first argument is not a variable name.
+ * Expands `range.all(x, p)`, `exists`, `exists_one`, `map` and `filter` (CEL language definition, "Macros"); undefined
+ * when the call is none of these macros. Throws SyntaxProblem when the first argument is not a variable name.
  */
 export function expandReceiverMacro(
   build: TreeBuilder,
@@ -57,7 +57,7 @@ export function expandReceiverMacro(
   }
   const result = loopParts(build, offset, name, variable.name, body, transform)
   return build.comprehension(offset, [range, ...args], {
-    // A variable declared with a leading dot gets a name that nothing in the body can refer to.
+    // A variable that is declared with a leading dot gets a name to which the body cannot refer.
     iterVar: variable.absolute ? `.${variable.name}` : variable.name,
     range,
     accuVar: accumulator,

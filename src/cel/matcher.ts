@@ -6,7 +6,7 @@ import { parse } from './parser.ts'
 /** Longest source in UTF-8 bytes, as in ToolHive. */
 export const maxBytes = 10_000
 
-/** `line` and `column` count from 1, columns in code points as cel-go does. */
+/** `line` and `column` count from 1; columns count code points, as in cel-go. */
 export interface MatcherError {
   readonly line: number
   readonly column: number
@@ -17,18 +17,18 @@ export type MatcherVerdict =
   | {
       readonly ok: true
       readonly expr: Expr
-      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: the caller decides whether a matcher may have it. */
+      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: the caller decides which types a matcher may have. */
       readonly type: string
-      /** Where only one version of cel-go compiles the matcher: the first error of the other one. */
+      /** The first error of the version of cel-go that refuses the matcher; absent when both compile it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
-      /** By version of cel-go: the settled calls, which the evaluation needs. */
+      /** The signatures that each version of cel-go selects during compilation; the evaluation needs them. */
       readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>
     }
   | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
 
 /**
- * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with cel-go's verdict: not ok
- * when both versions refuse it. Any string may go in; never throws. A failure repeats its first error, in the order of
+ * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with the verdict of cel-go: not
+ * ok when both versions refuse it. Accepts any text; never throws. A failed result has its first error, in the order of
  * the source. Source: CEL language definition.
  */
 export function checkMatcher(source: string): MatcherVerdict {
@@ -63,7 +63,7 @@ function failure(source: string, problems: readonly CheckProblem[]): MatcherVerd
   return { ok: false, line, column, message, errors }
 }
 
-/** Computes all positions in one walk over the source: the problems are in its order. */
+/** Computes all positions in one walk over the source, because the problems are in its order. */
 function withPositions(source: string, problems: readonly CheckProblem[]): MatcherError[] {
   let line = 1
   let column = 1
@@ -88,7 +88,7 @@ function isLongerThan(source: string, limit: number): boolean {
   return source.length > limit || utf8Length(source) > limit
 }
 
-/** The bytes of a text in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
+/** The length of a text in UTF-8 bytes; a lone surrogate counts as U+FFFD, with three bytes. */
 export function utf8Length(text: string): number {
   let bytes = 0
   for (const character of text) bytes += bytesOf(character.codePointAt(0) ?? 0)

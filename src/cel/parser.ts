@@ -1,4 +1,4 @@
-/** The parser: from the tokens of a CEL expression to its tree, by recursive descent. */
+/** The parser: turns the tokens of a CEL expression into a syntax tree, by recursive descent. */
 
 import type { Expr, MapEntry } from './ast.ts'
 import { SyntaxProblem, TreeBuilder, maxDepth, tooDeep } from './builder.ts'
@@ -22,12 +22,12 @@ const reservedWords = new Set(
   ).split(' '),
 )
 
-/** The operators of comparisons, all left-associative, with the name of the function of each. */
+/** The comparison operators, all left-associative, and the function name of each. */
 const comparisonOperators = new Map(
   ['==', '!=', '<', '<=', '>', '>=', 'in'].map((kind) => [kind, kind === 'in' ? '@in' : `_${kind}_`]),
 )
 
-/** The operators of arithmetic, all left-associative, by precedence, the lowest first. */
+/** The arithmetic operators, all left-associative, by precedence, the lowest first. */
 const calculationOperators = new Map(
   [
     ['+', '-'],
@@ -37,7 +37,7 @@ const calculationOperators = new Map(
 
 /**
  * Parses a CEL expression and expands its macros (CEL language definition, "Syntax"). Accepts the same sources as
- * cel-go with its default options. Never throws: the first syntax error is returned with its UTF-16 offset.
+ * cel-go with default options. Never throws: returns the first syntax error with its UTF-16 offset.
  */
 export function parse(source: string): ParseResult {
   const parser: Parser = {
@@ -58,7 +58,7 @@ export function parse(source: string): ParseResult {
   }
 }
 
-// Every recursion passes through this function, so that it bounds the stack.
+// All recursion goes through this function, so it can limit the depth of the stack.
 function parseExpr(parser: Parser): Expr {
   if (++parser.expressions > maxDepth) throw tooDeep(peek(parser).start)
   const condition = parseOr(parser)
@@ -86,7 +86,7 @@ function parseAnd(parser: Parser): Expr {
   return parseLogical(parser, '&&', '_&&_', parseRelation)
 }
 
-/** A chain of && or || becomes a balanced tree: long chains are common and must not count as deep. */
+/** A chain of && or || becomes a balanced tree: long chains are common and must not count as deep nesting. */
 function parseLogical(
   parser: Parser,
   operator: string,
@@ -104,7 +104,7 @@ function parseLogical(
   return balance(parser, name, terms, offsets, 0, offsets.length)
 }
 
-/** The tree of terms[from] to terms[to]; offsets[i] is that of the operator behind terms[i]. */
+/** A balanced tree of terms[from] to terms[to]; offsets[i] is the offset of the operator after terms[i]. */
 function balance(
   parser: Parser,
   name: string,
@@ -142,7 +142,7 @@ function parseComparand(parser: Parser): Expr {
   return operand
 }
 
-/** Parses an operand, and all operators behind it with at least the precedence `loosest`. */
+/** Parses an operand, and all following operators with at least the precedence `loosest`. */
 function parseCalculation(parser: Parser, loosest: number): Expr {
   if (++parser.calculations > maxDepth) throw tooDeep(peek(parser).start)
   let left = parseUnary(parser)
@@ -171,7 +171,7 @@ function parseUnary(parser: Parser): Expr {
     throw failAt(next, "'-' cannot follow '!' here, use parentheses")
   }
   if (first.kind === '-' && count === 1 && isSignedNumber(next)) {
-    // A single minus belongs to the number: -9223372036854775808 is a literal, --9223372036854775808 is out of range.
+    // A single minus belongs to the number: -9223372036854775808 is a literal, --9223372036854775808 out of range.
     parser.index--
     return parseMember(parser)
   }
@@ -306,7 +306,7 @@ function parseMap(parser: Parser): Expr {
   return parser.build.map(open.start, entries)
 }
 
-/** Parses items up to `close`; one trailing comma is allowed, even alone. */
+/** Parses items until `close`; one trailing comma is allowed, even without an item. */
 function parseItems(parser: Parser, close: string, parseItem: () => void): void {
   let empty = true
   while (peek(parser).kind !== close && peek(parser).kind !== ',') {
@@ -333,7 +333,7 @@ function parseName(parser: Parser): Expr {
   return macro ?? parser.build.flatCall(open.start, name.text, args)
 }
 
-/** The index of the '{' that makes the dotted name before it a message; undefined where there is none. */
+/** The index of the '{' that makes the preceding dotted name a message; undefined when there is none. */
 function messageBrace(parser: Parser): number | undefined {
   let index = parser.index + 1
   while (parser.tokens[index]?.kind === '.' && parser.tokens[index + 1]?.kind === 'ident') index += 2

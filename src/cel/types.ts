@@ -1,10 +1,10 @@
-/** Types of the checker (CEL language definition, "Values" and "Gradual Type Checking"). */
+/** The types of the type checker (CEL language definition, "Values" and "Gradual Type Checking"). */
 export interface Type {
   readonly kind: Kind
   readonly args: readonly Type[]
   /** Whether the type contains a type variable, bound or not. */
   readonly open: boolean
-  /** The number of names in the type as text: `map(string, dyn)` has three. */
+  /** The number of names in the text of the type: `map(string, dyn)` has three. */
   readonly names: number
   /** The number of a declaration's type parameter. */
   readonly index: number
@@ -23,10 +23,10 @@ export type ScalarKind =
   | 'null_type'
   | 'google.protobuf.Timestamp'
   | 'google.protobuf.Duration'
-  /** The type of a part that has an error already. It fits every type, so that one mistake is reported once. */
+  /** The type of an expression with a reported error. It fits every type, so that no further error follows. */
   | 'error'
 
-/** `parameter` stands in declarations, `variable` takes its place while a call is checked. */
+/** A `parameter` appears in declarations; during the check of a call a `variable` replaces it. */
 type Kind = ScalarKind | 'list' | 'map' | 'type' | 'parameter' | 'variable'
 
 const none: readonly Type[] = []
@@ -47,12 +47,12 @@ export const timestamp = scalar('google.protobuf.Timestamp')
 export const duration = scalar('google.protobuf.Duration')
 export const errorType = scalar('error')
 
-/** The type parameter of this number in a declaration. */
+/** The type parameter with this number in a declaration. */
 export function parameter(index: number): Type {
   return { kind: 'parameter', args: none, open: false, names: 1, index, bound: undefined }
 }
 
-/** A new type variable, bound to nothing. */
+/** A new, unbound type variable. */
 export function variable(): Type {
   return { kind: 'variable', args: none, open: true, names: 1, index: 0, bound: undefined }
 }
@@ -77,12 +77,12 @@ export function map(key: Type, value: Type): Type {
   return container('map', [key, value])
 }
 
-/** The type of the name of a type; without an argument, of `type` itself. */
+/** The type of a type name such as `int`; without an argument, the type of `type` itself. */
 export function typeType(of?: Type): Type {
   return container('type', of === undefined ? none : [of])
 }
 
-/** The same list, map or type with other arguments; itself when these are its own. */
+/** The same list, map or type with other arguments; the same object when they are unchanged. */
 export function withArgs(type: Type, args: readonly Type[]): Type {
   for (let index = 0; index < args.length; index++) {
     if (args[index] !== type.args[index]) return container(type.kind, args)
@@ -90,17 +90,17 @@ export function withArgs(type: Type, args: readonly Type[]): Type {
   return type
 }
 
-/** The type that a type variable is bound to, through all bindings; any other type unchanged. */
+/** Follows the bindings of a type variable to the bound type; returns any other type unchanged. */
 export function resolve(type: Type): Type {
   let current = type
   while (current.bound !== undefined) current = current.bound
   return current
 }
 
-// Deeper parts of a type are left out of its text, which shared parts can make exponentially long.
+// Deeper parts of a type are left out of its text, because shared parts can make it exponentially long.
 const deepestDisplay = 6
 
-/** A type as cel-go writes it, `map(string, dyn)`; a variable that nothing has bound is `dyn`. */
+/** A type as cel-go prints it, `map(string, dyn)`; an unbound variable is `dyn`. */
 export function display(type: Type, depth = 0): string {
   const { kind, args } = resolve(type)
   if (kind === 'variable') return 'dyn'

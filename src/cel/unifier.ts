@@ -2,25 +2,25 @@ import { dyn, resolve, variable, withArgs } from './types.ts'
 import type { Type } from './types.ts'
 
 /**
- * The versions of cel-go whose type checks differ; 0.31 checks as 0.32 does. In 0.33 two types of type names must fit
- * where one of them is not fully known, and numbers of two types are never compared.
+ * The versions of cel-go that differ in type checking; 0.31 checks as 0.32 does. In 0.33 the types of two type names
+ * must fit when one of them is not fully known, and numbers of different types are never comparable.
  */
 export type CelGoVersion = '0.32' | '0.33'
 
 /**
- * Most names in the types of all parts of an expression together. cel-go compares types as text, so that for [1].map(a,
- * {a: a}).map(b, {b: b})… its time is exponential in the length of the source: at this limit up to a second. Real
- * matchers have fewer than a hundred names, the longest sources of common parts 6,000.
+ * Most names in the types of all subexpressions together. cel-go compares types as text, so its time for [1].map(a, {a:
+ * a}).map(b, {b: b})… is exponential in the length of the source: up to a second at this limit. Real matchers have
+ * fewer than a hundred names, the longest sources of common parts 6,000.
  */
 const maxNames = 10_000
 
 /**
- * Most types that one check may visit; it visits a shared part each time that it occurs. Real matchers need fewer than
- * a hundred steps, the longest sources without large types up to 10,000.
+ * Most types that one check may visit; a shared part is visited each time that it occurs. Real matchers need fewer than
+ * a hundred visits, the longest sources without large types up to 10,000.
  */
 const maxSteps = 40_000
 
-/** The check of one expression would take too long, here or in cel-go. */
+/** Thrown when checking the expression would take too long, here or in cel-go. */
 export class TooComplex extends Error {}
 
 interface Binding {
@@ -29,12 +29,12 @@ interface Binding {
 }
 
 /**
- * Decides which types fit each other, and binds type variables (CEL language definition, "Gradual Type Checking").
- * Which of two types is assigned to the other, and which one a variable then stands for, changes verdicts: both follow
- * cel-go.
+ * Decides which types fit each other, and binds type variables (CEL language definition, "Gradual Type Checking"). As
+ * in cel-go, it matters which of two types is assigned to the other, and which one a variable is bound to: both change
+ * results.
  */
 export class Unifier {
-  /** Whether types of type names were compared: another version of cel-go may decide otherwise. */
+  /** Whether types of type names were compared: the other version of cel-go may decide differently. */
   comparedTypeNames = false
   readonly #version: CelGoVersion
   readonly #trail: Binding[] = []
@@ -46,19 +46,19 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the names in the type of a part of the expression; bound types count in `countBound`. Throws TooComplex. */
+  /** Counts the names in the type of a subexpression; `countBound` counts bound types. Throws TooComplex. */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)
   }
 
-  /** Counts the names in the types bound to variables, once no more will be bound. Throws TooComplex. */
+  /** Counts the names in the types bound to variables, at the end of the check. Throws TooComplex. */
   countBound(): void {
     const known = new Map<Type, number>()
     for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
   }
 
-  /** Whether each type can be used as the wanted one; if one cannot, nothing is bound. Throws TooComplex. */
+  /** Whether each type can be used as the wanted one; if one cannot, no variable is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
     const mark = this.#trail.length
     if (this.#assignArgs(types, wanted)) return true
@@ -73,13 +73,13 @@ export class Unifier {
     return false
   }
 
-  /** The type of list elements or map keys after one more, `next`; dyn when they do not fit each other. */
+  /** The common type of list elements, or of map keys, after `next` is added; dyn when they do not fit each other. */
   join(previous: Type | undefined, next: Type): Type {
     if (previous === undefined) return next
     return this.assign(previous, next) ? this.#general(previous, next) : dyn
   }
 
-  /** A declared type with type variables in place of its parameters; `variables` has those of one call. */
+  /** A declared type with its parameters replaced by type variables; `variables` are those of the current call. */
   instantiate(type: Type, variables: Type[]): Type {
     if (type.kind === 'parameter') return (variables[type.index] ??= variable())
     return type.args.length === 0 ? type : withArgs(type, this.instantiateAll(type.args, variables))
@@ -129,7 +129,7 @@ export class Unifier {
     return this.#assignArgs(type.args, wanted.args)
   }
 
-  /** Whether two types of type names fit: always in 0.32, later only if their unknown parts can be made equal. */
+  /** Whether the types of two type names fit: always in 0.32; in 0.33 only if their unknown parts can be made equal. */
   #assignTypeNames(type: Type, wanted: Type): boolean {
     this.comparedTypeNames = true
     if (this.#version === '0.32') return true
@@ -148,7 +148,7 @@ export class Unifier {
     return true
   }
 
-  /** Binds a variable; one that is bound already gets the more general of the two types. */
+  /** Binds a variable; a variable that is already bound gets the more general of the two types. */
   #assignToVariable(type: Type, target: Type): boolean {
     const { bound } = target
     if (bound === undefined) {
@@ -178,7 +178,7 @@ export class Unifier {
     return this.#isLessSpecific(one, other) ? one : other
   }
 
-  /** Whether one type equals the other, or is less specific; any variable counts as dyn. */
+  /** Whether one type equals the other or is less specific; every variable counts as dyn. */
   #isLessSpecific(one: Type, other: Type): boolean {
     if (one.kind === 'dyn' || one.kind === 'variable') return true
     if (other.kind === 'dyn' || other.kind === 'variable') return false
@@ -217,7 +217,7 @@ export class Unifier {
   }
 }
 
-/** The number of names in a type after its variables are replaced. `known` keeps results, because parts are shared. */
+/** The number of names in a type after its variables are replaced. `known` caches results, because parts are shared. */
 function namesWrittenOut(type: Type, known: Map<Type, number>): number {
   const resolved = resolve(type)
   if (!resolved.open) return resolved.names

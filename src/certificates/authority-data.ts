@@ -6,7 +6,7 @@ import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 /** The values of a Secret as text. */
 export type SecretData = Readonly<Record<string, string>>
 
-/** A state as far as it could be read from a Secret, and what was wrong with it; no problem repeats a value. */
+/** A state as read from a Secret, and the problems found in it; no problem repeats a value. */
 export interface ReadState {
   readonly state: AuthorityState | undefined
   readonly problems: readonly string[]
@@ -19,7 +19,7 @@ const TIMES = 'rotation.json'
 
 /**
  * The state as values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part becomes an
- * empty text, so that no older value remains.
+ * empty text, so that no old value remains.
  */
 export function formatState(state: AuthorityState): SecretData {
   const { current, next, former } = state
@@ -44,9 +44,9 @@ export function formatState(state: AuthorityState): SecretData {
 }
 
 /**
- * Reads the state from the values of a Secret. A part that cannot be used is left out and reported. Where only its
- * times are lost, the longest ones are assumed; where the current CA is lost, the next one replaces it. A Secret
- * without any value of ours is no problem: a chart may have created it for this server to fill.
+ * Reads the state from the values of a Secret. A part that cannot be used is left out and reported. If only its times
+ * are lost, the longest ones are assumed; if the current CA is lost, the next one replaces it. A Secret with none of
+ * these values is not a problem: a chart may have created it for this server to fill.
  */
 export function parseState(data: SecretData): ReadState {
   const problems: string[] = []
@@ -77,7 +77,7 @@ export function parseState(data: SecretData): ReadState {
   }
 }
 
-/** A new CA, as part of a state. Throws when the certificate is not a CA. */
+/** A new CA in the form of the state. Throws when the certificate is not a CA. */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)
   if (typeof read === 'string') throw new Error(read)
@@ -98,7 +98,7 @@ function withLongestLeaf(read: Keyed, times: Times['longestLeaf']): SigningAutho
   return { ...read, longestLeaf: typeof noted === 'number' && noted > 0 ? Math.min(noted, longest) : longest }
 }
 
-/** The CA, or why it cannot be used. The message does not repeat what OpenSSL says of a key. */
+/** Reads a CA, or says why it cannot be used. The message does not repeat what OpenSSL reports about a key. */
 function readAuthority({ certificate: pem, key }: KeyedCertificate): Keyed | string {
   let certificate: X509Certificate
   try {

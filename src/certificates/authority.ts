@@ -32,83 +32,80 @@ import { errorMessage } from '../rule/index.ts'
 
 export interface SelfManagedOptions {
   readonly store: SecretStore
-  /** DNS names and addresses of the serving certificate. */
+  /** DNS names and addresses for the serving certificate. */
   readonly names: readonly string[]
   readonly settings: RotationSettings
-  /** Whether this replica makes and rotates the CA and writes it; others only read it and sign with it. */
+  /** Whether this replica makes, rotates and stores the CA; other replicas only read the CA and sign with it. */
   readonly writes: boolean
-  /** For how many milliseconds both stored webhook configurations have had each CA, by fingerprint; see Propagation. */
+  /** Milliseconds for which both stored webhook configurations have had each CA, by fingerprint; see Propagation. */
   readonly propagatedFor: () => ReadonlyMap<string, number>
   /** Receives each new serving certificate. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives the CAs (PEM) that belong into the webhook configurations. */
+  /** Receives the CAs (PEM) for the webhook configurations. */
   readonly onBundle: (bundle: string) => void
-  /** Receives each change of the shared state that this replica made. */
+  /** Receives each change that this replica made to the shared state. */
   readonly onChange: (change: RotationChange) => void
-  /** Receives each problem once, until it is solved. */
+  /** Receives a problem when it appears, again only after it was solved. */
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
   readonly now?: () => number
   /**
-   * By how many milliseconds the wall clock is ahead of the API server's; undefined before the first answer with a
-   * Date.
+   * Milliseconds by which the wall clock is ahead of the API server's; undefined before the first answer with a Date.
    */
   readonly clockOffset: () => number | undefined
 }
 
 /** The status for metrics; times are Unix milliseconds. */
 export interface SelfManagedStatus {
-  /** The CA that signs at present. */
+  /** The CA that signs now. */
   readonly authority: Authority | undefined
-  /** The CA of the leaf certificate in use. */
+  /** The CA of the current leaf certificate. */
   readonly leafAuthority: Authority | undefined
   /** The CA that will sign next. */
   readonly next: Authority | undefined
   readonly bundle: readonly Authority[]
-  /** When certificates expire; the bundle expires with the first of its CAs. */
+  /** Expiry times of the certificates; the bundle expires with the first of its CAs. */
   readonly expiry: {
     readonly leaf: number | undefined
     readonly authority: number | undefined
     readonly bundle: number | undefined
   }
-  /** How often this replica has seen that another CA began to sign. */
+  /** Number of times that this replica has seen another CA begin to sign. */
   readonly rotations: number
-  /** Number of leaf certificates that this replica signed. */
+  /** Number of leaf certificates that this replica has signed. */
   readonly leaves: number
   /** Number of checks that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
-  /** Why the clock of this replica is too wrong to make certificates; undefined when it is not. */
+  /** Why the clock of this replica is too wrong to make certificates; undefined when it is right. */
   readonly clockProblem: string | undefined
 }
 
-/** Enough attempts for five replicas that write at the same time; after that the next check tries again. */
+/** Enough attempts for five replicas that write at the same time; after these, the next check tries again. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/**
- * Milliseconds after which a remembered state may be outdated: nothing is signed from it while a leaf is still valid.
- */
+/** Milliseconds after which the state last read may be outdated: then this replica signs only without a valid leaf. */
 const STALE = SLACK / 2
 /**
- * A leaf with less time left, in milliseconds, counts as expired: the next check comes only after RETRY and the
+ * A leaf with less time left (milliseconds) is treated as expired: the next check comes only after RETRY and the
  * deadline of an answer.
  */
 const LAST = 30_000
 
-/** The names by which a Service is called, and localhost. */
+/** The names with which a Service is called, and localhost. */
 export function serviceNames(service: string, namespace: string, more: readonly string[] = []): string[] {
   const short = `${service}.${namespace}`
   return [...new Set([`${short}.svc`, `${short}.svc.cluster.local`, short, 'localhost', ...more])]
 }
 
-/** Shares the CA with the other replicas in a Secret, and keeps a serving certificate in memory. */
+/** Shares the CA with other replicas in a Secret, and keeps a serving certificate in memory. */
 export class SelfManaged {
   readonly #options: SelfManagedOptions
   readonly #now: () => number
   readonly #problems: Problems
   #state: AuthorityState | undefined
-  /** CAs that were trusted but are missing in the stored state: they stay in the bundle until they are stored again. */
+  /** CAs that were trusted but are missing in the stored state: they stay in the bundle until stored again. */
   #orphaned: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
@@ -118,7 +115,7 @@ export class SelfManaged {
   #checking: Promise<number> | undefined
   #clockProblem: string | undefined
 
-  /** Throws an Error for settings that contradict each other. */
+  /** Throws an Error when settings contradict each other. */
   constructor(options: SelfManagedOptions) {
     const problem = problemWithSettings(options.settings)
     if (problem !== undefined) throw new Error(problem)
@@ -146,12 +143,12 @@ export class SelfManaged {
       leaves: this.#leaves,
       errors: this.#problems.count,
       problem: this.#problems.present,
-      // By the clock now, not at the last check.
+      // Computed from the clock at this moment, not at the last check.
       clockProblem: offset === undefined ? this.#clockProblem : problemWithClock(offset, settings),
     }
   }
 
-  /** Checks until the signal aborts, at least once a minute. */
+  /** Checks at least once a minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wait = await this.check()
@@ -160,8 +157,8 @@ export class SelfManaged {
   }
 
   /**
-   * Makes, rotates and signs what is due now. Resolves with the milliseconds until the next check; it may be called at
-   * any time.
+   * Makes, rotates and signs what is due. Resolves with the milliseconds until the next check; may be called at any
+   * time.
    */
   check(): Promise<number> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
@@ -182,8 +179,9 @@ export class SelfManaged {
   }
 
   /**
-   * Compares the clock with the API server's; returns the time by which certificates are judged. That is the API
-   * server's where they disagree: then this replica makes no certificates, and only follows what others store.
+   * Compares the clock with the API server's; returns the time for judging certificates. If the clocks disagree, that
+   * is the API server's time: then this replica makes no certificates, and only uses certificates that other replicas
+   * store.
    */
   #readClock(problems: string[]): number {
     const { settings, clockOffset } = this.#options
@@ -194,7 +192,7 @@ export class SelfManaged {
     return this.#now() - (offset ?? 0)
   }
 
-  /** Reads and changes the state until nothing is left to change, then signs what is due. */
+  /** Reads and changes the state until no change is left, then signs a certificate that is due. */
   async #settle(problems: string[]): Promise<number> {
     const { store } = this.#options
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
@@ -213,7 +211,7 @@ export class SelfManaged {
       const isSettled = next.state === read.state && read.problems.length === 0
       if (!writes || isSettled || next.state === undefined) {
         await this.#sign(next, now)
-        // The next check cannot account for a leaf that is signed only now, so it comes soon.
+        // The next check does not yet account for a leaf that is signed only now, so it comes soon.
         return next.sign === undefined ? next.nextCheck : SOON
       }
       try {
@@ -246,7 +244,7 @@ export class SelfManaged {
   }
 
   /**
-   * The leaf in use. Undefined when this replica only reads, and the stored state lacks the CA of the leaf: then
+   * The current leaf. Undefined when this replica only reads and the stored state lacks the CA of the leaf: then
    * another leaf is signed at once.
    */
   #leafBeside(stored: AuthorityState | undefined): Leaf | undefined {
@@ -257,7 +255,7 @@ export class SelfManaged {
       : undefined
   }
 
-  /** Remembers the stored state and passes on its bundle; ignores an unusable state (undefined). */
+  /** Keeps the stored state in memory and passes on its bundle; ignores an unusable state (undefined). */
   #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state
@@ -275,7 +273,7 @@ export class SelfManaged {
     this.#options.onBundle(bundle)
   }
 
-  /** Signs a leaf that is due from the remembered state, if that is recent, while the API server cannot be reached. */
+  /** Signs a due leaf with the remembered state, if that is recent, while the API server cannot be reached. */
   async #signFromMemory(problems: string[]): Promise<void> {
     if (this.#state === undefined) return
     const now = this.#readClock(problems)
@@ -307,7 +305,7 @@ export class SelfManaged {
   }
 }
 
-/** Problems for stored CAs whose times are in the future. */
+/** Problems of stored CAs whose times are in the future. */
 const futureIn = (state: AuthorityState, now: number): string[] =>
   notYetValid(state, now).map(
     ({ fingerprint, issued }) =>

@@ -5,35 +5,35 @@ import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls'
 import * as x509 from '@peculiar/x509'
 import { certificatesIn } from './x509.ts'
 
-/** Which client certificates are accepted. */
+/** The client certificates that are accepted. */
 export interface ClientPolicy {
   /** The CAs (PEM) that sign client certificates. */
   readonly ca: string
   /**
-   * Names, of which a certificate must have one as a common name or subject alternative name; any certificate is
-   * accepted when empty.
+   * A certificate must have one of these names as a common name or subject alternative name; when empty, any
+   * certificate is accepted.
    */
   readonly subjects: readonly string[]
 }
 
-/** A client, as its certificate names it. Times are Unix milliseconds. */
+/** A client as described by its certificate. Times are Unix milliseconds. */
 export interface Client {
   readonly names: readonly string[]
   readonly begins: number
   readonly expires: number
 }
 
-/** A client certificate, as TLS verified it. */
+/** A client certificate after its verification by TLS. */
 export interface Peer {
   readonly client: Client | undefined
-  /** Why OpenSSL refuses the certificate, as a code; undefined when it does not. */
+  /** The code with which OpenSSL refuses the certificate; undefined when it accepts it. */
   readonly refusal: string | undefined
 }
 
 /**
- * TLS options of a server that asks for client certificates. A handshake without one succeeds, so that the answer can
- * say why the client is refused. Sessions are not resumed, because one from before a change of the CAs would count as a
- * certificate.
+ * TLS options of a server that requests client certificates. A handshake without one succeeds, so that the answer can
+ * say why the client is refused. Sessions are not resumed, because a session from before a change of the CAs would
+ * count as a certificate.
  */
 export function clientTlsOptions({
   ca,
@@ -42,7 +42,7 @@ export function clientTlsOptions({
   return { ca, requestCert: true, rejectUnauthorized: false, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 
-/** Throws an Error when the CAs cannot be read. */
+/** Why the CAs cannot be used; undefined when they can. */
 export function problemWithClientAuthorities(ca: string): string | undefined {
   try {
     const certificates = certificatesIn(ca)
@@ -54,7 +54,7 @@ export function problemWithClientAuthorities(ca: string): string | undefined {
 }
 
 /**
- * Returns a function that says why a request on a connection must be refused; undefined where it is accepted. After the
+ * Returns a function that says why a request on a connection must be refused; undefined when it is accepted. After the
  * first request of a connection it is very fast, but still notices that the certificate expires.
  */
 export function clientGate(
@@ -86,7 +86,7 @@ export function judgeClient(
   return 'the client certificate is for none of the allowed subjects'
 }
 
-/** The names in a certificate (DER): its common names and its subject alternative names of every text type. */
+/** The names in a certificate (DER): its common names and its subject alternative names of all text types. */
 function clientOf(der: Uint8Array): Client {
   const certificate = new x509.X509Certificate(Uint8Array.from(der))
   const alternatives = certificate.getExtension(x509.SubjectAlternativeNameExtension)
@@ -112,7 +112,7 @@ function peerOf(socket: Socket): Peer {
   }
 }
 
-/** The type is Error, but Node passes the code of OpenSSL. */
+/** The error code of OpenSSL: Node passes it as a string, although the type is Error. */
 function codeOf(error: unknown): string {
   return typeof error === 'string' ? error : ((error as NodeJS.ErrnoException | null)?.code ?? 'unverified')
 }

@@ -8,11 +8,11 @@ import { readRegularFile } from './regular-file.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
 
 export interface WatchFilesOptions {
-  /** Receives each new, valid pair. */
+  /** Receives each new, valid certificate with its key. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives each problem once, until it is solved. The previous pair stays in use. */
+  /** Receives a problem when it appears, again only after it was solved. The previous certificate stays in use. */
   readonly onProblem: (problem: string) => void
-  /** Receives possible problems of a pair that is used all the same. */
+  /** Receives problems of a certificate that do not prevent its use. */
   readonly onWarning?: (warning: string) => void
   readonly signal: AbortSignal
   /** DNS names and addresses for which the certificate should be valid. */
@@ -28,7 +28,7 @@ export interface WatchFilesOptions {
 /** The status for metrics; times are Unix milliseconds. */
 export interface FilesStatus {
   readonly expiry: { readonly leaf: number | undefined }
-  /** Number of pairs that were used. */
+  /** Number of certificates that were used. */
   readonly pairs: number
   /** Number of checks that found a problem. */
   readonly errors: number
@@ -36,7 +36,7 @@ export interface FilesStatus {
 }
 
 export interface WatchedFiles {
-  /** Reads the files now; resolves when the pair is in use or the problem is reported. */
+  /** Reads the files now; resolves when the certificate is in use or the problem is reported. */
   check(): Promise<void>
   status(): FilesStatus
 }
@@ -46,7 +46,7 @@ const SETTLE = 1_000
 
 /**
  * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that another program writes. They are read after each change in
- * the folder and every ten seconds, because file systems lose events; only their content counts.
+ * the folder and every ten seconds, because file systems lose events; only their content matters.
  */
 export function watchFiles(folder: string, options: WatchFilesOptions): WatchedFiles {
   const watcher = new FileWatcher(folder, options)
@@ -95,7 +95,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** Queues another check while one is running, because that may have read the files before the change. */
+  /** Queues another check if one is running, because that one may have read the files before the change. */
   check(): Promise<void> {
     this.#asked += 1
     this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
@@ -124,7 +124,7 @@ class FileWatcher implements WatchedFiles {
     this.#watcher = undefined
   }
 
-  /** Watches the folder; polls instead where that fails: too many watches, or the folder does not exist yet. */
+  /** Watches the folder; polls it when watching fails: there are too many watches, or the folder does not exist yet. */
   #watch(): void {
     if (this.#watcher !== undefined) return
     try {
@@ -142,7 +142,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** Reads the files, and once more before it reports a problem: they may be half written. */
+  /** Reads the files, and reads them again before it reports a problem, because they may be half written. */
   async #checkOnce(): Promise<void> {
     let look = await this.#look()
     const isNew = (problem: string | undefined) => problem !== undefined && problem !== this.#problems.present

@@ -1,4 +1,4 @@
-/** Reports each problem when it appears, and again only after it was solved; counts the checks that found one. */
+/** Reports each problem when it appears, and again only after it was solved; counts the checks with problems. */
 export class Problems {
   readonly #report: (problem: string) => void
   #present: readonly string[] = []
@@ -16,7 +16,7 @@ export class Problems {
     return this.#present.length === 0 ? undefined : this.#present.join('; ')
   }
 
-  /** Takes the problems of one check; an empty list when there are none. */
+  /** Receives the problems of one check; an empty list for none. */
   found(problems: readonly string[]): void {
     const before = this.#present
     this.#present = [...new Set(problems)]

@@ -1,21 +1,19 @@
 /**
- * Measures for how long both stored webhook configurations have had each CA without a break: the time that API servers
- * had to learn of it. By a monotonic clock, and up to the last observation, because nothing is known of the time since
- * then.
+ * Measures for how long both stored webhook configurations have had each CA without interruption: the time that API
+ * servers had to learn of it. Uses a monotonic clock, and counts up to the last observation, because later changes are
+ * not known.
  */
 export class Propagation {
   readonly #clock: () => number
   readonly #since = new Map<string, number>()
   #observed = 0
 
-  /** `clock` in monotonic milliseconds. */
+  /** `clock` returns monotonic milliseconds. */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock
   }
 
-  /**
-   * Takes the current fingerprints of the CAs in each caBundle of the configurations; without any entry no CA counts.
-   */
+  /** Receives the fingerprints of the CAs in each stored caBundle; when there is no caBundle, no CA counts. */
   observe(entries: readonly Iterable<string>[]): void {
     this.#observed = this.#clock()
     const sets = entries.map((entry) => new Set(entry))
@@ -26,7 +24,7 @@ export class Propagation {
       if (!this.#since.has(fingerprint)) this.#since.set(fingerprint, this.#observed)
   }
 
-  /** Milliseconds of propagation, by the fingerprint of the CA. */
+  /** Milliseconds of propagation, by fingerprint of the CA. */
   propagatedFor(): Map<string, number> {
     return new Map([...this.#since].map(([fingerprint, since]) => [fingerprint, this.#observed - since]))
   }

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises'
 
 /**
  * The text of a regular file; undefined when it does not exist. Throws an Error without the path: `is not a regular
- * file` or `cannot be read: CODE`. Opened without blocking, because opening a FIFO would wait for its writer in a
- * thread that keeps the process from ending.
+ * file` or `cannot be read: CODE`. Opens without blocking: opening a FIFO would wait for its writer in a thread that
+ * keeps the process alive.
  */
 export async function readRegularFile(path: string): Promise<string | undefined> {
   try {

@@ -6,24 +6,24 @@
 import { aheadOrBehind, inWords } from '../rule/index.ts'
 import { type Authority, BACKDATE, publicPart } from './x509.ts'
 
-/** A CA that signs, or will sign. */
+/** A CA that signs now, or will sign later. */
 export interface SigningAuthority extends Authority {
   readonly key: string
   /**
-   * The longest life, in milliseconds, of leaves that it signs. A replica that needs a longer one must write that down
-   * first.
+   * The longest lifetime, in milliseconds, of leaves that the CA signs. A replica that needs longer ones must store
+   * that first.
    */
   readonly longestLeaf: number
 }
 
-/** A CA that signs no longer, but stays trusted until its last leaf has expired. */
+/** A CA that no longer signs, but stays trusted until its last leaf has expired. */
 export interface FormerAuthority extends Authority {
   readonly until: number
 }
 
 /** The state in the Secret, which all replicas share. */
 export interface AuthorityState {
-  /** The CA that signs. */
+  /** The CA that signs now. */
   readonly current: SigningAuthority
   /** The CA that signs next, once API servers know it; already in the bundle. */
   readonly next?: SigningAuthority | undefined
@@ -41,21 +41,21 @@ export interface Leaf {
 export interface RotationSettings {
   readonly authorityLifetime: number
   readonly leafLifetime: number
-  /** For how long both stored webhook configurations must have a CA before it signs. */
+  /** Milliseconds for which both stored webhook configurations must have a CA before it signs. */
   readonly propagation: number
 }
 
-/** What one replica knows beside the stored state. */
+/** The knowledge of one replica in addition to the stored state. */
 export interface Observed {
-  /** For how long both stored webhook configurations have had each CA without a break, by fingerprint. */
+  /** Milliseconds for which both stored webhook configurations have had each CA without a break, by fingerprint. */
   readonly propagatedFor: ReadonlyMap<string, number>
-  /** The leaf in use. */
+  /** The current leaf. */
   readonly leaf?: Leaf | undefined
-  /** The last state that this replica read; used when the stored one is lost. */
+  /** The last state that this replica read; used if the stored one is lost. */
   readonly remembered?: AuthorityState | undefined
   /** CAs that were in the bundle before another Secret replaced the stored one; see `orphanedCAs`. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
-  /** A new CA, if the last step asked for one (`wantsFresh`). */
+  /** The new CA, when the previous step asked for one (`wantsFresh`). */
   readonly fresh?: SigningAuthority | undefined
 }
 
@@ -63,15 +63,15 @@ export type RotationChange =
   'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
 
 export interface RotationStep {
-  /** The state to store; the identical value when nothing changes. Undefined only while a CA must be made first. */
+  /** The state to store; the same object when nothing changes. Undefined only if a CA must be made first. */
   readonly state: AuthorityState | undefined
-  /** What differs from the stored state, in order. */
+  /** The differences to the stored state, in order. */
   readonly changes: readonly RotationChange[]
-  /** Whether a CA must be made; then the step is repeated with it as `fresh`. */
+  /** Whether a CA must be made; then the step is repeated with this CA as `fresh`. */
   readonly wantsFresh: boolean
-  /** The CAs that belong into the webhook configurations. */
+  /** The CAs for the webhook configurations. */
   readonly bundle: readonly Authority[]
-  /** Set when a leaf is due: the CA to sign it, which is stored, and its life. */
+  /** Set when a leaf is due: the stored CA that signs it, and its lifetime. */
   readonly sign?: { readonly authority: SigningAuthority; readonly lifetime: number } | undefined
   /** Milliseconds until the next step. */
   readonly nextCheck: number
@@ -83,10 +83,9 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /**
- * A CA lives a year and is replaced after eight months, so that each installation exercises the rotation, with four
- * months to spare for a cluster that was switched off. A leaf lives a week: a leaked key is worth little, and a replica
- * that cannot reach the API server has two and a third days to do so. Ten minutes are for API servers to learn of a new
- * CA from their caches.
+ * A CA lives for a year and is replaced after eight months: so each installation exercises the rotation, and a cluster
+ * that was switched off has four months to spare. A leaf lives for a week: a leaked key is of little use, and a replica
+ * that cannot reach the API server has two and a third days. Within ten minutes API servers learn of a new CA.
  */
 export const ROTATION: RotationSettings = {
   authorityLifetime: 365 * DAY,
@@ -95,17 +94,17 @@ export const ROTATION: RotationSettings = {
 }
 
 /**
- * By how many milliseconds the clock of a replica may differ from the API server's before it makes no more
- * certificates. Half of `BACKDATE`, so that replicas with opposite errors accept each other's certificates; less where
- * leaves live so shortly that a slow clock would renew them too late.
+ * Milliseconds by which the clock of a replica may differ from the API server's before it makes no more certificates.
+ * Half of `BACKDATE`, so that replicas with opposite errors accept each other's certificates; less for very short-lived
+ * leaves, which a slow clock would renew too late.
  */
 function clockTolerance({ leafLifetime }: Pick<RotationSettings, 'leafLifetime'>): number {
   return Math.min(BACKDATE / 2, leafLifetime / 6)
 }
 
 /**
- * Why this replica may make no certificates by its clock; undefined when that agrees with the API server's within the
- * tolerance. The offset, in milliseconds, is that of `ServerClock`.
+ * Why the clock of this replica does not allow it to make certificates; undefined when it agrees with the API server's
+ * within the tolerance. The offset, in milliseconds, is that of `ServerClock`.
  */
 export function problemWithClock(offset: number | undefined, settings: RotationSettings): string | undefined {
   if (offset === undefined)
@@ -116,15 +115,15 @@ export function problemWithClock(offset: number | undefined, settings: RotationS
 }
 
 /**
- * Milliseconds for which a CA stays trusted after its last leaf has expired: clocks of replicas differ, and one may
- * have read the state just before a change.
+ * Milliseconds for which a CA stays trusted after its last leaf has expired: the clocks of replicas differ, and a
+ * replica may have read the state just before a change.
  */
 export const SLACK = HOUR
-/** The longest wait until the next check: the wall clock may jump, and timers stop while a machine sleeps. */
+/** The longest time until the next check: the wall clock may jump, and timers stop while a machine sleeps. */
 const LONGEST_WAIT = MINUTE
 const SHORTEST_WAIT = SECOND
 
-/** Why the lifetimes contradict each other; undefined when they do not. */
+/** Why the configured lifetimes contradict each other; undefined when they do not. */
 export function problemWithSettings(settings: RotationSettings): string | undefined {
   const { authorityLifetime, leafLifetime, propagation } = settings
   if (leafLifetime < 30 * SECOND) return 'leaves must live for 30 seconds at least'
@@ -134,17 +133,17 @@ export function problemWithSettings(settings: RotationSettings): string | undefi
   return undefined
 }
 
-/** When a successor of the CA is made, in Unix milliseconds: after two thirds of its life. */
+/** Unix milliseconds at which a successor of the CA is made: after two thirds of its lifetime. */
 function rotationDue({ issued, expires }: Authority): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
-/** When the leaf is replaced, in Unix milliseconds: after two thirds of its life. */
+/** Unix milliseconds at which the leaf is replaced: after two thirds of its lifetime. */
 function renewalDue({ issued, expires }: Leaf): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
-/** The CAs of a state, in an order that does not depend on their roles. */
+/** The CAs of a state, in an order that is independent of their roles. */
 export function bundleOf({ current, next, former }: AuthorityState): Authority[] {
   const all = [current, ...(next === undefined ? [] : [next]), ...former]
   return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
@@ -156,7 +155,7 @@ export function notYetValid(state: AuthorityState, now: number): Authority[] {
 }
 
 /**
- * The state without CAs that are not valid yet, which a clock that was ahead has made. Undefined when the current one
+ * The state without CAs that are not valid yet, which come from a clock that was ahead. Undefined when the current one
  * is among them.
  */
 export function withoutNotYetValid(state: AuthorityState, now: number): AuthorityState | undefined {
@@ -170,9 +169,9 @@ export function withoutNotYetValid(state: AuthorityState, now: number): Authorit
 }
 
 /**
- * CAs that were trusted before and are missing in the stored state, which may be of another installation or from an old
- * backup: those of the state before, and earlier ones that are still missing. Leaves of any of them may be in use, also
- * by other replicas.
+ * CAs that were trusted but are missing in the stored state, which may come from another installation or an old backup:
+ * the CAs of the previous state, and earlier ones that are still missing. Leaves of any of them may be in use, on other
+ * replicas too.
  */
 export function orphanedCAs(
   stored: AuthorityState,
@@ -191,9 +190,9 @@ export function orphanedCAs(
 }
 
 /**
- * The next step. `stored` is the state in the Secret, or undefined when it cannot be used. The result must be written
- * on condition that the Secret is unchanged; otherwise the step is repeated with the newer state. Only a stored CA
- * signs a leaf.
+ * Computes the next step. `stored` is the state in the Secret, or undefined when it cannot be used. The result must be
+ * written on condition that the Secret is unchanged; otherwise the step is repeated with the newer state. Only a CA
+ * that is stored signs a leaf.
  */
 export function step(
   stored: AuthorityState | undefined,
@@ -244,7 +243,7 @@ class Draft {
     this.#retire()
   }
 
-  /** After the Secret was deleted or spoilt: the remembered state still serves, and a new CA follows without a gap. */
+  /** After the Secret was deleted or damaged: restores the remembered state, which a new CA then follows. */
   #restore(): boolean {
     const { remembered: last } = this.#observed
     const remembered = last === undefined ? undefined : withoutNotYetValid(last, this.#now)
@@ -258,7 +257,7 @@ class Draft {
     if (fresh !== undefined) this.#become('created', { current: fresh, former: [] })
   }
 
-  /** Replaces at once a CA that has expired or is not valid yet: nobody accepts what it signs. */
+  /** Immediately replaces a CA that has expired or is not valid yet, because no client accepts its leaves. */
   #replaceInvalid(): void {
     const { state } = this
     if (state === undefined) return
@@ -286,7 +285,7 @@ class Draft {
     })
   }
 
-  /** Makes the next CA when two thirds of the life of the current one are over, or at once after the Secret was lost. */
+  /** Makes the next CA after two thirds of the current one's lifetime, or at once after the Secret was lost. */
   #prepare(atOnce: boolean): void {
     const { state } = this
     if (state === undefined || state.next !== undefined) return
@@ -296,7 +295,7 @@ class Draft {
     if (next !== undefined) this.#become('prepared', { ...state, next })
   }
 
-  /** Adds to the state the CAs and times that this replica knows and the Secret lacks. */
+  /** Adds to the state the CAs and times that this replica knows and that the Secret lacks. */
   #amend(): void {
     const { leafLifetime } = this.#settings
     const { leaf, orphaned = [] } = this.#observed
@@ -308,7 +307,7 @@ class Draft {
     if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
   }
 
-  /** Keeps the CA of a leaf trusted, even if the Secret was restored from a backup that does not have it. */
+  /** Keeps the CA of a leaf trusted, even if the Secret was restored from a backup without this CA. */
   #vouchFor({ authority, expires }: Pick<Leaf, 'authority' | 'expires'>): void {
     const { state } = this
     if (state === undefined || !hasBegun(authority, this.#now)) return
@@ -341,8 +340,8 @@ class Draft {
 }
 
 /**
- * The CA by which a leaf must be signed now; undefined when none must. A leaf that was issued in the future, before the
- * clock was corrected, counts for nothing: nobody accepts it yet.
+ * The CA with which a leaf must be signed now; undefined for none. A leaf with an issue time in the future, from before
+ * the clock was corrected, is ignored, because no client accepts it yet.
  */
 function signature(
   { current }: AuthorityState,
@@ -364,14 +363,14 @@ function signature(
 }
 
 /**
- * From when on a leaf of a CA that not all API servers may know is better than the present one, which is about to
- * expire.
+ * The time from which the current leaf is so close to expiry that even a leaf of a CA that some API servers may not
+ * know is better.
  */
 function lastMoment({ issued, expires }: Leaf): number {
   return expires - (expires - issued) / 20
 }
 
-/** Whether a certificate is already valid: its notBefore is past. */
+/** Whether a certificate is valid already: its notBefore is in the past. */
 function hasBegun({ issued }: Pick<Authority, 'issued'>, now: number): boolean {
   return now >= issued - BACKDATE
 }

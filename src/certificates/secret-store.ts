@@ -1,13 +1,13 @@
 import { isObject } from '../rule/index.ts'
 import type { SecretData } from './authority-data.ts'
 
-/** Stores the state that the replicas share. */
+/** Stores the state that all replicas share. */
 export interface SecretStore {
   /** The stored Secret; undefined when it does not exist. */
   read(): Promise<StoredSecret | undefined>
   /** Creates the Secret; throws SecretConflict when it exists. */
   create(data: SecretData): Promise<void>
-  /** Sets these values; throws SecretConflict when the Secret has another version. */
+  /** Sets these values; throws SecretConflict when the version of the Secret differs. */
   update(data: SecretData, resourceVersion: string): Promise<void>
 }
 
@@ -16,10 +16,10 @@ export interface StoredSecret {
   readonly resourceVersion: string
 }
 
-/** Thrown when another replica wrote first: the caller reads again. */
+/** Thrown when another replica wrote first: the caller must read again. */
 export class SecretConflict extends Error {}
 
-/** The methods of a ClusterConnection that are used here. */
+/** The methods of ClusterConnection that are used here. */
 export interface SecretConnection {
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined>
   createSecret(namespace: string, name: string, data: SecretData, signal: AbortSignal): Promise<void>
@@ -34,7 +34,7 @@ export interface SecretConnection {
 const CONFLICT = 409
 const NOT_FOUND = 404
 
-/** A store in a Secret of a cluster; it keeps all other values in it. */
+/** A store in a Secret of a cluster; it does not change other values of the Secret. */
 export function clusterSecret(
   connection: SecretConnection,
   namespace: string,

@@ -1,4 +1,4 @@
-/** Certificate and key of a server (PEM), and the CA that signed the certificate, where it is known. */
+/** The certificate and key of a server (PEM), and the CA that signed the certificate, if it is known. */
 export interface ServingPair {
   readonly certificate: string
   readonly key: string

@@ -4,11 +4,11 @@ import { createSecureContext } from 'node:tls'
 import type { ServingPair } from './serving-pair.ts'
 import { certificatesIn } from './x509.ts'
 
-/** The result of judging a pair. No text repeats the key, or what OpenSSL says about it. */
+/** The result of checking a certificate and its key. No text repeats the key, or what OpenSSL says about it. */
 export interface PairJudgement {
-  /** Why the pair must not be used; absent when it may be. */
+  /** Why the certificate must not be used; absent when it may be used. */
   readonly problem?: string
-  /** Problems that do not prevent the use of the pair. */
+  /** Problems that do not prevent its use. */
   readonly warnings: readonly string[]
   /** When the first certificate of the chain expires, in Unix milliseconds. */
   readonly expires?: number
@@ -16,7 +16,7 @@ export interface PairJudgement {
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 
-/** Judges a pair from files: key, chain and times, and whether it is valid for the names. */
+/** Checks a certificate and its key: key, chain and times, and whether the certificate has the names. */
 export function judgePair(pair: ServingPair, names: readonly string[], now: number): PairJudgement {
   try {
     const chain = chainIn(pair.certificate)
@@ -51,7 +51,7 @@ function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number)
     throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
   checkChain(chain)
   chain.forEach((each, index) => checkTimes(each, index, now))
-  // The extended key usage, as Node calls it. It may be undefined, which allows any use, although the type says
+  // The extended key usages, under Node's name. May be undefined, which allows any use, although the type says
   // otherwise.
   const usages = leaf.keyUsage as readonly string[] | undefined
   if (usages !== undefined && !usages.includes(SERVER_AUTH))
@@ -96,7 +96,7 @@ function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string
   return missing.length === 0 ? [] : [`the certificate in tls.crt does not name ${missing.join(', ')}`]
 }
 
-/** Warns when ca.crt did not sign the chain: with ca.crt as caBundle, the API server would refuse the certificate. */
+/** Warns when ca.crt did not sign the chain: as caBundle, it would make the API server refuse the certificate. */
 function warnAboutAuthority(chain: Chain, ca: string | undefined): string[] {
   if (ca === undefined || ca.trim() === '') return []
   try {

@@ -4,12 +4,12 @@ import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
 import { certificateBlocks } from '../rule/index.ts'
 
-/** By how many milliseconds certificates begin in the past, so that machines with a slow clock accept them. */
+/** Milliseconds by which the notBefore of certificates is in the past, so that slow clocks accept them. */
 export const BACKDATE = 60 * 60 * 1_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** `CryptoKeyPair` of browsers, which the types of Node 20 do not have. */
+/** `CryptoKeyPair` of browsers, which Node's types do not have. */
 type KeyPair = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[0]['keys']
 
 /** A CA as plain data; times are Unix milliseconds. */
@@ -18,9 +18,9 @@ export interface Authority {
   readonly certificate: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string
-  /** When the certificate was made, which is one hour after its notBefore. */
+  /** The time when the certificate was made, one hour after its notBefore. */
   readonly issued: number
-  /** When the certificate expires (notAfter). */
+  /** The time when the certificate expires (notAfter). */
   readonly expires: number
 }
 
@@ -32,13 +32,13 @@ export interface KeyedCertificate {
 
 export interface Lifetime {
   readonly now: number
-  /** The life in milliseconds, from `now`. */
+  /** The lifetime in milliseconds, from `now`. */
   readonly lifetime: number
 }
 
 /**
- * A self-signed CA that can sign leaves only. Each gets a name of its own: in one bundle, two CAs with one name and
- * different keys would differ by key identifiers alone, which not every client compares.
+ * A self-signed CA that can sign leaves only. Each CA gets a unique name: in one bundle, two CAs with the same name and
+ * different keys would differ only by key identifiers, which not every client compares.
  */
 export async function makeAuthority(name: string, { now, lifetime }: Lifetime): Promise<KeyedCertificate> {
   x509.cryptoProvider.set(webcrypto as typeof crypto)
@@ -109,7 +109,7 @@ export function authorityOf(certificate: X509Certificate): Authority {
   }
 }
 
-/** The CA without its private key and any other fields. */
+/** The public fields of the CA, without its private key. */
 export function publicPart({ certificate, fingerprint, issued, expires }: Authority): Authority {
   return { certificate, fingerprint, issued, expires }
 }

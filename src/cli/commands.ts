@@ -17,7 +17,7 @@ import { steps } from './commands/steps.ts'
 import { uninstall } from './commands/uninstall.ts'
 import type { Command } from './define-command.ts'
 
-/** The commands as the help groups them: the five that are used most, then the others by task. */
+/** The commands in the groups of the help: the five most used ones, then the others by task. */
 export const GROUPS: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Most used', [check, fix, audit, explain, plan]],
   ['Check', [probe, replay, lsp, mcp, playground]],
@@ -26,7 +26,7 @@ export const GROUPS: readonly (readonly [title: string, commands: readonly Comma
   ['Operate', [doctor, uninstall, completionOf(() => COMMANDS.values())]],
 ]
 
-/** Older names of commands, which the help does not list. */
+/** Former names of commands, which the help does not list. */
 const ALIASES: readonly Command[] = [role]
 
 /** The commands by name, in the order of the help. */

@@ -4,11 +4,11 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of the arguments, and what the command does with each; where that is missing, the summary says it. */
+  /** The forms of the arguments, each with its effect; if the effect is missing, the summary describes it. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
-  /** Words that may be an argument in place of a file; a shell completes them. */
+  /** Words that are accepted as an argument instead of a file; shells complete them. */
   readonly words?: readonly string[]
-  /** The arguments of each example; the command itself comes before them. */
+  /** The arguments of each example, without the command itself. */
   readonly examples: readonly [string, ...string[]]
   /** The meaning of each exit code; 2 is wrong usage for every command. */
   readonly exitCodes: Readonly<Record<number, string>>
@@ -19,7 +19,7 @@ export interface Invocation<F> {
   readonly flags: Values<F>
   /** The arguments that are not flags. */
   readonly names: readonly string[]
-  /** All arguments as written: some flags count only here, not from the environment. */
+  /** All arguments as given: some flags have an effect only as arguments, not when the environment sets them. */
   readonly args: readonly string[]
   readonly environment: Environment
 }
@@ -30,20 +30,20 @@ export interface Command extends Description {
   readonly run: (args: readonly string[], environment: Environment) => Promise<number>
 }
 
-/** What a command found, in each format that it has. */
+/** The result of a command, in each format that it has. */
 export interface CommandResult<Output> {
   readonly code: number
-  /** Throws UsageError for a format that this result does not have. */
+  /** Returns the text in a format. Throws UsageError for a format that this result does not have. */
   readonly text: (output: Output) => string | Promise<string>
 }
 
-/** Prints an outcome in one format, and returns the exit code. */
+/** Prints a result in one format, and returns the exit code. */
 export async function print<Output>({ code, text }: CommandResult<Output>, output: Output): Promise<number> {
   process.stdout.write(await text(output))
   return code
 }
 
-/** Makes a command of its description. One without flags takes every argument as a name. */
+/** Makes a command from its description. A command without flags treats every argument as a name. */
 export const defineCommand = <F extends object>(
   literal: Description & {
     readonly flags: F

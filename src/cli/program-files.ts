@@ -4,8 +4,8 @@ import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-// Where files are that come with the program: in the clone, in the bundle (whose folders all have the same depth), or
-// as assets of a single-file executable, made by `generate/executables.ts`.
+// The location of files that come with the program: in the clone, in the bundle (whose folders all have the same
+// depth), or as assets of a single-file executable, made by `generate/executables.ts`.
 const IN_CLONE = import.meta.url.endsWith('.ts')
 const WORKERS = {
   'worker.js': IN_CLONE
@@ -16,7 +16,7 @@ const WORKERS = {
     : new URL('../cli/call.js', import.meta.url),
 }
 
-/** A page from `generate/pages.ts`; a clone makes it at each call. */
+/** The text of an HTML page from `generate/pages.ts`; a clone generates it at each call. */
 export function readPage(name: 'playground' | 'audit'): string {
   if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
   if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
@@ -25,15 +25,15 @@ export function readPage(name: 'playground' | 'audit'): string {
 }
 
 /**
- * Starts the worker thread of `role`, or of a call of `mcp`, without flags of Node.js, which may name files in the folder
- * where the program was started.
+ * Starts the worker thread of `role`, or of a call of `mcp`. It gets no flags of Node.js, because these may name files
+ * in the folder where the program was started.
  */
 export const startWorker = (name: keyof typeof WORKERS, options: WorkerOptions): Worker =>
   isSea()
     ? new Worker(getAsset(name, 'utf8'), { ...options, execArgv: [], eval: true })
     : new Worker(WORKERS[name], { ...options, execArgv: [] })
 
-/** The pages in docs/: of the clone, of the package, or of the executable; none in an image. */
+/** The pages in docs/: of the clone, the package, or the executable; empty in an image. */
 export function readDocs(): ReadonlyMap<string, () => string> {
   if (isSea()) {
     const names = JSON.parse(getAsset('docs', 'utf8')) as string[]

@@ -5,25 +5,25 @@ import { delimiter, dirname, resolve } from 'node:path'
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import { check, checkNames, completed, merged, parseKubeconfig } from './kubeconfig.ts'
 
-/** How to reach an API server: its URL, and the credentials of one user. */
+/** Access to an API server: its URL, and the credentials of one user. */
 export interface Access {
   readonly server: URL
-  /** The namespace of the context or of the pod, where one is set. */
+  /** The namespace of the kubeconfig context or of the pod, if there is one. */
   readonly namespace: string | undefined
   /**
-   * The TLS settings and headers for the next request, with the current credentials; an agent only where a proxy is
+   * The TLS settings and headers for the next request, with the current credentials; has an agent only when a proxy is
    * used.
    */
   credentials(): Promise<RequestOptions>
-  /** To be called on a 401: loads the credentials again, at most every ten seconds. */
+  /** To be called on a 401 answer: loads the credentials again, at most every ten seconds. */
   renew(): void
 }
 
 const RENEWED_AT_MOST_EVERY = 10_000
 
 /**
- * Access by a kubeconfig file, or by several that are merged as kubectl merges those in $KUBECONFIG. Rejects with an
- * Error of one line that names the file, or all of them, and what is wrong.
+ * Access with a kubeconfig file, or with several that are merged as kubectl merges those in $KUBECONFIG. Rejects with
+ * an Error of one line that names the file, or all of them, and describes the problem.
  */
 export function fromKubeconfig(...files: readonly string[]): Promise<Access> {
   return access(async () => {
@@ -47,8 +47,8 @@ async function naming<T>(files: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Access by the service account of the pod. Rejects with an Error of one line when the process does not run in a pod.
- * Reads the token again every minute. `root` is put before the paths of the files; for tests.
+ * Access with the service account of the pod; its token is read again every minute. Rejects with an Error of one line
+ * when the process does not run in a pod. `root` is a prefix for the paths of the files, for tests.
  */
 export function fromServiceAccount(root = ''): Promise<Access> {
   return access(async () => {
@@ -60,7 +60,7 @@ export function fromServiceAccount(root = ''): Promise<Access> {
   })
 }
 
-/** Imported only when a cluster is used: unbundled, the client library takes 90 MB. */
+/** Imported on demand, for a process that uses a cluster: unbundled, the client library takes 90 MB. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   return new KubeConfig()
@@ -110,7 +110,7 @@ async function credentialsOf(config: KubeConfig): Promise<RequestOptions> {
   return clusterOf(config).proxyUrl === undefined ? settings : { ...settings, agent }
 }
 
-/** A token that was read from a file may end with a newline. */
+/** Removes the newline at the end of a token that was read from a file. */
 function trimmed(headers: RequestOptions['headers']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
@@ -151,8 +151,8 @@ function clusterOf(config: KubeConfig): Cluster {
 }
 
 /**
- * Why there are no credentials, in one line. It repeats only errors of the system, because the output of a plugin or
- * token service may contain a secret.
+ * Why there are no credentials, in one line. Repeats only system errors, because the output of a plugin or token
+ * service may contain a secret.
  */
 function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException): string {
   const { command } = (user?.exec ??
@@ -165,7 +165,7 @@ function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException)
   return `no credentials from ${what}${error.path === undefined ? why : `: ${problemOf(error)}`}`
 }
 
-/** The message of the error in one line. */
+/** The message of an error, in one line. */
 function problemOf(error: unknown): string {
   const { code, message, path } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return path === undefined ? 'no such file' : `${path}: no such file`

@@ -7,11 +7,11 @@ import { ServerClock } from './server-clock.ts'
 import type { Times } from './times.ts'
 
 /**
- * Thrown for an answer other than 200 or 201. The message is the status, and the text of the API server if it sent one.
+ * Thrown for answers other than 200 or 201. The message is the status, with the text of the API server if it sent one.
  */
 export class StatusError extends Error {
   readonly status: number
-  /** The pause that the API server asks for, in milliseconds. */
+  /** The pause that the API server requests, in milliseconds. */
   readonly retryAfter: number
 
   constructor(status: number, text: string, retryAfter = 0) {
@@ -24,52 +24,52 @@ export class StatusError extends Error {
 const LONGEST_REFUSAL = 65_536
 const LONGEST_TEXT = 300
 /**
- * Text that is cut from error messages: other admission webhooks may repeat what was sent, such as values of a Secret.
+ * Text that is removed from error messages: other webhooks may repeat values that were sent, such as those of a Secret.
  */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
 /**
- * Whether a write came too late, because the object was deleted (404) or changed (409) before. Not a creation with 404,
- * whose namespace or kind is missing, nor a deletion with 409, because it has no condition on the version.
+ * Whether a write failed because the object was deleted (404) or changed (409) before. Excludes a creation with 404,
+ * whose namespace or kind is missing, and a deletion with 409, because deletions have no condition on the version.
  */
 const isLate = (status: number, { method }: SentRequest) =>
   (status === 404 && method !== 'POST') || (status === 409 && method !== 'DELETE')
 
-/** The API group and the namespace of an installation of this project. Requests end when the signal aborts. */
+/** The API group and namespace of an installation of this project. Requests are cancelled when the signal aborts. */
 export interface InstallationPlace {
   readonly group: string
   readonly namespace: string
   readonly signal: AbortSignal
 }
 
-/** An object as JSON; a caller checks the parts that it reads. */
+/** An object as JSON; callers check the fields that they read. */
 export type Stored = Readonly<Record<string, unknown>>
 
-/** A deletion without conditions, for `attempt` and `write`. */
+/** A deletion without preconditions, for `attempt` and `write`. */
 export const DELETE = { method: 'DELETE', contentType: 'application/json', body: '{}' } as const
 
 type Work<T> = (response: IncomingMessage, deadline: Deadline) => Promise<T>
 
-/** A request that may change something. */
+/** A request with a body, which may change objects. */
 export interface SentRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly contentType: string
   readonly body: string
 }
 
-/** An answer with any status. */
+/** An answer with any HTTP status. */
 export interface Answer {
   readonly status: number
-  /** The body as JSON; undefined where it is not JSON. */
+  /** The body as JSON; undefined when it is not JSON. */
   readonly body: unknown
-  /** The texts of its `Warning` headers. */
+  /** The texts of the `Warning` headers. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are kept and reused;
- * after a request without an answer, those that were idle at that time are not. src/generate/bundle.ts has the figures
- * why this is not the typed API of client-node.
+ * Sends requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are kept and
+ * reused, except those that were idle during a request without an answer. src/generate/bundle.ts has the figures why
+ * this does not use the typed API of client-node.
  */
 export class Api {
   readonly clock = new ServerClock()
@@ -90,19 +90,19 @@ export class Api {
     this.#request = secure ? httpsRequest : httpRequest
   }
 
-  /** The text of an answer of 200. Throws as `json` does. */
+  /** The text of a 200 answer. Throws as `json` does. */
   async text(path: string, signals: readonly AbortSignal[]): Promise<string> {
     return this.stream(path, signals, (response, deadline) => this.#text(response, deadline))
   }
 
-  /** The JSON of an answer of 200. Throws StatusError at any other, and an Error when none comes in time. */
+  /** The JSON of a 200 answer. Throws StatusError at any other answer, and an Error when none comes in time. */
   async json(path: string, signals: readonly AbortSignal[]): Promise<unknown> {
     return this.stream(path, signals, async (response, deadline) =>
       parseJson(await this.#text(response, deadline)),
     )
   }
 
-  /** The text of an answer of 200, or undefined when it has more bytes than this. Throws as `json` does. */
+  /** The text of a 200 answer, or undefined when it has more bytes than this. Throws as `json` does. */
   async textUpTo(
     path: string,
     signals: readonly AbortSignal[],
@@ -114,7 +114,7 @@ export class Api {
     })
   }
 
-  /** The object in an answer of 200, or undefined when it is not there (404). Throws as `json` does. */
+  /** The object in a 200 answer, or undefined when it does not exist (404). Throws as `json` does. */
   async object(path: string, signals: readonly AbortSignal[]): Promise<Stored | undefined> {
     try {
       const found = await this.json(path, signals)
@@ -138,7 +138,7 @@ export class Api {
   }
 
   /**
-   * Sends a change. Throws as `json` does; no message repeats what was sent. A request may arrive twice (see `#send`), so
+   * Sends a change. Throws as `json` does; no message repeats sent values. A request may arrive twice (see `#send`), so
    * it must be one that the API server refuses the second time: a creation, or a change with a resourceVersion.
    */
   async write(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<void> {
@@ -151,7 +151,7 @@ export class Api {
     }
   }
 
-  /** The JSON of the answer to what was sent, such as a SubjectAccessReview, which is not stored. Throws as `json` does. */
+  /** The JSON answer to an object that is not stored, such as a SubjectAccessReview. Throws as `json` does. */
   async ask(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<unknown> {
     const read = async (response: IncomingMessage, deadline: Deadline) =>
       parseJson(await this.#text(response, deadline))
@@ -159,8 +159,8 @@ export class Api {
   }
 
   /**
-   * The answer to a dry run, whether it accepts or refuses. Throws StatusError at 401, 429 and 5xx, else as `json`
-   * does.
+   * The answer to a dry run, whether it accepts or refuses. Throws StatusError at 401, 429 and 5xx; other errors as in
+   * `json`.
    */
   async tried(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<Answer> {
     return this.#exchange(path, signals, sent, async (response, deadline) => {
@@ -172,7 +172,7 @@ export class Api {
     })
   }
 
-  /** Calls `work` with an answer of 200 (201 to a change), and with the deadline for the next part of its body. */
+  /** Calls `work` with a 200 answer (201 for a change), and with the deadline for the next part of its body. */
   async stream<T>(
     path: string,
     signals: readonly AbortSignal[],
@@ -204,7 +204,7 @@ export class Api {
     }
   }
 
-  /** Closes every connection, also those in use. */
+  /** Closes all connections, even those in use. */
   close(): void {
     this.#agent.destroy()
   }
@@ -223,19 +223,19 @@ export class Api {
         ...credentials.headers,
         accept: 'application/json',
         'user-agent': 'vmcp-admission',
-        // Node sends the body of a DELETE without its length: the server would take it for the next request.
+        // By default Node sends the body of a DELETE without its length: the server would take it for the next request.
         ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }
     const begun = performance.now()
     const response = await this.#send(href.replace(/\/$/, '') + path, options, sent?.body)
-    // A 5xx may come from a proxy, which has another clock.
+    // A 5xx answer may come from a proxy, which has another clock.
     if ((response.statusCode ?? 0) < 500) this.clock.note(response.headers.date, begun)
     this.#awaitPart(deadline)
     return response
   }
 
-  /** Sends once more when the server closed a kept connection at the moment of its reuse. */
+  /** Sends the request, and repeats it once if the server closed a kept connection just when it was reused. */
   #send(url: string, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       let answered = false
@@ -260,7 +260,7 @@ export class Api {
     return (await this.#bytes(response, deadline, longest)).toString()
   }
 
-  /** The bytes of a body; it stops reading where there are more than `longest`. */
+  /** The bytes of a body; stops reading when there are more than `longest`. */
   async #bytes(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -297,7 +297,7 @@ export class Api {
   }
 }
 
-/** The text of a header such as `299 - "text"` (RFC 7234). */
+/** The text in a header such as `299 - "text"` (RFC 7234). */
 const textOfWarning = (header: string): string =>
   (/^\d{3} \S+ "((?:[^"\\]|\\.)*)"/.exec(header)?.[1] ?? header).replaceAll(/\\(.)/g, '$1')
 
@@ -321,7 +321,7 @@ function messageIn(body: string): string | undefined {
   return undefined
 }
 
-/** Parses JSON; the error message does not repeat the text. */
+/** Parses JSON; its error message does not repeat the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -330,7 +330,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The error, with a clear message where Node gives none or an unclear one. */
+/** The error, with a clear message if Node has none or an unclear one. */
 function named(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (message === 'aborted') return new Error('the connection was closed in the middle of an answer')

@@ -14,14 +14,14 @@ import { TIMES, type Times } from './times.ts'
 
 export interface ConnectionOptions {
   readonly group?: string
-  /** Replaces some of `TIMES`; for tests. */
+  /** Replaces some of the durations in `TIMES`; for tests. */
   readonly times?: Partial<Times>
 }
 
 const NAMESPACES = '/api/v1/namespaces'
 const POSSIBLE_NAME = /^[a-z0-9][-a-z0-9.]*$/
 
-/** A connection to an API server as one user; it sends nothing before the first request. */
+/** A connection to an API server as one user; sends nothing before the first request. */
 export class ClusterConnection {
   /** URL of the API server. */
   readonly server: string
@@ -37,9 +37,7 @@ export class ClusterConnection {
     this.#api = new Api(access, this.#times)
   }
 
-  /**
-   * Starts an informer for each kind that rules read and each namespace; they keep the sink up to date until `stop`.
-   */
+  /** Starts an informer for each kind that rules read and each namespace; they update the sink until `stop`. */
   startInformers(sink: Sink, { namespaces, logger }: InformersOptions): Informers {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, this.#closed.signal])
@@ -63,8 +61,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Reads every resource of a kind as it is stored now, in one namespace or (undefined) in all. Undefined when the kind
-   * does not exist; throws at any other answer. Reads once more when the list expires between two pages.
+   * Reads all resources of a kind as currently stored, in one namespace or (undefined) in all. Undefined when the kind
+   * does not exist; throws at any other answer. Starts again once if the list expires between two pages.
    */
   async list(
     kind: Pick<Kind, 'plural'>,
@@ -87,24 +85,24 @@ export class ClusterConnection {
   }
 
   /**
-   * The resource as it is stored now (a quorum read); undefined when it or its kind does not exist. Throws at any other
+   * The resource as currently stored (a quorum read); undefined when it or its kind does not exist. Throws at any other
    * answer.
    */
   read(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(this.#path(kind, namespace), name, signal)
   }
 
-  /** The Secret with its values: keep it no longer than needed. */
+  /** The Secret with its values; callers keep it no longer than needed. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(secretsOf(namespace), name, signal)
   }
 
-  /** The ConfigMap with its values: keep it no longer than needed. */
+  /** The ConfigMap with its values; callers keep it no longer than needed. */
   readConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/configmaps`, name, signal)
   }
 
-  /** Creates a Secret with these texts; throws StatusError 409 when it exists. */
+  /** Creates a Secret with these values; throws StatusError 409 when it exists. */
   createSecret(
     namespace: string,
     name: string,
@@ -117,8 +115,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Sets these texts of a Secret and keeps all else; throws StatusError 409 when its version differs. It sends a merge
-   * patch, because a PUT would have to repeat what others wrote.
+   * Sets these values of a Secret and leaves all others; throws StatusError 409 when its version differs. Sends a merge
+   * patch, because a PUT would have to repeat the values of others.
    */
   updateSecret(
     namespace: string,
@@ -134,8 +132,8 @@ export class ClusterConnection {
   }
 
   /**
-   * The answer of the API server to a dry run: of an update where the stored version is given, else of a creation. It
-   * refuses unknown fields.
+   * The API server's answer to a dry run: of an update when the stored version is given, otherwise of a creation.
+   * Unknown fields are refused.
    */
   tryWrite(
     kind: Kind,
@@ -156,17 +154,17 @@ export class ClusterConnection {
     return this.#api.tried(`${path}?dryRun=All&fieldValidation=Strict`, sent, [signal, this.#closed.signal])
   }
 
-  /** The webhook configurations, the Lease and the probe of a server in this namespace. */
+  /** Access to the webhook configurations, the Lease and the probe of a server in this namespace. */
   registrations(namespace: string): Registrations {
     return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
-  /** The objects of an installation in this namespace: Deployments, Service, CRDs, Secret. */
+  /** Access to the objects of an installation in this namespace: Deployments, Service, CRDs, Secret. */
   installation(namespace: string): Installation {
     return new Installation(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
-  /** By how many milliseconds this clock is ahead of the API server's; see ServerClock. */
+  /** Milliseconds by which this machine's clock is ahead of the API server's; see ServerClock. */
   clockOffset(): number | undefined {
     return this.#api.clock.offset()
   }
@@ -186,7 +184,7 @@ export class ClusterConnection {
     return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
   }
 
-  /** Undefined for names that would change the path, such as `..` or an empty one: names come from resources. */
+  /** Undefined for a name that would change the path, such as `..` or an empty one: names come from resources. */
   async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     if (!POSSIBLE_NAME.test(name)) return undefined
     return this.#api.object(`${collection}/${name}`, [signal, this.#closed.signal])

@@ -1,4 +1,4 @@
-/** An abort signal that aborts with any of its parents, or when its time is up. */
+/** An abort signal that aborts when one of its parent signals does, or when the time is over. */
 export class Deadline {
   readonly #controller = new AbortController()
   readonly #parents: readonly AbortSignal[]
@@ -14,7 +14,7 @@ export class Deadline {
     return this.#controller.signal
   }
 
-  /** Restarts the time: the signal aborts after so many milliseconds, with the reason that `reason` makes then. */
+  /** Restarts the time: the signal aborts after this many milliseconds, with the result of `reason`. */
   set(milliseconds: number, reason: () => Error): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#controller.abort(reason()), milliseconds)
@@ -26,7 +26,7 @@ export class Deadline {
     for (const parent of this.#parents) parent.removeEventListener('abort', this.#abortWithParent)
   }
 
-  /** Resolves or rejects as the work does; rejects with the reason of the signal if that aborts first. */
+  /** Resolves or rejects as the work does; rejects with the signal's reason if it aborts first. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#controller
     const { promise, reject } = Promise.withResolvers<never>()

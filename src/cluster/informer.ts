@@ -15,11 +15,11 @@ const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
   [404, 'absent'],
 ])
 
-/** What an informer is for: the kind and namespace that it lists and watches, and the sink. */
+/** The kind and namespace that an informer lists and watches, and the sink (such as the cache) that it updates. */
 interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined
-  /** Path of the collection on the API server. */
+  /** Path of the collection in the API. */
   readonly path: string
   readonly api: Api
   readonly sink: Sink
@@ -29,8 +29,8 @@ interface Subject {
 
 /**
  * Keeps the sink up to date for one kind, in one namespace or in all. After one list it watches, each time from the
- * resourceVersion where the watch before ended. It lists again only when the API server refuses that version (410
- * Gone), when a watch fails twice in a row, and while the sink lacks objects because it is full.
+ * resourceVersion at which the previous watch ended. It lists again only when the API server refuses that version (410
+ * Gone), when a watch fails twice in a row, or while the sink lacks objects because it is full.
  */
 export class Informer {
   readonly #subject: Subject
@@ -39,14 +39,14 @@ export class Informer {
   #reason: string | undefined
   #logged: InformerState = 'listing'
   #synced = false
-  /** When the API server last confirmed the content of the sink, in milliseconds of the monotonic clock. */
+  /** Time at which the API server last confirmed the objects in the sink, in milliseconds of the monotonic clock. */
   #confirmed = performance.now()
   #listed = -Infinity
   #lists = 0
   #failures = 0
   #failuresInARow = 0
   #refusedSince: number | undefined
-  /** Whether the user may not read the kind: from a refusal until the next list. */
+  /** Whether the user may not read the kind: set by a refusal, until the next list. */
   #hidden = false
   /** The resourceVersion for the next watch; undefined when a list must come first. */
   #resourceVersion: string | undefined
@@ -63,7 +63,7 @@ export class Informer {
     return this.#synced
   }
 
-  /** Whether this informer is for the kind and namespace, and may not read it. */
+  /** Whether this informer is for this kind and namespace, but the user may not read the kind there. */
   hides(kind: string, namespace: string): boolean {
     if (!this.#hidden) return false
     const subject = this.#subject
@@ -98,7 +98,7 @@ export class Informer {
     }
   }
 
-  /** Replaces the objects in the sink; returns the resourceVersion for the next watch. */
+  /** Replaces the objects in the sink by a new list; returns the resourceVersion for the next watch. */
   async #list(signal: AbortSignal): Promise<string> {
     const { api, path, sink, kind, namespace } = this.#subject
     if (this.#state === 'watching') this.#enter('listing')
@@ -137,8 +137,8 @@ export class Informer {
       })
       this.#confirmed = performance.now()
     } catch (error) {
-      // A silent watch is no failure: an idle API server may send no bookmark for minutes. The next watch shows whether
-      // it works.
+      // A silent watch is not a failure: an idle API server may send no bookmark for minutes. The next watch shows
+      // whether the connection works.
       if (!(error instanceof SilentWatch)) throw error
     } finally {
       if (hasLasted()) this.#failuresInARow = 0
@@ -151,13 +151,13 @@ export class Informer {
     if (event.type !== 'bookmark') sink[event.type](kind, event.resource)
   }
 
-  /** Whether to list again because the sink dropped objects when it was full: only a list brings them back. */
+  /** Whether to list again because the full sink dropped objects: only a list brings them back. */
   #isListDue(): boolean {
     const { sink, kind, namespace, times } = this.#subject
     return performance.now() - this.#listed >= times.relist && sink.lacks(kind, namespace)
   }
 
-  /** Notes an error; returns the milliseconds until the next attempt. */
+  /** Records an error; returns the milliseconds until the next attempt. */
   #fail(error: unknown): number {
     const { pause, longestPause, longestRefusedPause } = this.#subject.times
     const { status, retryAfter } = error instanceof StatusError ? error : { status: 0, retryAfter: 0 }
@@ -176,7 +176,7 @@ export class Informer {
     return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** Whether a refusal counts: at the start at once, later only after some time. */
+  /** Whether a refusal is certain: immediately at the start, later only after some time. */
   #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity

@@ -1,4 +1,4 @@
-/** Takes log lines, as pino does. They never contain a resource or a credential. */
+/** Receives log lines, as pino does. They never contain a resource or a credential. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -6,24 +6,24 @@ export interface Logger {
 
 /**
  * The state of an informer. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
- * Both count as synced and empty, and are tried again. `failing`: no usable answer; the cache keeps what it has, and
- * ages.
+ * Both count as synced and empty, and are tried again. `failing`: there is no usable answer; the cache keeps its
+ * objects, which become outdated.
  */
 export type InformerState = 'listing' | 'watching' | 'absent' | 'forbidden' | 'failing'
 
 export interface InformerStatus {
   readonly kind: string
-  /** Undefined: all namespaces. */
+  /** The namespace; undefined for all namespaces. */
   readonly namespace: string | undefined
   readonly state: InformerState
-  /** Why the state is absent, forbidden or failing. */
+  /** The reason for the state absent, forbidden or failing. */
   readonly reason: string | undefined
-  /** Whether a first complete list has come, or the answer that the kind is absent or forbidden. */
+  /** Whether the first list was completed, or the kind was found to be absent or forbidden. */
   readonly synced: boolean
   /**
-   * Seconds since the API server last confirmed what the cache holds: a page of a list, an event, a bookmark, a watch
-   * that it accepted or ended in order, or the answer that the kind is absent or forbidden. At most `Times.silence` while
-   * the connection works, however idle the kind is.
+   * Seconds since the API server last confirmed the objects in the cache: by a page of a list, an event, a bookmark, a
+   * watch that it accepted or ended in order, or the answer that the kind is absent or forbidden. At most
+   * `Times.silence` while the connection works, however rarely the kind changes.
    */
   readonly age: number
   /** Number of complete lists. */
@@ -32,20 +32,20 @@ export interface InformerStatus {
   readonly failures: number
 }
 
-/** The informers of all kinds and namespaces; they run from `startInformers` until `stop`. */
+/** The informers for all kinds and namespaces; they run from `startInformers` until `stop`. */
 export interface Informers {
-  /** Resolves when every kind is synced; never rejects. While the API server is out of reach nothing is synced. */
+  /** Resolves when every kind is synced; never rejects. No kind is synced while the API server cannot be reached. */
   readonly synced: Promise<void>
   isSynced(): boolean
-  /** Whether the sink has every object of the kind in the namespace: synced, and not forbidden. */
+  /** Whether the sink has every object of the kind in the namespace: the kind is synced and not forbidden there. */
   knows(kind: string, namespace: string): boolean
   statuses(): readonly InformerStatus[]
-  /** Ends every request and timer at once; the sink is not called again. */
+  /** Stops every request and timer at once; the sink is not called again. */
   stop(): void
 }
 
 export interface InformersOptions {
-  /** Lists and watches only these namespaces, for which Roles suffice; undefined: all. */
+  /** Lists and watches only these namespaces, for which Roles are enough; undefined for all namespaces. */
   readonly namespaces?: readonly string[] | undefined
   readonly logger: Logger
 }

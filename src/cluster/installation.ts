@@ -3,12 +3,12 @@ import { WEBHOOK_NAME } from '../registration/index.ts'
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type Api, DELETE, type InstallationPlace, type Stored } from './api.ts'
 
-/** A right for a SubjectAccessReview to check. */
+/** A permission that a SubjectAccessReview checks. */
 export interface Right {
   readonly verb: string
   readonly group: string
   readonly resource: string
-  /** Empty for all namespaces, or for a resource of the cluster. */
+  /** Empty for all namespaces, or for a cluster-scoped resource. */
   readonly namespace: string
   /** Empty for any name. */
   readonly name: string
@@ -17,11 +17,11 @@ export interface Right {
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
-/** Milliseconds for the metrics of a pod. */
+/** Milliseconds in which the metrics of a pod must arrive. */
 const METRICS = 5_000
 const JSON_TYPE = 'application/json'
 
-/** Reads and deletes the objects of an installation. Reads answer undefined when the object does not exist. */
+/** Reads and deletes the objects of an installation. Reads return undefined when the object does not exist. */
 export class Installation {
   readonly #api: Api
   readonly #place: InstallationPlace
@@ -62,7 +62,7 @@ export class Installation {
     return this.#list(`${pods}?labelSelector=${encodeURIComponent(selector.join(','))}`)
   }
 
-  /** The metrics of a pod, through the API server. Throws when they do not come within five seconds. */
+  /** The metrics of a pod, read through the API server. Throws when they do not arrive within five seconds. */
   readPodMetrics(pod: string, port: string): Promise<string> {
     const path = `/api/v1/namespaces/${this.#namespace}/pods/${encodeURIComponent(`${pod}:${port}`)}/proxy/metrics`
     return this.#api.text(path, [this.#place.signal, AbortSignal.timeout(METRICS)])
@@ -72,7 +72,7 @@ export class Installation {
     return this.#read(`${DEFINITIONS}/${plural}.${this.#place.group}`)
   }
 
-  /** Creates a CustomResourceDefinition; false when one of this name exists. */
+  /** Creates a CustomResourceDefinition; false when one with this name exists. */
   createDefinition(definition: Stored): Promise<boolean> {
     const body = JSON.stringify(definition)
     return this.#api.attempt(
@@ -83,8 +83,8 @@ export class Installation {
   }
 
   /**
-   * Deletes the CustomResourceDefinition with this uid, and so every resource of its kind; false when it does not
-   * exist. Throws StatusError 409 when the one of this name has another uid.
+   * Deletes the CustomResourceDefinition with this uid, and with it all resources of its kind; false when it does not
+   * exist. Throws StatusError 409 when the definition with this name has another uid.
    */
   deleteDefinition(plural: string, uid: string): Promise<boolean> {
     const body = JSON.stringify({ preconditions: { uid } })
@@ -93,9 +93,7 @@ export class Installation {
     ])
   }
 
-  /**
-   * How many resources of this plural are stored in all namespaces; undefined when the API server does not serve it.
-   */
+  /** Number of stored resources with this plural in all namespaces; undefined when the API server does not serve it. */
   async countResources(plural: string): Promise<number | undefined> {
     const list = await this.#read(`/apis/${this.#place.group}/${API_VERSION}/${plural}?limit=1`)
     if (list === undefined) return undefined
@@ -104,12 +102,12 @@ export class Installation {
     return items + (typeof more === 'number' ? more : 0)
   }
 
-  /** The objects with this plural of admissionregistration.k8s.io/v1; empty when the API server does not serve it. */
+  /** The objects of admissionregistration.k8s.io/v1 with this plural; empty when the API server does not serve it. */
   listAdmission(plural: string): Promise<Stored[]> {
     return this.#list(`${ADMISSION}/${plural}`)
   }
 
-  /** The certificates in a Secret, by key; it drops the values of all keys that do not end in `.crt`. */
+  /** The certificates in a Secret, by key; drops the values of all keys that do not end in `.crt`. */
   async readCertificates(secret: string): Promise<Readonly<Record<string, string>> | undefined> {
     const found = await this.#read(this.#secret(secret))
     if (found === undefined) return undefined
@@ -121,7 +119,7 @@ export class Installation {
     return Object.fromEntries(entries)
   }
 
-  /** Whether a service account of the namespace has the right. */
+  /** Whether a service account of the namespace has the permission. */
   async mayDo(account: string, { verb, group, resource, namespace, name }: Right): Promise<boolean> {
     const place = this.#place.namespace
     const spec = {

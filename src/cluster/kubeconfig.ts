@@ -7,8 +7,8 @@ import { LineCounter, parseDocument } from 'yaml'
 import { isObject } from '../rule/index.ts'
 
 /**
- * Parses a kubeconfig; an empty text has no content. It does not use messages of YAML libraries, which show the text:
- * that may be a token.
+ * Parses a kubeconfig; an empty text has no content. Messages of YAML libraries are not used, because they quote the
+ * text, which may be a token.
  */
 export function parseKubeconfig(text: string): Record<string, unknown> {
   const lineCounter = new LineCounter()
@@ -24,8 +24,8 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
 }
 
 /**
- * The user entry, completed where the client library does not: `tokenFile`, and a command relative to the folder of the
- * file.
+ * The user entry with settings that the client library does not handle: `tokenFile`, and a command relative to the
+ * folder of the file.
  */
 export function completed(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || !isObject(entry.user)) return entry
@@ -41,8 +41,8 @@ export function completed(entry: unknown, folder: string): unknown {
 type Content = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
 /**
- * Merges the configurations as client-go does: of entries with the same name the first one counts, and so does the
- * first current context. The client library would refuse such entries, and take the last context.
+ * Merges configurations as client-go does: the first of several entries with the same name is used, and so is the first
+ * current context. The client library would refuse such entries, and use the last context.
  */
 export function merged(configs: readonly Content[]): Content {
   const all = <T extends { readonly name: string }>(entriesOf: (config: Content) => T[]): T[] => {
@@ -57,7 +57,7 @@ export function merged(configs: readonly Content[]): Content {
   }
 }
 
-/** Throws an Error where a file has two entries with one name, as kubectl does. */
+/** Throws an Error when a file has two entries with the same name, as kubectl does. */
 export function checkNames({ clusters, users, contexts }: Content): void {
   for (const [noun, entries] of Object.entries({ clusters, users, contexts })) {
     const names = entries.map(({ name }) => name)
@@ -66,7 +66,7 @@ export function checkNames({ clusters, users, contexts }: Content): void {
   }
 }
 
-/** Throws an Error that says what is missing or contradictory. */
+/** Throws an Error that names a missing or contradictory setting. */
 export function check(config: KubeConfig): void {
   const { currentContext, contexts, clusters, users } = config
   if (!currentContext) throw new Error('current-context is not set')

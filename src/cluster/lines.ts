@@ -2,7 +2,7 @@ const NEWLINE = 0x0a
 const LONGEST = 16 * 1_024 * 1_024
 
 /**
- * The lines of a UTF-8 stream, wherever its parts are cut. Only `\n` ends a line, and a last line without one is
+ * The lines of a UTF-8 stream, which may be split anywhere. Only `\n` ends a line, and a last line without one is
  * dropped. Throws an Error when a line has more than `longest` bytes.
  */
 export async function* lines(parts: AsyncIterable<Buffer>, longest = LONGEST): AsyncGenerator<string> {

@@ -4,7 +4,7 @@ import { type Api, parseJson, StatusError } from './api.ts'
 import { lines } from './lines.ts'
 import type { Times } from './times.ts'
 
-/** An event of a watch; an ERROR event is thrown as a StatusError instead. */
+/** A watch event. An ERROR event is thrown as a StatusError instead. */
 export type WatchEvent =
   | {
       readonly type: 'put' | 'remove'
@@ -16,18 +16,18 @@ export type WatchEvent =
 const PAGE = 500
 /**
  * The most bytes of a page, unless a single object has more. Parsing takes up to twenty times as much memory and blocks
- * the event loop, usually for ten milliseconds. An object has at most 1.5 MiB in etcd, unless its administrator allows
+ * the event loop, usually for ten milliseconds. An object has at most 1.5 MiB in etcd, unless an administrator allows
  * more.
  */
 const LONGEST_PAGE = 1024 * 1024
 const LONGEST_OBJECT = 16 * 1024 * 1024
-/** Milliseconds of delivery after which the event loop can do other work. */
+/** Milliseconds of delivery after which the event loop gets control. */
 const STRETCH = 10
 
 /**
  * Lists page by page, and delivers each page in slices; returns the resourceVersion for the next watch. Throws
- * StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error at a malformed
- * one.
+ * StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error when an answer is
+ * malformed.
  */
 export async function list(
   api: Api,
@@ -60,7 +60,7 @@ export async function list(
 
 const turns = new WeakMap<Api, Promise<unknown>>()
 
-/** Runs one list of an API server at a time, so that only one page of parsed objects is in memory. */
+/** Runs one list per API server at a time, so that only one page of parsed objects is in memory. */
 function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   const done = (turns.get(api) ?? Promise.resolve()).then(work)
   turns.set(
@@ -70,7 +70,7 @@ function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   return done
 }
 
-/** Delivers the resources of a page, at least one empty slice, and yields to the event loop in between. */
+/** Delivers the resources of a page in slices, at least one empty slice, and yields to the event loop in between. */
 async function deliverSlowly(
   resources: readonly unknown[],
   signal: AbortSignal,
@@ -100,7 +100,7 @@ function pageOf(answer: unknown) {
   }
 }
 
-/** Thrown when a watch sent nothing for so long that its connection may be dead. */
+/** Thrown when a watch was silent for so long that its connection may be dead. */
 export class SilentWatch extends Error {
   constructor() {
     super('the watch went silent')
@@ -109,9 +109,9 @@ export class SilentWatch extends Error {
 
 /**
  * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects with
- * SilentWatch when neither an event nor a bookmark comes for `silence` milliseconds, with StatusError on an ERROR event,
- * and with an Error when the connection breaks or a line is not an event. With an empty resourceVersion the watch begins
- * with the objects that exist, each as an event.
+ * SilentWatch when neither an event nor a bookmark arrives for `silence` milliseconds, with StatusError on an ERROR
+ * event, and with an Error when the connection breaks or a line is not an event. With an empty resourceVersion the
+ * watch begins with an event for each existing object.
  */
 export async function watch(
   api: Api,
@@ -120,7 +120,7 @@ export async function watch(
     readonly resourceVersion: string
     readonly milliseconds: number
     readonly silence: Times['silence']
-    /** The name of the only object to watch; `path` is that of the collection. */
+    /** The name of a single object to watch; `path` is the path of the collection. */
     readonly name?: string
   },
   signal: AbortSignal,

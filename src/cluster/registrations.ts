@@ -13,7 +13,7 @@ import {
 import { watch } from './list-watch.ts'
 import { TIMES } from './times.ts'
 
-/** The fields of a Lease (coordination.k8s.io/v1) that are used. */
+/** The fields of a Lease (coordination.k8s.io/v1) that are used here. */
 interface LeaseFields {
   readonly holder: string
   readonly renewed: string
@@ -23,7 +23,7 @@ interface LeaseFields {
 
 interface StoredLease extends LeaseFields {
   readonly resourceVersion: string
-  /** When the Lease was last changed, by the clock of the API server; empty when that is not known. */
+  /** Time at which the Lease was last changed, by the clock of the API server; empty when not known. */
   readonly written: string
 }
 
@@ -37,7 +37,7 @@ const MERGE = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch+yaml'
 
 /**
- * Reads and writes the webhook configurations and the Lease of an installation. The methods throw as those of `Api` do.
+ * Reads and writes the webhook configurations and the Lease of an installation. The methods throw like those of `Api`.
  */
 export class Registrations {
   readonly #api: Api
@@ -53,7 +53,7 @@ export class Registrations {
     return encodeURIComponent(this.#place.namespace)
   }
 
-  /** The webhook configuration of this kind and name; undefined when it does not exist. */
+  /** The webhook configuration with this kind and name; undefined when it does not exist. */
   readConfiguration(kind: string, name: string): Promise<Stored | undefined> {
     return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
   }
@@ -69,9 +69,9 @@ export class Registrations {
   }
 
   /**
-   * A forced server-side apply. It keeps fields of other field managers, such as an entry of theirs, or a Service
-   * beside our URL; `displacing` is a merge patch that first replaces those, unless the configuration has changed
-   * since.
+   * A forced server-side apply. It keeps fields of other field managers, such as a webhook that they added, or a
+   * Service beside our URL. `displacing` is a merge patch that replaces those fields first, unless the configuration
+   * has changed since.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
@@ -97,7 +97,7 @@ export class Registrations {
   }
 
   /**
-   * Sends a dry run of a creation with the nonce in an annotation; returns the text of the refusal, if there is one.
+   * Sends a dry run of a creation with the nonce in an annotation; returns the text of the refusal, if it is refused.
    */
   async tryProbe(
     annotation: string,
@@ -122,7 +122,7 @@ export class Registrations {
     }
   }
 
-  /** The Lease of this name in the namespace of the server. */
+  /** The Lease with this name in the namespace of the server. */
   lease(name: string) {
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${this.#namespace}/leases`
     return {
@@ -187,7 +187,7 @@ function leaseOf(stored: Stored): StoredLease {
   }
 }
 
-/** The latest time in managed fields. All have the same format, so that they compare as texts. */
+/** The latest time in managed fields. All have the same format, so they can be compared as texts. */
 function lastOf(managed: unknown): string {
   const entries: readonly unknown[] = Array.isArray(managed) ? managed : []
   return entries.reduce<string>((last, each) => {

@@ -1,13 +1,13 @@
-/** Durations in milliseconds; watches and pauses last between three quarters and all of theirs. */
+/** Durations in milliseconds; actual watches and pauses last between three quarters of these and the whole. */
 export interface Times {
   /**
-   * For how long the API server is asked to keep a watch open (`timeoutSeconds`); client-go asks for 5 to 10 minutes.
+   * The duration of a watch that the API server is asked for (`timeoutSeconds`); client-go asks for 5 to 10 minutes.
    */
   readonly watch: number
   /**
-   * How long a watch may be without an event or a bookmark before it is opened again where it ended. API servers send a
-   * bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead connection sooner,
-   * but not behind a proxy, which answers itself.
+   * The longest time without an event or a bookmark before a watch is opened again from where it ended. API servers
+   * send a bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead connection
+   * sooner, but not behind a proxy, which keeps its own connection alive.
    */
   readonly silence: number
   /**
@@ -15,20 +15,20 @@ export interface Times {
    * loop.
    */
   readonly brief: number
-  /** The shortest time between two lists while the sink lacks objects because it is full. */
+  /** The shortest time between two lists while the cache lacks objects because it is full. */
   readonly relist: number
-  /** From the start of a request to the head of its answer, with credentials, connection and TLS. */
+  /** The longest time from sending a request to the headers of its answer, with credentials, connection and TLS. */
   readonly answer: number
-  /** Between two parts of a body. */
+  /** The longest time between two parts of a body. */
   readonly idle: number
-  /** The first pause after a failure; each further one is twice as long, up to `longestPause`. */
+  /** The first pause after a failure; each later one is twice as long, up to `longestPause`. */
   readonly pause: number
   readonly longestPause: number
   /** The longest pause while a kind is absent or forbidden. */
   readonly longestRefusedPause: number
   /**
-   * For how long a kind that could be read must be refused before it counts as absent or forbidden: an API server that
-   * has just started may refuse by mistake.
+   * The time for which a kind that was readable must be refused before it counts as absent or forbidden: an API server
+   * that has just started may refuse by mistake.
    */
   readonly refusal: number
 }
@@ -46,13 +46,13 @@ export const TIMES: Times = {
   refusal: 10_000,
 }
 
-/** A random time between three quarters of the milliseconds and all of them, so that replicas do not ask at the same time. */
+/** A random time between three quarters of the milliseconds and the whole, so that replicas act at different times. */
 export function jittered(milliseconds: number): number {
   return milliseconds * (0.75 + 0.25 * Math.random())
 }
 
 /**
- * The pause, in milliseconds, after so many failures in a row: `first`, doubled for each further one up to `longest`,
+ * The pause, in milliseconds, after this many failures in a row: `first`, doubled for each further one up to `longest`,
  * then jittered.
  */
 export function pauseAfter(failures: number, first: number, longest: number): number {

@@ -5,7 +5,7 @@ const closed = { additionalProperties: false } as const
 const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]) =>
   Type.Unsafe<T>({ type: 'string', enum: values, description })
 
-/** The bound of patterns: no name is longer than 253 characters. */
+/** The most characters of a pattern; names have at most 253. */
 const PATTERN = { maxLength: 500 }
 
 const ExemptionSchema = Type.Object(

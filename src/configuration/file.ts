@@ -4,11 +4,11 @@ import type { WrittenConfiguration } from './file-schema.ts'
 /** The name of the file, beside the manifests or above them. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
-/** Whether a file of that name is a manifest, such as one that installs the webhook, not a configuration. */
+/** Whether a file with this name is a manifest, such as one that installs the webhook, rather than a configuration. */
 export const isManifest = (text: string): boolean => /^apiVersion\s*:/m.test(text) && /^kind\s*:/m.test(text)
 
 export interface FileExemption extends Exemption {
-  /** The last day on which the exemption holds, such as `2026-12-31`. */
+  /** The last day of the exemption, such as `2026-12-31`. */
   readonly expires?: string
   readonly line: number
   readonly column: number
@@ -16,7 +16,7 @@ export interface FileExemption extends Exemption {
 
 /** The content of a configuration file. */
 export interface Configuration {
-  /** The path of the file; undefined where there is none. */
+  /** The path of the file; undefined when there is none. */
   readonly file?: string
   readonly profile?: WrittenConfiguration['profile']
   readonly severities: readonly SeveritySetting[]
@@ -25,7 +25,7 @@ export interface Configuration {
   readonly defaultNamespace: string
   readonly leftOut: readonly string[]
   readonly placeholders: readonly string[]
-  /** The release of the operator, such as `0.63`; `none`: judge by the specification. */
+  /** The operator release, such as `0.63`; with `none` the specification alone decides. */
   readonly release?: string
 }
 
@@ -37,6 +37,6 @@ export const NO_CONFIGURATION: Configuration = {
   placeholders: [],
 }
 
-/** Whether an exemption still holds at a time. */
+/** Whether an exemption is still valid at this time. */
 export const holdsAt = ({ expires }: FileExemption, now: number): boolean =>
   expires === undefined || now < Date.parse(`${expires}T00:00:00Z`) + 24 * 3_600_000

@@ -1,26 +1,26 @@
 import { parseArgs } from 'node:util'
 import { errorMessage, nearest } from '../rule/index.ts'
 
-/** The variables of the environment of the process. */
+/** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** One setting: a flag and an environment variable with the same meaning. */
+/** A setting that can be given as a flag or as an environment variable. */
 export interface Flag<T> {
-  /** The line in `--help`; `argument` names the value. A flag without `argument` is a switch. */
+  /** The description of the flag in `--help`; `argument` names the value. A flag without `argument` is a switch. */
   readonly help: string
   readonly argument?: string
-  /** The value of a flag that is given without one; another value follows a `=`. */
+  /** The value when the flag is given without one; to give another value, it must follow a `=`. */
   readonly alone?: string
   /** Whether the flag may be given several times; in the environment, `;` separates the values. */
   readonly repeated?: boolean
   readonly fallback: T
-  /** Reads one value as written; throws an Error that says what to write instead. */
+  /** Parses one value; throws an Error that says what to write instead. */
   readonly read: (text: string, before: T) => T
 }
 
 export type Values<F> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
 
-/** Thrown for a wrong flag or variable. The message is one line for the user; the process ends with exit code 2. */
+/** Thrown for an invalid flag or variable. The message is one line for the user; the process exits with code 2. */
 export class UsageError extends Error {}
 
 /** Reads flags, then the environment (`--probe-port` is `VMCP_PROBE_PORT`), then the fallbacks. Throws UsageError. */
@@ -83,7 +83,7 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
   }
 }
 
-/** The message for an error of Node's parser of flags. */
+/** The user's message for an error of Node's `parseArgs`. */
 function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<string, Flag<unknown>>): string {
   const [given = '', name = ''] = /--?([\w-]+)/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
@@ -95,14 +95,14 @@ function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<str
   return argument === undefined ? `${given} takes no value` : `${given} needs a value: ${given} ${argument}`
 }
 
-/** A flag as `--help` prints it. */
+/** The description of a flag in `--help`. */
 export interface FlagText {
   /** The flag with its argument, such as `--mode MODE`. */
   readonly usage: string
   readonly help: string
-  /** The default in words; empty where there is none. */
+  /** The default as text; empty when there is none. */
   readonly fallback: string
-  /** The environment variable, and how it separates several values. */
+  /** The environment variable, and the separator of several values. */
   readonly variable: string
 }
 
@@ -119,7 +119,7 @@ export function flagTexts(table: object): FlagText[] {
   })
 }
 
-/** The widest flag that decides on the column of the texts; a wider one does not move the texts of all others. */
+/** The widest flag that affects the column of the descriptions; wider ones do not move the others. */
 const WIDEST = 36
 
 /** The lines of `--help` for a table. */

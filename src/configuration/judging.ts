@@ -22,7 +22,7 @@ const severity: Flag<readonly SeveritySetting[]> = {
   },
 }
 
-/** The flags that decide which findings there are: the same for the server and the CLI. */
+/** The flags that determine the findings: the same for the server and the CLI. */
 export const JUDGING_FLAGS = {
   'api-group': text('API group of the resources', 'GROUP', DEFAULT_API_GROUP),
   profile: choice(
@@ -33,7 +33,7 @@ export const JUDGING_FLAGS = {
   severity,
 }
 
-/** The flag for the configuration file, as the CLI has it. */
+/** The flag of the CLI for the configuration file. */
 export const CONFIGURATION_FLAG = {
   'config-file': text(
     'file of settings and exemptions, or off; by default vmcp-admission.yaml beside the manifests or above them, see docs/configuration.md',
@@ -42,7 +42,7 @@ export const CONFIGURATION_FLAG = {
   ),
 }
 
-/** The flag about ignores, for judging manifests of strangers. */
+/** The flag about ignores, for judging manifests that are not trusted. */
 export const IGNORES_FLAG = {
   'no-ignores': toggle(
     'comments and annotations of the manifests ignore nothing, whatever the configuration file says',
@@ -58,7 +58,7 @@ interface Flags {
 export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Configuration): Profile =>
   flags.profile ?? profile ?? 'standard'
 
-/** The settings of the flags and the file, without expired exemptions. Flags come last, so they take precedence. */
+/** The settings of the flags and the file, without expired exemptions. Flags come last, to take precedence. */
 export function chosenSettings(flags: Flags, configuration: Configuration, now: number): Settings {
   const { severities, exemptions, leftOut } = configuration
   const allowIgnores = flags['no-ignores'] === true ? 'none' : configuration.allowIgnores

@@ -4,16 +4,16 @@ import type { Release, ReleaseSchema } from '../release/index.ts'
 import { shortQuote } from '../rule/index.ts'
 import { UsageError } from './flags.ts'
 
-/** The folder of the known releases; found as `cli/program-files.ts` finds files that come with the program. */
+/** The folder with the known releases; found like other files of the program (`cli/program-files.ts`). */
 const RELEASES = new URL(
   import.meta.url.endsWith('.ts') ? '../../releases/' : '../releases/',
   import.meta.url,
 )
 
-/** Stands for no release: the specification alone counts. */
+/** The value for no release: the specification alone decides. */
 export const NO_RELEASE = 'none'
 
-/** A release as users write it: a minor version, with or without the patch. */
+/** A release as users write it: a minor version, with or without a patch version. */
 const RELEASE = /^v?(\d+\.\d+)(?:\.\d+)?$/
 
 /** The content of a file in `releases/`. */
@@ -28,7 +28,7 @@ const fileNames = (): readonly string[] =>
 const textOf = (name: string): string =>
   isSea() ? getAsset(`releases/${name}`, 'utf8') : readFileSync(new URL(name, RELEASES), 'utf8')
 
-/** The releases that can be named, the oldest first. */
+/** The releases that users can name, the oldest first. */
 export const knownReleases = (): readonly string[] =>
   fileNames()
     .map((name) => name.replace(/\.json$/, ''))
@@ -36,7 +36,7 @@ export const knownReleases = (): readonly string[] =>
 
 const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
 
-/** A release that comes with this program. Of a patch version, the minor version counts. Throws UsageError. */
+/** A release that comes with this program; for a patch version, the release of its minor version. Throws UsageError. */
 export function knownRelease(written: string): Release {
   const minor = minorOf(written)
   const known = knownReleases()
@@ -47,7 +47,7 @@ export function knownRelease(written: string): Release {
 const notKnown = (written: string, known: readonly string[]): string =>
   `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`
 
-/** Why a configuration file cannot name the release; undefined when it can. */
+/** Why a configuration file cannot name this release; undefined when it can. */
 export function problemWithRelease(written: string): string | undefined {
   if (written === NO_RELEASE) return undefined
   if (!RELEASE.test(written)) return `${shortQuote(written)} is not a release of the operator such as '0.63'`
@@ -60,7 +60,7 @@ export function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
   return new Map(Object.entries(schemas))
 }
 
-/** The release that a configuration file names; undefined where it names none. */
+/** The release that a configuration file names; undefined when it names none. */
 export const releaseOfFile = ({
   release = NO_RELEASE,
 }: {

@@ -1,4 +1,4 @@
-/** A LabelSelector of Kubernetes without `matchLabels`; `{}` selects everything. */
+/** A Kubernetes LabelSelector without `matchLabels`; `{}` selects everything. */
 export interface LabelSelector {
   readonly matchExpressions?: readonly LabelCondition[]
 }
@@ -16,14 +16,14 @@ const EQUALS = /^([^\s=!]+)\s*(==?|!=)\s*([^\s=!]*)$/
 const ONE_OF = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/
 
 /**
- * Reads a selector as kubectl's `--selector` has it: `a=b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, separated
- * by commas. Throws an Error that says what to write instead.
+ * Parses a selector in the syntax of kubectl's `--selector`: `a=b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`,
+ * separated by commas. Throws an Error that says what to write instead.
  */
 export function parseLabelSelector(text: string): LabelSelector {
   return text.trim() === '' ? {} : { matchExpressions: partsOf(text).map((part) => conditionOf(part.trim())) }
 }
 
-/** The text, split at its commas; not at those in parentheses, which separate values. */
+/** Splits the text at its commas, but not at those inside parentheses, which separate values. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let end = text.length

@@ -9,7 +9,7 @@ import { isNamespaceName } from './flags.ts'
 import { problemWithRelease } from './known-releases.ts'
 import { schemaProblems, type Step } from './schema-problems.ts'
 
-/** Reads the text of a configuration file. Throws ConfigurationError. */
+/** Parses the text of a configuration file. Throws ConfigurationError. */
 export function readConfiguration(file: string, content: string): Configuration {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false })
@@ -28,7 +28,7 @@ export function readConfiguration(file: string, content: string): Configuration 
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        // Each problem must be one line, and some messages quote the file.
+        // Each problem must be a single line, and some messages quote the file.
         return { line, column: col, message: message.replaceAll('\n', '\\n') }
       })
     throw new ConfigurationError(file, placed)
@@ -89,13 +89,13 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** A hint at a known id, for a problem of `parseSeveritySetting` with an unknown one. */
+/** A hint with a similar known id, if the problem (of `parseSeveritySetting`) is an unknown id; else an empty text. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
 }
 
-/** The offset of the key or the value at a place; of the nearest place above where it is missing. */
+/** The offset of the key or value at a path; if it is missing, the offset of the nearest parent. */
 function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
   let node: Node | null = root
   let key: Node | null = root

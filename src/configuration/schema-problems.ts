@@ -14,13 +14,13 @@ export interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** The errors of TypeBox in words for the author of the value; all errors about an unknown key become one. */
+/** Describes the errors of TypeBox for the author of the value; all errors about an unknown key become one. */
 export function schemaProblems(schema: TSchema, value: unknown, whole: string): SchemaProblem[] {
   return Errors(schema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? whole : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      // TypeBox reports each unknown key by itself, then all together, and the latter not where there are too many
+      // TypeBox reports each unknown key separately, then all together, but not the latter when there are too many
       // errors.
       case 'boolean': {
         const known = Object.keys(keysAt(schema, at.slice(0, -1)))
@@ -40,7 +40,7 @@ export function schemaProblems(schema: TSchema, value: unknown, whole: string): 
         return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
       }
       case 'type':
-        // YAML reads 0.50 as the number 0.5, so a release must be in quotes.
+        // YAML parses 0.50 as the number 0.5, so a release must be in quotes.
         if (at.join('.') === 'release' && typeof valueAt(value, at) === 'number')
           return [{ at, message: `'release' must be in quotes, such as '0.63'` }]
         return [
@@ -78,7 +78,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** The properties of the schema at a place. */
+/** The properties in the schema at a path. */
 function keysAt(whole: Schema, at: readonly Step[]): Readonly<Record<string, unknown>> {
   let schema = whole
   for (const step of at) schema = (typeof step === 'number' ? schema.items : schema.properties?.[step]) ?? {}

@@ -16,16 +16,16 @@ import { holdsPlaceholder, placeholdersIn } from './placeholder.ts'
 import { ClusterState } from '../state/index.ts'
 import { isObject, metadataOf, type Resource } from '../rule/index.ts'
 
-/** How documents are read as resources. */
+/** Settings for reading documents as resources. */
 export interface DocumentReading {
   readonly group: string
   /** Namespace of documents that name none. */
   readonly namespace: string
-  /** Whether placeholders are judged as they stand (`--strict`). */
+  /** Whether placeholders are judged as plain text (`--strict`). */
   readonly strict: boolean
-  /** Finds the placeholders of the configuration file, beside those that are always known. */
+  /** Finds the placeholders of the configuration file, in addition to placeholders that are always known. */
   readonly placeholders?: FindPlaceholder | undefined
-  /** Parses YAML in a value of a ConfigMap; throws where it is not YAML. Without it only JSON is read there. */
+  /** Parses YAML in a value of a ConfigMap; throws when it is not YAML. When absent, only JSON is read. */
   readonly readYaml?: ((text: string) => unknown) | undefined
 }
 
@@ -37,8 +37,8 @@ export function kindOf(value: unknown, { group }: DocumentReading): Kind | undef
 }
 
 /**
- * A state with these documents only. It treats all Secrets as unknown, since files seldom hold them, and ConfigMaps in
- * a namespace of which the files hold none.
+ * A state that contains only these documents. It treats all Secrets as unknown, since files seldom contain them, and
+ * ConfigMaps in a namespace for which the files contain none.
  */
 export function stateOf(
   values: readonly unknown[],
@@ -65,7 +65,7 @@ function namespacesOf(
   return new Set(found.map(({ namespace = reading.namespace }) => namespace))
 }
 
-/** Puts documents into the state, each in place of the object of its name. */
+/** Adds documents to the state; each replaces the object of the same kind, namespace and name. */
 export function putAll(state: ClusterState, values: readonly unknown[], reading: DocumentReading): void {
   for (const value of values) {
     const kind = kindOf(value, reading)
@@ -88,7 +88,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** By kind: the function that extracts what is stored in place of the object. */
+/** For each of these kinds, the function that extracts what is stored instead of the object. */
 const FACTS = {
   Secret: secretFacts,
   ConfigMap: configMapFacts,
@@ -103,15 +103,15 @@ function factsKindOf(value: unknown, { group }: DocumentReading): keyof typeof F
   return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
 }
 
-/** Whether a tool will fill in the text of a Secret: it has a placeholder, or is a path in angle brackets. */
+/** Whether a tool will replace the text of a Secret: it has a placeholder, or is a path in angle brackets. */
 const isFilled =
   ({ placeholders }: DocumentReading) =>
   (text: string): boolean =>
     holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
 
 /**
- * Tells, by kind and namespace, whether objects may exist that are unknown before deployment: a placeholder in a name
- * or a namespace can become anything, and one in the group of a backend any group (decision 28).
+ * Returns a function that says, for a kind and namespace, whether objects that are unknown before deployment may exist:
+ * a placeholder in a name or namespace can become any text, and one in a backend's group any group (decision 28).
  */
 export function kindsNotKnown(
   values: readonly unknown[],
@@ -148,8 +148,8 @@ export function namespaceOf(value: unknown, { namespace: fallback }: DocumentRea
 }
 
 /**
- * The document as an apply would store it over the old object: with the subject provider that /mutate wrote, which no
- * file has (decision 25).
+ * The document as an apply would store it over the old object: the subject provider that /mutate wrote is kept, because
+ * no file contains it (decision 25).
  */
 export function asApplied(value: unknown, old: unknown, reading: DocumentReading): unknown {
   if (!isObject(value) || !isObject(old)) return value
@@ -182,7 +182,7 @@ export interface GivenSubject {
   readonly name: string
 }
 
-/** Identifies a document; an object without a name is called by its `generateName`. */
+/** The kind, namespace and name of a document; an object without a name is called by its `generateName`. */
 export function subjectOf(
   kind: string,
   { metadata }: Resource,

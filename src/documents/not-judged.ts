@@ -3,23 +3,23 @@ import { type FieldError, type Finding, type Fix, isObject, nearest, type Resour
 import { holdsPlaceholder } from './placeholder.ts'
 import { kindOf, type DocumentReading } from './given-objects.ts'
 
-/** The message about a document, or an item of a list, that is not judged. */
+/** A message that a document, or an item of a list, is not judged. */
 export interface NotJudged {
   /** The field that the message is about; empty for the whole document. */
   readonly at: readonly (string | number)[]
   readonly detail: string
-  /** Set when the document is certainly meant for our API group; otherwise the message is a note. */
+  /** Set when the document certainly belongs to our API group; otherwise the message is only a note. */
   readonly finding?: Finding
   readonly resource: Resource
 }
 
-/** The one of the seven kinds whose name other products use too. */
+/** The only one of the seven kinds whose name other products use too. */
 const OF_OTHERS_TOO = 'MCPServer'
 const OF_THE_PRODUCT = /toolhive|stackloc?k/i
 
 /**
- * Why a document that looks like one of our resources is not judged: another kind or group, or a list. Undefined for
- * others.
+ * Why a document that looks like one of our resources is not judged: it has another kind or group, or is a list.
+ * Undefined for all other documents.
  */
 export function notJudged(value: unknown, reading: DocumentReading): NotJudged | undefined {
   if (Array.isArray(value)) return ofList(value, reading)
@@ -54,7 +54,7 @@ function ofList(values: readonly unknown[], reading: DocumentReading): NotJudged
   return meant('kind-known', [index], detail, values[index] as Resource, reading)
 }
 
-/** Kinds that the operator still has, and will remove. */
+/** Kinds that the operator still supports, but will remove. */
 const DEPRECATED_KINDS: ReadonlyMap<string, string> = new Map([
   [
     'MCPRegistry',
@@ -88,7 +88,7 @@ function ofGroup(value: Resource, kind: string, reading: DocumentReading): NotJu
     given !== undefined &&
     (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
   const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
-  // Without an apiVersion the document cannot be of another product: kubectl refuses it.
+  // Without an apiVersion the document cannot belong to another product: kubectl refuses it.
   const hasNoGroup = given === undefined && isObject(value.metadata) && isObject(value.spec)
   const isOpen = !strict && holdsPlaceholder(given ?? '', placeholders)
   if (isOpen || (!isNear && !hasNoGroup && kind === OF_OTHERS_TOO))
@@ -108,7 +108,7 @@ function wrongGroup(value: Resource, given: string | undefined, ours: string, is
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null
 
-/** The message that a field is missing, and the key that is there in its place. */
+/** A message that a field is missing, with the misspelt key that is there instead, if any. */
 function missing(field: string, holder: object): string {
   const near = nearest(field, Object.keys(holder))
   return `there is no ${field}${near === undefined || near === field ? '' : `, but '${near}'`}`

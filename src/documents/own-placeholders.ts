@@ -23,11 +23,11 @@ interface Found {
   readonly end: number
 }
 
-/** The first place where the literals follow each other with a name between each two; of several ends the last. */
+/** The first match of a placeholder: its literals in order, with names between them; the longest one there. */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // The matches of the literals from the current one on, in the order of their starts; the loop runs from the last
-  // literal.
+  // The matches of the rest of the pattern from the current literal on, ordered by start. The loop goes from the last
+  // literal to the first.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {
     const starts: number[] = []
@@ -51,7 +51,7 @@ function firstIn(text: string, literals: readonly string[]): Found | undefined {
   return { start, end }
 }
 
-/** For each index of a text, the end of the name that includes it; the index itself where there is none. */
+/** For each index of a text, the end of the name around it; the index itself when no name is there. */
 function endsOfNames(text: string): Uint32Array {
   const ends = new Uint32Array(text.length + 1)
   ends[text.length] = text.length

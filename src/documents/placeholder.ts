@@ -9,12 +9,12 @@ export interface Placeholder {
   readonly at: readonly Segment[]
   /** The placeholder as written: `${REGION}`. */
   readonly text: string
-  /** For a map: the paths of the members whose keys hold a placeholder. */
+  /** For a map with placeholders in its keys: the paths of these members. */
   readonly members?: readonly (readonly Segment[])[]
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-/** Placeholders in a matcher: `$` and `{` may be CEL there, except for a template that is the whole text. */
+/** Placeholders in a matcher: `$` and `{` may belong to CEL there, unless one template is the whole text. */
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
 /**
  * Placeholders in fields that the specification does not name: `$NAME` may be shell there, and `{{ … }}` a template for
@@ -25,19 +25,19 @@ const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 /** The first characters of every placeholder, plain or escaped in JSON. */
 const SIGNS = ['$', '<', '{{', '\\u00']
 
-/** Whether a string in the JSON text may hold a placeholder. Nearly always false, and then nothing searches for one. */
+/** Whether a string in the JSON text may contain a placeholder. Nearly always false: then the search is skipped. */
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
 /**
- * Whether a text of a field that the specification names holds a placeholder; `own` finds those of the configuration
- * file.
+ * Whether a text contains a placeholder, in a field that the specification names; `own` finds the placeholders that the
+ * configuration file defines.
  */
 export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =>
   PLACEHOLDER.test(text) || own?.(text) !== undefined
 
 /**
- * The strings of the spec that hold a placeholder: the first one in each string, in at most a thousand strings. A map
- * with one in a key comes before the placeholders in it, because its members are unknown.
+ * The placeholders in the strings of the spec: the first one of each string, in at most a thousand strings. A map with
+ * placeholders in its keys comes before the placeholders inside it, because its members are unknown.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceholder): Placeholder[] {
   const found: Placeholder[] = []
@@ -73,7 +73,7 @@ export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceho
   return found
 }
 
-/** The warning of the webhook: no tool replaced the placeholder before the object was applied. */
+/** The warning of the webhook that a placeholder was not replaced before the object was applied. */
 export function unresolved({ at, text }: Placeholder): Finding {
   const detail = `holds the placeholder ${shown(text)}, which nothing filled in on the way to the cluster`
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }

@@ -12,21 +12,19 @@ import { ADMITTED, around, type ObjectJudgement, judgement, readable } from './j
 import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
 import type { Prepared } from './world.ts'
 
-/** From so many characters of the request body on, the judgement of an object yields after each rule. */
+/** When the request body has at least this many characters, the judgement of an object yields after each rule. */
 const LARGE = 64 * 1024
 
-/**
- * The verdict on a write by the cached objects, and how to judge it again after a read of others from the API server.
- */
+/** The verdict on a write by the cached objects, and a way to repeat it after reading some from the API server. */
 export interface Admission extends ObjectJudgement {
   /**
-   * The other objects on which the verdict depends and that may have changed or are not cached whole; usually none.
-   * Objects of errors come first.
+   * The other objects on which the verdict depends and that may have changed, or that are not cached whole; usually
+   * none. Those that errors depend on come first.
    */
   readonly unconfirmed: readonly ObjectName[]
   /**
-   * The verdict after these objects were read. A warning says so where one was not read, or where the cache lacks
-   * objects of the namespace.
+   * Repeats the verdict after these objects were read. A warning is added when one was not read, or when the cache
+   * lacks objects of the namespace.
    */
   with(read: Confirmed): Steps<Admission>
 }
@@ -66,7 +64,7 @@ function* judgedWith(
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
 
-/** Collects the objects that a rule asks for and that are cached only as a reduced copy, without the submitted one. */
+/** A callback that adds each object cached only as a reduced copy to `lacking`, except the written object. */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
   (other: ObjectName): void => {
@@ -80,7 +78,7 @@ const CERTAIN: Admission = {
   with: () => certainly(CERTAIN),
 }
 
-/** The admission as work that never yields. */
+/** An admission in the form of steps, without any pause. */
 function* certainly(admission: Admission): Steps<Admission> {
   return admission
 }
@@ -135,13 +133,13 @@ function* findingsBefore(
   return yielding(yield* findingsIn(kind, old, within), { kind, value: old, release })
 }
 
-/** Advice is given at the creation, and not again at every update. */
+/** Removes the advice about an update: the webhook gives advice only when an object is created. */
 const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   ...verdict,
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
 
-/** The objects that the submitted one refers to and that a full cache left out. */
+/** The objects that the submitted object refers to and that are not cached because the cache is full. */
 function leftOut(
   { state }: Prepared,
   { namespace, name, object, operation }: Submission,
@@ -159,8 +157,8 @@ function leftOut(
 }
 
 /**
- * The objects that the verdict depends on, those of errors first, then the lacking ones; each once, without those just
- * read.
+ * The objects on which the verdict depends (objects of errors first), then the lacking objects; each once, except
+ * objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,
@@ -179,7 +177,7 @@ function unconfirmedOf(
 
 const OTHERS_KNOWN = 'others-known'
 
-/** The verdict, with a warning when objects of the namespace were neither cached nor read. */
+/** The verdict, with a warning when the namespace has objects that were neither cached nor read. */
 function doubted(
   { state, world: { settings } }: Prepared,
   { namespace }: Submission,

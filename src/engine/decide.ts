@@ -15,13 +15,13 @@ import { type Ignore, type Ignored, type Settings, severityAt } from './settings
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
-  /** Findings that a severity setting made less than an error; they are logged and counted. */
+  /** Ids of findings for which a severity setting is milder than an error; they are logged and counted. */
   readonly exempted: readonly string[]
-  /** Findings that say that a rule threw; they are logged and counted. */
+  /** Findings that report the exception of a rule; they are logged and counted. */
   readonly failures: readonly Finding[]
-  /** Findings that an exemption or an ignore takes out of the verdict; they are counted. */
+  /** Findings removed from the verdict by an exemption or an ignore; they are counted. */
   readonly ignored: readonly Ignored[]
-  /** Ignores in the manifest that name a finding, but that the settings do not allow. */
+  /** Ignores in the manifest that name a finding but have no effect, because the settings do not allow them. */
   readonly refusedIgnores: readonly Ignore[]
 }
 
@@ -34,18 +34,15 @@ export const NO_FINDINGS: Verdict = {
   refusedIgnores: [],
 }
 
-/** Findings at the severities of the settings, and what the weighing itself has to report. */
+/** The findings of an object, with the severities of the settings. */
 export interface Weighed extends Pick<Verdict, 'exempted' | 'failures'> {
-  /** The findings that are not off. */
+  /** Without those that the settings turn off. */
   readonly findings: readonly Finding[]
 }
 
 const NOTHING_WEIGHED: Weighed = { findings: [], exempted: [], failures: [] }
 
-/**
- * Weighed findings, and how to get the object that has them: as submitted or stored, completed with the defaults that it
- * lacks.
- */
+/** An object with its findings; `value` is the object as submitted or stored, with its missing defaults added. */
 interface WeighedObject {
   readonly weighed: Weighed
   readonly value: () => unknown
@@ -54,7 +51,7 @@ interface WeighedObject {
 /** The objects that were read from the API server for this review, to confirm errors that depend on them. */
 export interface Confirmed {
   has(name: ObjectName): boolean
-  /** The cluster with the Secrets that were read for this review only. */
+  /** Adds to the cluster the Secrets that were read for this review only. */
   with(cluster: Cluster): Cluster
 }
 
@@ -66,7 +63,7 @@ export function weigh(findings: readonly Finding[], namespace: string, settings:
     const { id, constraint, error } = finding
     const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
     const set = severityAt(settings, place, finding.severity)
-    // A rule that failed never denies, whatever its findings are worth (decision 20).
+    // A rule that threw never denies, whatever severity its findings have (decision 20).
     const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
     if (finding.severity === 'error' && severity !== 'error') exempted.push(id)
     return severity === 'off'
@@ -80,7 +77,7 @@ export function weigh(findings: readonly Finding[], namespace: string, settings:
   }
 }
 
-/** Whether an object with these findings would be denied, but for the ratchet, a trial or objects that were not read. */
+/** Whether a finding is an error, which denies the object unless the stored object has it too. */
 export const hasErrors = ({ findings }: Weighed): boolean => findings.some(isError)
 
 interface Circumstances {
@@ -113,7 +110,7 @@ export function decide(
   }
 }
 
-/** The error of a finding that denies: its `dependsOnAsError` becomes `dependsOn`. */
+/** The error of a denial: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
@@ -127,8 +124,8 @@ const asWarning = (finding: Finding, prefix: string): Finding => ({
 })
 
 /**
- * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
- * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
+ * Turns an error into a warning in a trial (mode `warn`). Also when it depends on other objects and these could not be
+ * read from the API server, or in a dry run, where objects that are applied together are not stored.
  */
 function settle(finding: Finding, { dryRun, confirmed, mode }: Circumstances): Finding {
   const { dependsOn } = finding.error
@@ -157,8 +154,8 @@ function excuseStored(
 }
 
 /**
- * Counts the things that errors of the stored object are about, in a tree of their words: joined, a long word would be
- * copied for each of a thousand errors that share it.
+ * Counts the subjects of errors of the stored object, as a tree of their words: joined into one text, a long word would
+ * be copied for each of a thousand errors that contain it.
  */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
@@ -168,8 +165,8 @@ class Tally {
   }
 
   /**
-   * True when each of the things is counted; then each is taken away once, so that it excuses one error only. False for
-   * an empty list.
+   * Whether each of these subjects has a count above zero; if so, reduces each by one, so that a subject excuses only
+   * one error. False for an empty list.
    */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false
@@ -204,9 +201,10 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * The things by which the ratchet recognises an error: those in `about`, or else the id, the place without list indexes,
- * the other objects and the value at the place. Of a list or an object only the presence counts. "And more" of a rule is
- * one thing, because the errors behind it are unknown; "not judged further" is none, because the rest may be new.
+ * The subjects by which the ratchet recognises an error: those in `about`, or else one of the id, the place without
+ * list indexes, the other objects and the value there. Of a list or object only the presence counts. "And more" of a
+ * rule is one subject, because the errors behind it are unknown; "not judged further" has none, because the rest may be
+ * new.
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
@@ -218,14 +216,14 @@ function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing
   return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
 }
 
-/** A value as words: its type, and its text unless it is a list or an object. */
+/** A value as part of a subject: its type, and its text unless it is a list or an object. */
 function wordsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return ['string', value]
   if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']
   return [typeof value, String(value)]
 }
 
-/** The findings without exact repeats, which are neighbours in the ordered list. */
+/** The findings without exact repeats, which are adjacent in the sorted list. */
 function distinct(ordered: readonly Finding[]): Finding[] {
   return ordered.filter((finding, i) => {
     const before = ordered[i - 1]

@@ -11,13 +11,13 @@ import {
 import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 
-/** What is known about an object whose defaults depend on other objects. */
+/** The context of an object whose defaults depend on other objects. */
 export interface Known {
   readonly cluster: Cluster
   readonly group: string
   /** Name of the object. */
   readonly name: string
-  /** The audience of service account tokens, where one is set (decision 4). */
+  /** The audience of service account tokens from the settings; empty when not set (decision 4). */
   readonly serviceAccountAudience: string
 }
 
@@ -31,8 +31,9 @@ export function defaultsBetween(kind: string, resource: Resource, known: Known):
 const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
 
 /**
- * The upstream provider whose token is exchanged, and the annotation that /mutate wrote it (specification 2.4.5, decision 25).
- * A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer decides it any more.
+ * The upstream provider whose token is exchanged, with the annotation that records it (specification 2.4.5, decision
+ * 25). A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer determines
+ * it.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): FieldChange[] {
   const written = writtenProvider(config, group)
@@ -56,7 +57,7 @@ function record({ metadata }: AuthConfig, annotation: FieldChange['at'], provide
   return [...parents, { at: annotation, value: provider }]
 }
 
-/** The audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
+/** The audience of service account tokens, for a VirtualMCPServer without one (specification 2.3). */
 function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): FieldChange[] {
   const incomingAuth = spec?.incomingAuth
   const reference = incomingAuth?.oidcConfigRef

@@ -1,19 +1,19 @@
 import type { Kind } from '../kinds/kind.ts'
 import { changedAt, isObject, type Segment, setOwn, valueAt } from '../rule/index.ts'
 
-/** One field that /mutate writes; without a value it takes the field away. */
+/** A change of one field by /mutate; without a value the field is removed. */
 export interface FieldChange {
   readonly at: readonly Segment[]
   readonly value?: unknown
 }
 
-/** Which defaults /mutate writes (decision 23). A GitOps tool compares a list as a whole, so a default in it is drift. */
+/** Which defaults /mutate writes (decision 23). To GitOps tools a default in a list item is drift of the whole list. */
 export type WrittenDefaults = 'all' | 'outside-lists' | 'off'
 
-/** Whether the place lies in an item of a list. */
+/** Whether the field is inside an item of a list. */
 export const isInList = ({ at }: FieldChange): boolean => at.some((segment) => typeof segment === 'number')
 
-/** The defaults of a schema: only the parts of it that have any. */
+/** The defaults of a schema; parts of the schema without defaults are left out. */
 export interface SchemaDefaults {
   readonly value?: unknown
   readonly from?: readonly string[]
@@ -35,8 +35,8 @@ interface Node {
 const defaultsOf = new Map<Kind, SchemaDefaults | undefined>()
 
 /**
- * The documented defaults that the object lacks (decision 23), outermost first: an object that is created carries its
- * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
+ * The documented defaults that are missing in the object (decision 23), outermost first: the value for a missing object
+ * has its own defaults inside. The object has the JSON types of its schema. `namespace` may be '' when not known.
  */
 export function defaultsFor(kind: Kind, object: object, namespace: string): FieldChange[] {
   const defaults = schemaDefaults(kind)
@@ -76,7 +76,7 @@ function readNode({
   }
 }
 
-/** Adds the missing fields below `at`, which is a stack: it is copied only for an added field. */
+/** Adds the missing fields below `at`, a shared stack of segments that is copied only for an added field. */
 function complete(
   { properties, items, values }: SchemaDefaults,
   value: unknown,
@@ -106,7 +106,7 @@ function complete(
   if (values !== undefined) for (const key of Object.keys(value)) step({ key }, values, value[key])
 }
 
-/** The value for an absent field: its default, an object of defaults, or undefined. */
+/** The value for an absent field: its default, an object with the defaults inside, or undefined. */
 export function initial(defaults: SchemaDefaults, source: unknown): unknown {
   if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
@@ -115,16 +115,16 @@ export function initial(defaults: SchemaDefaults, source: unknown): unknown {
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
 }
 
-/** Defaults are plain values and lists of them. */
+/** Defaults are plain values and lists of plain values. */
 function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
-/** The value completed with the defaults that it lacks; unchanged when it is not an object. */
+/** The value with its missing defaults added; unchanged when it is not an object. */
 export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
   isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
 
-/** The object with the changes made: the parts that change are copied; the original is not changed. */
+/** A copy of the object with the changes; unchanged parts are shared with the original, which is not changed. */
 export function withChanges<T extends object>(object: T, changes: readonly FieldChange[]): T {
   return changedAt(object, changes, (holder, key, { value }) => {
     if (value === undefined) Reflect.deleteProperty(holder, key)

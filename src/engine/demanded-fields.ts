@@ -5,9 +5,9 @@ import { andMore, type Finding, isObject, MOST_FINDINGS, pathText, type Segment 
 import { fieldOf, type SchemaNode } from '../shape/index.ts'
 
 /**
- * The missing fields that no known release goes without, where none is named or installed: an error in what the specification
- * does not describe, a warning in its own objects, which are valid without them. Releases before the known ones had v1alpha1
- * alone, with other fields.
+ * The missing fields that every known release requires, when the user names no release and none is installed. They are
+ * errors in fields that the specification does not describe, and warnings elsewhere, where the specification accepts
+ * the object. Only v1beta1 is judged: v1alpha1 objects may be for older releases with other fields.
  */
 export function missingFields(
   kind: Kind,
@@ -25,7 +25,7 @@ export function missingFields(
     : findings.filter(({ error }) => pathText(error.at) !== SPECIFIED.field)
 }
 
-/** Where the specification has a field elsewhere than all releases (decision 4). */
+/** A field that the specification has at another place than all releases (decision 4). */
 const SPECIFIED = {
   field: 'spec.incomingAuth.oidcConfigRef.audience',
   by: ['spec', 'incomingAuth', 'audience'],
@@ -35,9 +35,9 @@ const isGiven = (value: unknown, [name, ...below]: readonly string[]): boolean =
   name === undefined ? value !== undefined && value !== null : isObject(value) && isGiven(value[name], below)
 
 interface Search {
-  /** Whether a tool replaces the name of a field, by others as well. */
+  /** Whether a field name is a template that a tool will replace, possibly by several fields. */
   readonly isTemplate: ((name: string) => boolean) | undefined
-  /** The place that is searched. */
+  /** The path that the search has reached. */
   readonly at: Segment[]
   readonly findings: Finding[]
 }

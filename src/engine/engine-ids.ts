@@ -3,14 +3,14 @@ import { allRules } from '../kinds/places.ts'
 import { type NonEmpty, NOT_JUDGED, type Source, UNDECIDED } from '../rule/index.ts'
 import { PROBE_IDS } from './probe-ids.ts'
 
-/** An id of findings that come from the schema, or from reading a submission, and not from a rule. */
+/** An id of findings that come from the schema or from decoding a submission, not from a rule. */
 export interface EngineId {
   readonly id: string
   readonly severity: 'error' | 'warning' | 'advice'
   readonly summary: string
   readonly why: string
   readonly sources: readonly Source[]
-  /** A resource in which `check --strict` finds it; undefined where no resource shows it. */
+  /** A resource in which `check --strict` reports the id; undefined when no resource can show it. */
   readonly example?: EngineExample
 }
 
@@ -18,11 +18,11 @@ export interface EngineExample {
   readonly resource: Readonly<Record<string, unknown>>
   /** The exact text of each finding. */
   readonly findings: NonEmpty<string>
-  /** The same resource without the mistake. */
+  /** The same resource without the error. */
   readonly corrected: Readonly<Record<string, unknown>>
 }
 
-/** A wrong resource, the same corrected, and the findings in the first. */
+/** An example: a resource with an error, the findings in it, and the same resource corrected. */
 const example = (
   wrong: Readonly<Record<string, unknown>>,
   right: Readonly<Record<string, unknown>>,
@@ -380,10 +380,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
 /** Every id that a finding can carry. */
 export const ALL_IDS: ReadonlySet<string> = new Set([...ENGINE_IDS, ...allRules()].map(({ id }) => id))
 
-/** The present id of each rule by the ids that it had before. */
+/** The current id of each rule, by its former ids. */
 export const FORMER_IDS: ReadonlyMap<string, string> = new Map(
   allRules().flatMap(({ id, formerIds = [] }) => formerIds.map((former) => [former, id] as const)),
 )
 
-/** The id under which a rule reports, given that id or a former one; any other text unchanged. */
+/** The current id of a rule, given this or a former id; any other text unchanged. */
 export const presentId = (id: string): string => FORMER_IDS.get(id) ?? id

@@ -26,27 +26,27 @@ import {
 import type { Surroundings } from './rules.ts'
 import { beside, type Prepared, type World } from './world.ts'
 
-/** An object that stands in a file: tools may still fill in its placeholders, and no API server has dropped its unknown fields. */
+/** An object in a file: tools may still replace its placeholders, and no API server has dropped its unknown fields. */
 export interface FileObject extends JudgedSubject {
   readonly object: unknown
-  /** The object that an apply would replace, and the other objects as they were before the apply. */
+  /** The object that an apply would replace, and the state of the other objects before the apply. */
   readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
-  /** The ignores in comments. */
+  /** The ignores in comments of the file. */
   readonly ignores: readonly Ignore[]
-  /** Whether placeholders are judged as plain text, and unknown fields are errors. */
+  /** Whether placeholders are judged as plain text, and unknown fields are errors (`--strict`). */
   readonly strict: boolean
-  /** Finds the placeholders of the configuration file, beside those that are always known. */
+  /** Finds the placeholders that the configuration file defines, beside the built-in ones. */
   readonly placeholders: FindPlaceholder | undefined
 }
 
 export interface FileVerdict extends ObjectJudgement {
-  /** The values with a placeholder, which are not judged (decision 28). */
+  /** The values that contain a placeholder, which are not judged (decision 28). */
   readonly placeholders: readonly Placeholder[]
-  /** Where no release is known: the fields that only some releases of the operator have. */
+  /** The fields that only newer releases of the operator have; filled only when no release is known. */
   readonly newerFields: readonly NewerField[]
 }
 
-/** Judges an object of a file. An error that the stored object already has is a warning (decision 8). */
+/** Judges an object in a file. An error that the stored object already has becomes a warning (decision 8). */
 export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVerdict> {
   const { kind, namespace, object, stored } = file
   const { settings } = prepared.world
@@ -71,7 +71,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   return { ...verdict, placeholders, newerFields: unknown.newer }
 }
 
-/** The findings of an object in a file, with those of its unknown fields; adds the placeholders that are not judged. */
+/** The findings of an object in a file, also about unknown fields; adds placeholders, which are not judged. */
 function* findingsInFile(
   file: FileObject,
   within: Surroundings,
@@ -99,7 +99,7 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
-/** An outage that depends on other objects is an error too: all that a commit brings is among the files. */
+/** A finding with `isOutage` that depends on other objects is an error too: files contain all objects of a commit. */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),
   outages: prepared.installed && 'all',
@@ -119,7 +119,7 @@ const yieldingIn = (
     file: { unknown, isTemplate: isTemplateIn(file) },
   })
 
-/** The findings of the stored object among the objects before the apply; both are judged as those of a file. */
+/** The findings of the stored object beside the objects before the apply, judged like an object in a file. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,
@@ -142,8 +142,8 @@ function* foundBefore(
 }
 
 /**
- * The unknown fields of an object in a file. Where no release is known, they are errors only with v1beta1: releases
- * before the known ones had v1alpha1 alone, with other fields.
+ * The unknown fields of an object in a file. When no release is known, they are errors only in v1beta1: v1alpha1
+ * objects may be for older releases with other fields.
  */
 function unknownIn({ installed }: Prepared, file: FileObject, object: unknown): UnknownInFile {
   const { kind, strict } = file

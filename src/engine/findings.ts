@@ -1,4 +1,4 @@
-/** Makes the findings of one object: of its schema, of the rules for its kind, and of placeholders. */
+/** Makes the findings of one object: from its schema, from the rules for its kind, and about placeholders. */
 
 import type { Kind } from '../kinds/kind.ts'
 import {
@@ -22,7 +22,7 @@ import {
 import { ANYTHING, type Contents, outside, shape } from '../shape/index.ts'
 import { overlay } from '../state/index.ts'
 
-/** The findings of one object among the other objects, at the severities of the rules. */
+/** The findings of one object beside the other objects, with the severities of the rules. */
 export function* findingsIn(
   kind: Kind,
   value: unknown,
@@ -40,7 +40,7 @@ export function* findingsIn(
 }
 
 /**
- * As `findingsIn`, before deployment: a value with a placeholder is not judged, and no finding depends on it. The
+ * As `findingsIn`, but before deployment: values with placeholders are not judged, and no finding depends on them. The
  * placeholders are returned instead (decision 28).
  */
 export function* findingsBeforeDeployment(
@@ -54,7 +54,7 @@ export function* findingsBeforeDeployment(
   const findings = yield* findingsWithout(kind, value, around, places)
   const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
   if (maps.length === 0) return { findings, placeholders }
-  // A placeholder as a key of a map stands for unknown members; the named members are judged by themselves.
+  // A map key with a placeholder stands for unknown members; the members with plain keys are judged as usual.
   const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
   const named = outside(members, yield* findingsWithout(kind, value, around, members))
   const elsewhere = new Set(outside(maps, named))
@@ -65,7 +65,7 @@ export function* findingsBeforeDeployment(
   return { findings: [...findings, ...ofMembers], placeholders }
 }
 
-/** The findings of an object of which the values at these places are unknown. */
+/** The findings of an object; the values at the places in `unknown` are not judged. */
 function* findingsWithout(
   kind: Kind,
   value: unknown,
@@ -88,7 +88,7 @@ export function* findingsOnDelete(
     : yield* check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
 }
 
-/** The other objects together with the judged one. */
+/** The other objects together with the judged one, as rules see them. */
 function including(resource: Resource, { cluster, self, isStored }: Surroundings): Cluster {
   if (cluster === undefined) return emptyCluster()
   return isStored ? cluster : overlay(cluster, self, resource)

@@ -19,7 +19,7 @@ const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids that cannot be ignored: of parts that cannot be judged, refusals of the API server, and problems of ignores. */
+/** Ids that cannot be ignored: for parts not judged, refusals by the API server, and problems with ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',
@@ -51,16 +51,16 @@ export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
   matches(object.namespace, judged.namespace) &&
   matches(object.name, judged.name)
 
-/** Whether a text is the pattern, in which `*` stands for any characters. */
+/** Whether a text matches the pattern, in which `*` stands for any characters. */
 const matches = (pattern: string | undefined, text: string): boolean =>
   pattern === undefined || pattern === text || (text.length <= LONGEST_NAME && fitsGlob(pattern, text))
 
-/** Longest text that is compared with a pattern. Names and namespaces have at most 253 characters. */
+/** The longest text that is compared with a pattern. Names and namespaces have at most 253 characters. */
 const LONGEST_NAME = 1_000
 
 /**
- * Takes the ignored findings out of a verdict. The configuration decides first; an ignore of the manifest has an effect on
- * errors only where the settings allow it.
+ * Removes the ignored findings from a verdict. The exemptions of the configuration come first; an ignore in the
+ * manifest affects errors only if the settings allow it.
  */
 export function withoutIgnored<V extends Verdict>(
   verdict: V,
@@ -106,10 +106,10 @@ const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): bool
 export const isLeftOut = ({ leftOut }: Pick<Settings, 'leftOut'>, namespace: string): boolean =>
   leftOut.some((pattern) => matches(pattern, namespace))
 
-/** The annotation whose lines ignore findings of its object: `ID: reason`. */
+/** The annotation with ignores for findings of its object, one `ID: reason` a line. */
 export const ignoreAnnotation = (group: string): string => `${group}/vmcp-admission-ignore`
 
-/** The ignores in the annotation of an object, and its lines that have no effect. */
+/** The ignores in an object's annotation, and the problems of lines without effect. */
 export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; problems: string[] } {
   const { annotations } = metadataOf(object)
   const text = isObject(annotations) ? annotations[ignoreAnnotation(group)] : undefined
@@ -125,7 +125,7 @@ export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; 
   return { ignores, problems }
 }
 
-/** The parts of `ID: reason`. A line with another line break in it names no id. */
+/** The parts of `ID: reason`. A text with a line break inside has no id. */
 export function ignoreOf(line: string): { readonly id: string; readonly reason: string } {
   const [id = ''] = /^[\w-]{0,80}/.exec(line) ?? []
   const rest = line.slice(id.length).trimStart()
@@ -133,15 +133,15 @@ export function ignoreOf(line: string): { readonly id: string; readonly reason: 
   return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
 }
 
-/** Most lines of the annotation that are read. */
+/** Most lines of the annotation that are read; the others have no effect. */
 const MOST_LINES = 100
 
-/** Why an ignore has no effect by itself. */
+/** Why an ignore cannot have an effect on any finding; undefined when it can. */
 export const problemWithIgnore = (id: string, reason: string, form: string): string | undefined =>
   (id === '' ? `it names no id: write ${form}` : problemWithIgnoredId(id)) ??
   (reason === '' ? `'${id}' has no effect without a reason: write ${form}` : undefined)
 
-/** Why an ignore that names a finding has no effect on it. */
+/** Why an ignore has no effect on a finding that it names. */
 export function refusal({ id, written }: Ignore, settings: Settings): string {
   const allowed = allowedIgnores(settings, written)
   return allowed === 'none'
@@ -174,13 +174,13 @@ export function idleIgnores(object: unknown, group: string, { ignored, refusedIg
   return ids.filter((id) => !used.has(id) && isAlwaysFound(id, 'cluster'))
 }
 
-/** Ids that findings in stored objects can have; all others occur only in files. */
+/** Ids that findings in stored objects can have; all other ids occur only for files. */
 const IN_STORED: ReadonlySet<string> = new Set([
   ...allRules().map(({ id }) => id),
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids of findings that a run makes only on request: at deletions, with Secrets and ConfigMaps, and by `probe`. */
+/** Ids of findings that are made only on request: at deletions, with Secrets and ConfigMaps, and by `probe`. */
 const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ...PROBE_IDS.map(({ id }) => id),
   ...allRules().flatMap(({ id, when, reads }) =>
@@ -189,18 +189,18 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
 ])
 
 /**
- * Whether every run over objects in a cluster or in files reports the id where it applies: then no finding means no
- * mistake.
+ * Whether every run over a cluster, or over files, reports this id when it applies: only then does the absence of a
+ * finding prove that there is no mistake.
  */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)
   return !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
 }
 
-/** Whether an exemption names one object, and not a pattern of objects. */
+/** Whether an exemption is for one object, rather than for a pattern of objects. */
 export const isForOne = ({ object }: Exemption): boolean =>
   object?.name !== undefined && !Object.values(object).some((part: string) => part.includes('*'))
 
-/** An exemption as people name it: `ID at path`. */
+/** An exemption in messages: `ID at path`. */
 export const exemptionText = ({ id, path }: Exemption): string =>
   path === undefined ? `'${id}'` : `'${id}' at ${path}`

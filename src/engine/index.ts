@@ -1,6 +1,6 @@
 /**
- * The entry point of the engine: all front ends use a judge, which is made once for a World. Pure, synchronous, never
- * throws on any JSON.
+ * The entry point of the engine: all front ends use a judge, which is made once for a World. It is pure and
+ * synchronous, and never throws for any JSON.
  */
 
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
@@ -16,41 +16,40 @@ import type { Ignore } from './settings.ts'
 import type { Submission } from './submission.ts'
 import { beside, prepare, type Prepared, type World } from './world.ts'
 
-/** Judges objects in one world. Findings carry field paths; their severities are those of the settings (decisions 7 to 9). */
+/** Judges objects within one world. The severities of findings follow its settings (decisions 7 to 9). */
 export interface Judge {
   readonly world: World
   /** Judges a write that the API server asks about. */
   admit(submission: Submission): Admission
   /** The defaults that /mutate writes into the submitted object. */
   complete(submission: Submission): readonly FieldChange[]
-  /** Judges an object of a file. */
+  /** Judges an object in a file. */
   file(file: FileObject): FileVerdict
-  /** Judges an object as it stands in the cluster. */
+  /** Judges an object that is stored in the cluster. */
   stored(object: StoredObject): ObjectJudgement
   /**
-   * The verdict on findings from outside the engine, such as refusals of an API server, by the settings and the given
-   * ignores.
+   * Applies the settings and the given ignores to findings from outside the engine, such as refusals of an API server.
    */
   weigh(findings: readonly Finding[], of: FoundIn): Verdict
-  /** Whether the settings exclude the objects of a namespace: each is admitted without a finding. */
+  /** Whether the settings exclude a namespace: all its objects are admitted without findings. */
   leavesOut(namespace: string): boolean
-  /** A judge that differs only in the other objects. */
+  /** A judge with other objects; settings and release stay the same. */
   beside(state: World['state']): Judge
-  /** `admit` and `file` in steps, between which a server answers other requests. */
+  /** `admit` and `file` as steps: a server can answer other requests between them. */
   readonly inSteps: {
     admit(submission: Submission): Steps<Admission>
     file(file: FileObject): Steps<FileVerdict>
   }
 }
 
-/** The object of findings from outside the engine. */
+/** The object that findings from outside the engine are about. */
 interface FoundIn {
   readonly kind: string
   readonly namespace: string
   readonly name: string
   readonly object: unknown
   /**
-   * The ignores in the file of the object; `none count` where an API server has refused it, which no ignore can change.
+   * The ignores in the file of the object. `none count`: an API server refused the object, which no ignore can change.
    */
   readonly ignores: readonly Ignore[] | 'none count'
 }

@@ -8,9 +8,9 @@ import type { Ignore } from './settings.ts'
 import { type Contents, shape } from '../shape/index.ts'
 import type { Prepared } from './world.ts'
 
-/** A verdict, and what it cost. */
+/** A verdict with its cost. */
 export interface ObjectJudgement extends Verdict {
-  /** Units of the budget that were spent, of the submitted and the stored object together. */
+  /** Units of the budget spent on the submitted and the stored object together. */
   readonly spent: number
 }
 
@@ -23,31 +23,28 @@ export interface JudgedSubject {
   readonly name: string
 }
 
-/** What `judgement` needs to know of an object. */
+/** The input of `judgement`. */
 interface Case extends JudgedSubject {
-  /** The object as given, with its annotation of ignores. */
+  /** The object as given, including its annotation with ignores. */
   readonly object: unknown
-  /** Ignores from elsewhere than the annotation. */
+  /** Ignores from outside of the annotation, such as comments. */
   readonly ignores: readonly Ignore[]
   readonly dryRun: boolean
   readonly confirmed: Confirmed | undefined
   /** Makes the findings of the object within the budget. */
   readonly find: Find
-  /**
-   * The stored object that the judged one replaces, and how to make its findings; called only where the judged one has
-   * an error.
-   */
+  /** The stored object that the judged one replaces; its findings are made only when the judged one has an error. */
   readonly replaced?: { readonly object: unknown; readonly find: Find } | undefined
 }
 
 /**
- * Makes findings within the budget. An arrow function, never a generator function made for a review: V8 keeps a map for
- * each of those in its old generation, and with it all that the function closes over, until the next full collection.
+ * Makes findings within the budget. Always an arrow function, never a generator function made for a review: V8 keeps a
+ * map for each of those in its old generation, with all that the function closes over, until the next full collection.
  */
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 
 /**
- * Judges an object: makes its findings and weighs them, then, where there is an error, those of the object that it
+ * Judges an object: makes and weighs its findings, then, if there is an error, those of the stored object that it
  * replaces; decides; applies ignores. Each of the two objects has a budget.
  */
 export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
@@ -71,7 +68,7 @@ export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgem
   return { ...withAnnotationProblems(kept, problems, world), spent: budget.spent + ofReplaced.spent }
 }
 
-/** What rules may know beside the object; the other objects are those of its namespace unless they are given. */
+/** The surroundings of an object: by default the other objects of its namespace. */
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,
@@ -84,7 +81,7 @@ export const around = (
   rulesOf: prepared.rulesOf,
 })
 
-/** The stored object as rules read it; computed when the first rule asks for it, which few do. */
+/** The stored object as rules read it; computed on demand, because few rules ask for it. */
 export function readable(kind: Kind, old: unknown, contents?: Contents): () => Resource | undefined {
   let shaped: ReturnType<typeof shape> | undefined
   return () => (old === undefined ? undefined : (shaped ??= shape(kind, old, contents)).resource)

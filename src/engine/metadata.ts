@@ -3,8 +3,8 @@ import { type ErrorType, type Finding, isObject, metadataOf, nearest, type Segme
 import { type FindPlaceholder, holdsPlaceholder } from '../documents/index.ts'
 
 /**
- * The errors of the API server in the metadata of any resource, in its words (apimachinery, `ValidateObjectMeta`). For
- * files only: a webhook gets no object that has them. Texts with a placeholder are judged only if `strict`.
+ * The errors of the API server in the metadata of a resource, in its words (`ValidateObjectMeta` of apimachinery). For
+ * files only: a webhook never gets such an object. Texts with a placeholder are judged only if `strict`.
  */
 export function metadataFindings(
   object: unknown,
@@ -22,14 +22,14 @@ export function metadataFindings(
 
 type MetadataError = readonly [type: ErrorType, at: readonly Segment[], value: unknown, detail: string]
 
-/** A format that the API server demands: pattern and most characters, and its words for the pattern. */
+/** A format that the API server requires: a pattern, the longest text, and its words for the pattern. */
 interface Format {
   readonly pattern: RegExp
   readonly detail: string
   readonly most: number
 }
 
-/** `pattern` is the one that the API server prints, between `^(?:` and `)$`. */
+/** `pattern` is the part between `^(?:` and `)$` of the expression that the API server prints. */
 const format = (pattern: RegExp, most: number, what: string, ...samples: string[]): Format => ({
   pattern,
   most,
@@ -66,13 +66,13 @@ const LABEL_VALUE = format(
   '12345',
 )
 
-/** Longest text that is compared with a pattern: V8 keeps a position for each round of a repeated group. */
+/** The longest text that is compared with a pattern: V8 keeps a position for each round of a repeated group. */
 const LONGEST = 1_000
 
 /** Most bytes of all annotations together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
-/** The fields of ObjectMeta and their JSON types. `schema`: the schema of each kind judges the field. */
+/** The fields of ObjectMeta and their JSON types; with `schema` the schemas of the kinds check the field. */
 const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
   name: 'string',
   generateName: 'string',
@@ -98,7 +98,7 @@ const IS_OF_TYPE = {
   array: (value: unknown) => Array.isArray(value),
 }
 
-/** Fields that are not of ObjectMeta, and values of another JSON type. */
+/** Errors for fields that ObjectMeta does not have, and for values of another JSON type. */
 function* mistypedIn(metadata: Readonly<Record<string, unknown>>): Generator<MetadataError> {
   for (const [field, value] of Object.entries(metadata)) {
     const type = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined
@@ -112,7 +112,7 @@ function* mistypedIn(metadata: Readonly<Record<string, unknown>>): Generator<Met
   }
 }
 
-/** Finalizers must be qualified names, and owner references complete, with at most one controller. */
+/** Errors in lists: finalizers must be qualified names, and owner references complete, with at most one controller. */
 function* ofListsIn({
   finalizers,
   ownerReferences,
@@ -151,7 +151,7 @@ function* errorsIn(
     ['namespace', namespace, NAMESPACE],
   ] as const) {
     if (typeof text !== 'string' || text === '' || !isJudged(text)) continue
-    // The API server appends letters to a prefix, which may end in a dash.
+    // The API server appends letters to `generateName`, so it may end in a dash.
     const judged = field === 'generateName' ? text.replace(/(?<=.)-$/, 'a') : text
     for (const detail of broken(judged, rule, 'characters')) yield ['invalid', [field], text, detail]
   }
@@ -170,7 +170,7 @@ function* errorsIn(
 
 const isEmpty = (text: unknown) => text === undefined || text === null || text === ''
 
-/** Judges a key of labels or annotations: a name, or a domain, a slash and a name. */
+/** Errors in the key of a label or annotation, which is a name, or a domain, a slash and a name. */
 function* ofKey(field: string, key: string, judged: string): Generator<MetadataError> {
   const parts = judged.split('/')
   const [own = '', ...prefix] = parts.toReversed()

@@ -6,7 +6,7 @@ export type PatchOperation =
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
-/** The changes of /mutate as an RFC 6902 patch, in their order. */
+/** The changes of /mutate as an RFC 6902 patch, in the same order. */
 export function jsonPatch(changes: readonly FieldChange[]): PatchOperation[] {
   return changes.map(({ at, value }) => {
     const path = jsonPointer(at)

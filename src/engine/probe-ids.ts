@@ -1,6 +1,6 @@
 /**
- * The ids of the findings of `probe`, which alone sends requests to the configured addresses. Each id says what is true
- * where there is no such finding.
+ * The ids of findings of `probe`, the only command that sends requests to configured addresses. Each id states what is
+ * true when there is no such finding.
  */
 export const PROBE_IDS = [
   {

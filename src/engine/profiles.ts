@@ -1,15 +1,15 @@
 import type { SeveritySetting } from './settings.ts'
 
-/** Warnings that the profile `strict` makes errors, with the reason that they share (decision 7). */
+/** A group of warnings that the profile `strict` turns into errors, all for the same reason (decision 7). */
 export interface StrictGroup {
   readonly reason: string
   readonly ids: readonly string[]
 }
 
 /**
- * A rule belongs here when its finding is certainly a mistake. A finding stays a warning where the user may mean it
- * (storage in memory, an anonymous server), where a later apply can mend it (a missing reference), or where a change
- * has to pass through that state.
+ * A rule belongs here if each of its findings is certainly a mistake. It stays a warning if the user may mean it
+ * (storage in memory, an anonymous server), if a later apply can correct it (a missing reference), or if a change has
+ * to go through that state.
  */
 export const STRICT: readonly StrictGroup[] = [
   {
@@ -99,9 +99,9 @@ export type Profile = 'standard' | 'strict'
 
 const STRICT_IDS: ReadonlySet<string> = new Set(STRICT.flatMap(({ ids }) => ids))
 
-/** Whether the profile `strict` makes findings of this id errors. */
+/** Whether the profile `strict` turns findings with this id into errors. */
 export const isStrictError = (id: string): boolean => STRICT_IDS.has(id)
 
-/** The severities that a profile sets. Those that the user sets are put after them, and the last one counts. */
+/** The severities that a profile sets. The user's own settings come after them, and the last one has effect. */
 export const severitiesOf = (profile: Profile): readonly SeveritySetting[] =>
   profile === 'strict' ? Array.from(STRICT_IDS, (id) => ({ id, severity: 'error' })) : []

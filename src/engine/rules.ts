@@ -24,26 +24,26 @@ import {
   valueAt,
 } from '../rule/index.ts'
 
-/** The rules of one schema, and where that schema lies in a resource. */
+/** The rules of one schema, and the path at which a resource contains this schema. */
 export interface RulesAt {
   readonly at: readonly Segment[]
   readonly rules: readonly Rule[]
 }
 
-/** What rules may know beside the resource that they check. */
+/** The context in which rules check a resource. */
 export interface Surroundings {
   /** The other objects; undefined when none are known. */
   readonly cluster: Cluster | undefined
-  /** Whether `cluster` already holds the resource that is checked, as the stored one. */
+  /** Whether `cluster` already contains the checked resource, in its stored form. */
   readonly isStored?: boolean
   readonly self: ObjectName
-  /** The stored resource, on an update; every part has the right JSON type. */
+  /** The stored resource, for an update; without parts of a wrong JSON type. */
   readonly old?: () => Resource | undefined
-  /** Which findings with `isOutage` are errors; absent where no release is known. */
+  /** Which findings with `isOutage` become errors; absent when no release is known. */
   readonly outages?: 'all' | 'of the object alone' | undefined
-  /** The severity of a finding at its place; that of its rule when absent. */
+  /** The severity of a finding at its place; when absent, the severity of its rule. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
-  /** Whether the resource is so large that the judgement yields after each rule, to let others be served. */
+  /** Whether the resource is large: the judgement yields after each rule, so that other requests are answered. */
   readonly isLarge?: boolean
   /** The budget of the rules; a full one when absent. */
   readonly budget?: Budget
@@ -54,15 +54,15 @@ export interface Surroundings {
 /** Units of the budget of one judgement. An ordinary object spends a few hundred. */
 export const JUDGEMENT = 20_000
 
-/** What is known beside a resource that is judged alone: nothing. */
+/** The surroundings of a resource that is judged without any other object. */
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
 
-/** Which rules run: those of a write, or those of a deletion. */
+/** Which rules run: the rules for a write, or the rules for a deletion. */
 export type Selection = 'write' | 'delete'
 
 const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
 
-/** The rules of a kind and of its parts, by place; computed at the first resource of the kind. */
+/** The rules of a kind, by the path of the value that they check; computed at the first resource of the kind. */
 export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
   let found = selected[selection].get(kind)
   if (found === undefined) {
@@ -78,8 +78,8 @@ export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
 }
 
 /**
- * Runs the rules of the kind on a resource whose parts all have the right JSON types; `cluster` holds the resource too.
- * Returns the findings of `before` and those of the rules.
+ * Runs the rules of the kind on a resource without parts of a wrong JSON type; `cluster` contains the resource too.
+ * Returns the findings in `before` and the findings of the rules.
  */
 export function* check(
   kind: Kind,
@@ -93,7 +93,7 @@ export function* check(
   return [...before, ...(yield* runRules(rules, resource, cluster, around))]
 }
 
-/** After so many units of a budget a judgement yields, to let others be served. */
+/** After this many units of budget a judgement yields, so that a server can answer other requests. */
 const STEP = 1_000
 
 /**
@@ -110,7 +110,7 @@ export function* runRules(
   const findings: Finding[] = []
   const memo: Memo = new Map()
   let next = STEP
-  // Compiles matchers first, so that as many fit into the budget of a large object as into that of a small one.
+  // Matchers are compiled first: otherwise, in a large object, other rules would leave less of the budget for them.
   if (self.kind === mcpExternalAuthConfig.kind) yield* compileMatchers(resource, { memo, budget })
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
@@ -155,7 +155,7 @@ function runRule(
   { severityOf, outages }: Surroundings,
 ): void {
   try {
-    // Most rules find nothing, and then nothing is counted.
+    // Most rules find nothing: then no counter is made.
     let counts: Map<Severity, number> | undefined
     for (const error of run(value, context)) {
       counts ??= new Map()
@@ -166,7 +166,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // With a severity setting for some path, later findings may be errors: then the loop goes on.
+      // When a setting names a path, later findings may still be errors: then the loop continues.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

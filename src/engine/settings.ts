@@ -12,13 +12,13 @@ import { KINDS } from '../kinds/index.ts'
 import { presentId } from './engine-ids.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
 
-/** All settings about rules that the person who runs this product has (decision 7). */
+/** All settings that users of this product can make about rules (decision 7). */
 export interface Settings {
   readonly mode: 'enforce' | 'warn'
-  /** When several apply to a finding, the last one counts. */
+  /** When several apply to a finding, the last one has effect. */
   readonly severities: readonly SeveritySetting[]
   readonly exemptions: readonly Exemption[]
-  /** The findings that manifests may ignore; by default all in files, and warnings in a cluster. */
+  /** Which findings manifests may ignore; by default all in files, and only warnings in a cluster. */
   readonly allowIgnores: AllowedIgnores | 'by default'
   /** Namespaces whose objects are not judged, with `*` for any characters. */
   readonly leftOut: readonly string[]
@@ -33,7 +33,7 @@ export interface SeveritySetting {
   readonly severity: Severity
 }
 
-/** An exemption of the configuration file: findings that are not reported, and the reason. */
+/** An exemption in the configuration file: findings that are not reported, and the reason. */
 export interface Exemption {
   readonly id: string
   /** The objects that the exemption is for, with `*` for any characters; every object when absent. */
@@ -54,7 +54,7 @@ export interface Ignore {
   readonly id: string
   readonly reason: string
   readonly written: 'comment' | 'annotation'
-  /** Whether the ignore is about the place; absent where it is about the whole object. */
+  /** Whether the ignore applies to the field at this path; absent when it applies to the whole object. */
   readonly covers?: (at: readonly Segment[]) => boolean
 }
 
@@ -64,7 +64,7 @@ export interface Ignored {
   readonly by: Exemption | Ignore
 }
 
-/** Where an exemption or an ignore is written. */
+/** Where an exemption or an ignore is written, for messages. */
 export const writtenIn = (by: Exemption | Ignore): Ignore['written'] | 'configuration' =>
   'written' in by ? by.written : 'configuration'
 
@@ -78,7 +78,7 @@ export const DEFAULT_SETTINGS: Settings = {
   leftOut: [],
 }
 
-/** Ids whose severity no setting can change: where such an error is, part of the object is not judged at all. */
+/** Ids whose severity is fixed: such an error says that part of the object was not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
 /** The severity of a finding at a place, given the severity of its rule. */
@@ -101,8 +101,8 @@ export function severityAt(
 }
 
 /**
- * The severity of each finding in a namespace; undefined when no setting names a path: then all findings of
- * a rule have one severity.
+ * The severity of each finding in a namespace; undefined when no setting names a path: then all findings of a rule have
+ * the same severity.
  */
 export function severityByPlace(
   settings: Settings,
@@ -114,7 +114,7 @@ export function severityByPlace(
 }
 
 /**
- * Whether a path of a setting means a place: counted from the top of the object, or from a part that several kinds
+ * Whether a path in a setting names this field, counted from the top of the object or from a part that several kinds
  * share.
  */
 export const isPlace = (path: string, at: readonly Segment[]): boolean => {
@@ -122,19 +122,19 @@ export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
 }
 
-/** Where kinds have the embedded server, which docs/fields.md lists once: paths of settings may begin there. */
+/** The paths of the embedded server, which docs/fields.md lists once: paths in settings may begin there. */
 const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
   parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
 )
 
-/** The path of a place as docs/fields.md writes it: each key of a map is `.<name>`. */
+/** The path of a field in the notation of docs/fields.md: each key of a map is `.<name>`. */
 const pathOfField = (at: readonly Segment[]): string =>
   pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 
 const SETTING =
   /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|advice|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
 
-/** Reads `ID[:PATH]=error|warning|advice|off[@NAMESPACE,…]`; returns a text that says what to write when the syntax is wrong. */
+/** Parses `ID[:PATH]=error|warning|advice|off[@NAMESPACE,…]`; on a syntax error, returns what to write instead. */
 export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {
   const match = SETTING.exec(text)
   if (match === null) return `'${text}' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]`
@@ -153,7 +153,7 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   }
 }
 
-/** Why a path cannot stand in a setting; undefined where it can. */
+/** Why a setting cannot have this path; undefined when it can. */
 export function problemWithPath(path: string): string | undefined {
   if (/\[\d+\]/.test(path)) return `'${path}': leave list indexes out, as in spec.list.field`
   const place = path.replaceAll('[]', '')
@@ -163,8 +163,8 @@ export function problemWithPath(path: string): string | undefined {
 }
 
 /**
- * Whether a kind has the field. Where none does, the kinds that know most of the path count: they may allow any field
- * there.
+ * Whether some kind has the field. If none does, it is accepted when a kind with the longest matching start of the path
+ * allows any field there.
  */
 function isPathOfAKind(path: string): boolean {
   const steps = stepsIn(path)

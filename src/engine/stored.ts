@@ -6,12 +6,12 @@ import { ADMITTED, around, type ObjectJudgement, judgement, type JudgedSubject }
 import type { Surroundings } from './rules.ts'
 import type { Prepared } from './world.ts'
 
-/** An object that stands in the cluster. */
+/** An object that is stored in the cluster. */
 export interface StoredObject extends JudgedSubject {
   readonly object: unknown
 }
 
-/** Judges an object as it stands in the cluster: the ratchet excuses none of its errors. */
+/** Judges a stored object: the ratchet excuses none of its errors. */
 export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<ObjectJudgement> {
   const { kind, namespace, name } = stored
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED

@@ -3,28 +3,28 @@ import type { Kind } from '../kinds/kind.ts'
 import { deepEqual, type Finding, isObject, type ObjectName } from '../rule/index.ts'
 import type { Contents } from '../shape/index.ts'
 
-/** One request to store or delete an object: from the API server, an audit log, or as an apply of a file would send it. */
+/** A request to store or delete an object: of the API server, an audit log, or an apply of a file. */
 export interface Submission {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
   readonly group: string
   readonly kind: string
   readonly namespace: string
-  /** Empty when the API server will make it from `generateName`. */
+  /** Empty when the API server will make a name from `generateName`. */
   readonly name: string
   readonly subResource: string
   /** Whether the API server will not store the object. */
   readonly dryRun: boolean
-  /** The name of the user who sends the request; empty outside of admission. */
+  /** The name of the user who sends the request; empty for submissions that no API server sent. */
   readonly user: string
   /** The object as submitted; may have any JSON type. */
   readonly object: unknown
   /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
-  /** Facts about the JSON text of the object, which spare searches in the object. */
+  /** Facts about the JSON text of the object: they make searches in the object unnecessary. */
   readonly contents?: Contents
 }
 
-/** An object that an apply would send. */
+/** An object to apply. */
 interface Applied {
   readonly namespace: string
   readonly group: string
@@ -33,7 +33,7 @@ interface Applied {
   readonly oldObject?: unknown
 }
 
-/** The request that an apply of an object sends: an update where there is an old object, else a creation. */
+/** The request that an apply would send: an update when there is a stored object, otherwise a creation. */
 export const submissionOf = (
   { kind, name }: ObjectName,
   { namespace, group, object, oldObject }: Applied,
@@ -50,13 +50,13 @@ export const submissionOf = (
   oldObject,
 })
 
-/** The kind of a submission; undefined for one of another API group or kind. */
+/** The kind of a submission; undefined when its API group or kind is not ours. */
 export const kindOfSubmission = ({ group, kind }: Submission, ours: string): Kind | undefined =>
   group === ours ? kindNamed.get(kind) : undefined
 
 /**
- * Whether a submission is admitted without a review (decision 8): a change of metadata alone must never block a finalizer
- * or a storage migration, and an object that is being deleted must be able to go.
+ * Whether a submission is admitted without a review (decision 8): a metadata-only change must never block a finalizer
+ * or a storage migration, and nothing must hold up an object that is being deleted.
  */
 export function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
   if (operation === 'CONNECT' || subResource !== '') return true
@@ -66,7 +66,7 @@ export function passesFreely({ operation, subResource, object, oldObject }: Subm
   return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
 }
 
-/** A crafted AdmissionReview can name one kind and hold another: `request.kind` decides, and the object must agree. */
+/** An error when `request.kind`, which decides, is not the kind of the object, as in a crafted AdmissionReview. */
 export function disagreement({ group, kind, object }: Submission): Finding[] {
   if (!isObject(object)) return []
   const { apiVersion, kind: given } = object

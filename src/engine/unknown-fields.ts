@@ -20,27 +20,27 @@ import {
 } from '../rule/index.ts'
 import { renameFix, type SchemaNode } from '../shape/index.ts'
 
-/** A field that came with a release of the operator. */
+/** A field that a newer release of the operator introduced. */
 export interface NewerField {
   readonly at: readonly Segment[]
   /** The release, such as `0.43`. */
   readonly since: string
 }
 
-/** By what the fields of an object are judged. */
+/** The schemas and settings by which unknown fields are found. */
 interface Reading {
   /** The installed release; absent where none is known. */
   readonly release?: Release | undefined
-  /** Whether the name of a field is a template, which a tool will replace. */
+  /** Whether the name of a field is a template that a tool will replace. */
   readonly isTemplate?: (name: string) => boolean
-  /** Whether the object may be written for a release before the known ones, which had other fields. */
+  /** Whether the object may be for a release older than the known ones, with other fields. */
   readonly isOlder?: boolean
 }
 
 /**
- * `findings`: fields that no component reads (decision 2), because the installed release lacks them or, where none is
- * known, the specification and all known releases do; a warning where no release describes the place. `newer`: fields
- * that came with a release. For files only: the API server drops unknown fields before a webhook sees them.
+ * `findings`: fields that no component reads (decision 2): the installed release lacks them or, when none is known, the
+ * specification and all known releases do. They are warnings when no release describes the place. `newer`: fields that
+ * a newer release introduced. For files only: the API server drops unknown fields before a webhook gets the object.
  */
 export function unknownFields(
   kind: Kind,
@@ -49,7 +49,7 @@ export function unknownFields(
 ): {
   readonly findings: readonly Finding[]
   readonly newer: readonly NewerField[]
-  /** The places of the fields that were probably meant. */
+  /** The paths of the fields that were probably meant. */
   readonly meant: readonly (readonly Segment[])[]
 } {
   const schema = release?.schemas.get(kind.kind)
@@ -64,24 +64,24 @@ export function unknownFields(
 }
 
 interface Search {
-  /** The name of the installed release; undefined where the fields of all known releases count. */
+  /** The name of the installed release; undefined when the fields of all known releases are accepted. */
   readonly installed: string | undefined
   readonly isTemplate: (name: string) => boolean
   readonly isOlder: boolean
-  /** The place that the search has reached. */
+  /** The path that the search has reached. */
   readonly at: Segment[]
   readonly findings: Finding[]
   readonly newer: NewerField[]
   readonly meant: (readonly Segment[])[]
 }
 
-/** What the specification and releases say of a place. */
+/** The schemas of one place, from the specification and from releases. */
 interface Known {
-  /** The schema of the specification; undefined where it does not describe the place. */
+  /** The schema in the specification; undefined when it does not describe the place. */
   readonly ours: SchemaNode | undefined
-  /** The schema of the installed release, or of all known ones together; undefined where they do not have the place. */
+  /** The schema in the installed release, or in all known ones together; undefined when they do not have the place. */
   readonly theirs: KnownField | undefined
-  /** The release that brought a field around the place, where the specification lacks that field. */
+  /** The release that introduced a field around the place, when the specification lacks that field. */
   readonly since: string | undefined
 }
 
@@ -99,7 +99,7 @@ function search(known: Known, value: unknown, searched: Search): void {
   }
 }
 
-/** Whether a schema describes no fields below it: of a scalar, or where anything may lie. */
+/** Whether a schema describes no fields below it: a scalar, or an object with arbitrary content. */
 const isLeaf = (theirs: KnownField): boolean =>
   theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
 
@@ -139,20 +139,20 @@ function searchField(
   }
 }
 
-/** A name that the schema does not list is the key of a map. */
+/** A name that the schema does not list is treated as the key of a map. */
 const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
   typeof theirs?.additionalProperties === 'object' && !Object.hasOwn(theirs.properties ?? {}, name)
     ? { key: name }
     : name
 
-/** Most unknown fields of an object for which a near name is looked for. */
+/** Most unknown fields of an object for which a near name is searched. */
 const MOST_COMPARED = 100
 
 const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`
 const NOT_WITH_V1BETA1 = `no operator release with v1beta1 (to ${NEWEST_RELEASE}) has this field, an older one may`
 const NOT_SPECIFIED = 'is not in the specification'
 
-/** Adds the finding of an unknown field; none for a template, which a tool replaces. */
+/** Adds the finding about an unknown field; none for a template, which a tool will replace. */
 function tell(
   { ours, theirs }: Known,
   name: string,
@@ -187,10 +187,10 @@ const RENAMED = 'write the name that it has in v1beta1, or remove it'
 const DROPPED = 'kubectl refuses it, and the API server drops it'
 const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it'
 
-/** For shorter names a near name is no proof of a slip: `gpu` is near to `cpu`. */
+/** In shorter names a near name does not prove a typing mistake: `gpu` is near to `cpu`. */
 const SHORTEST = 4
 
-/** A rename to the near name, where that is certainly meant; none where the names only begin alike. */
+/** The fix that renames a field to a near name that was certainly meant; none when the names only begin alike. */
 function fixOf(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
@@ -202,7 +202,7 @@ function fixOf(
   return isCertain ? renameFix(at, holder, near, fields[near]) : undefined
 }
 
-/** A near name, or else the only known name that begins with this one: `valueSecretRef` for `value`. */
+/** A near name, or else the only known name that begins with this text: `valueSecretRef` for `value`. */
 function meant(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near !== undefined || name.length < 4) return near
@@ -211,6 +211,6 @@ function meant(name: string, known: readonly string[]): string | undefined {
   return second === undefined ? first : undefined
 }
 
-/** Whether a type is not supported: then the type has a finding, and its settings get none. */
+/** Whether a type is unsupported: then only the type has a finding, not its settings. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false

@@ -7,43 +7,40 @@ import type { WrittenDefaults } from './defaults.ts'
 import { isAbout, readVersion } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
-/** Everything that a judgement depends on beside the object. No field is optional: each has a value for "not known". */
+/** Everything beside the object that a judgement depends on. No field is optional: each has a value for "not known". */
 export interface World {
   readonly group: string
   readonly settings: Settings
-  /** The schemas of the operator's CRDs; where they are not known, the specification alone decides. */
+  /** The schemas of the operator's CRDs; when they are not known, the specification alone decides. */
   readonly release: Release | 'specification'
   /** The objects that rules look up beside the judged one. */
   readonly state: ClusterState | 'no cluster'
   readonly defaults: Completion
 }
 
-/** The defaults that /mutate writes. */
+/** Which defaults /mutate writes. */
 export interface Completion {
   readonly written: WrittenDefaults
-  /** The audience of service account tokens; none is written when empty (decision 4). */
+  /** The audience of service account tokens; when empty, none is written (decision 4). */
   readonly serviceAccountAudience: string
 }
 
-/** Every default that does not depend on how the cluster is set up. */
+/** All defaults that do not depend on the setup of the cluster. */
 export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience: '' }
 
-/** A world, and what is computed from it once. */
+/** A world with values that are computed from it once. */
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
   /** The release of the operator as rules read it: see `readVersion`. */
   readonly version: string | undefined
   readonly state: ClusterState | undefined
-  /**
-   * The objects of a namespace, the same `Cluster` until one changes: judgements share what rules compute once for all
-   * of them.
-   */
+  /** The objects of a namespace: the same `Cluster` until one of them changes, so that judgements share its memo. */
   shared(namespace: string): Cluster | undefined
-  /** The rules of a kind that apply to the release, by place. */
+  /** The rules of a kind that apply to the release, with their paths. */
   rulesOf(kind: Kind, selection: Selection): readonly RulesAt[]
   /**
-   * The severity of each finding in a namespace; undefined when all findings of a rule have the severity of the rule.
+   * The severity of each finding in a namespace; undefined when no setting makes it differ between findings of a rule.
    */
   severityIn(namespace: string): ((finding: Finding) => Severity) | undefined
 }
@@ -70,7 +67,7 @@ export function prepare(world: World): Prepared {
   }
 }
 
-/** The same world, except for the other objects. */
+/** The same world with other objects. */
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },

@@ -19,19 +19,19 @@ interface Situated {
   readonly kind: Kind
   readonly value: unknown
   readonly release: Release | undefined
-  /** Of a file; at a server the API server has taken the object. */
+  /** Set for an object in a file; a webhook gets only objects that the API server has accepted. */
   readonly file?: {
-    /** Places of values that are not known. */
+    /** Places whose values are not known (placeholders). */
     readonly unknown: readonly (readonly Segment[])[]
-    /** Whether a tool replaces the name of a field, by others as well. */
+    /** Whether a field name is a template that a tool will replace, possibly by several fields. */
     isTemplate(name: string): boolean
   }
 }
 
 /**
- * The findings in an object where the installed release has the last word (decision 3): the error of a constraint that
- * the release lacks becomes a warning of what it does instead, or goes where the author wants just that. Where no release
- * is known, fields that no release goes without are findings too.
+ * Adapts findings to the installed release (decision 3): when the release lacks the violated constraint, the error
+ * becomes a warning that says what the release does, or is removed if that is what the author wants. When no release is
+ * known, missing fields that every known release requires are added.
  */
 export function yielding(
   findings: readonly Finding[],
@@ -56,7 +56,7 @@ export function yielding(
     if (!allows(schema, broken)) return [finding]
     const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
     if (instead === undefined) return []
-    // Not the detail of an `enum`: its list of supported values is that of the specification.
+    // The detail of an `enum` is left out, because it lists the values that the specification supports.
     const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
     return [
       { ...finding, severity: 'warning', error: { ...error, detail: `${before}${release.name} ${instead}` } },
@@ -66,14 +66,14 @@ export function yielding(
 
 const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
 
-/** By rule with `constraint`: what releases that accept the object do instead. */
+/** For each rule with a `constraint`: how a release behaves that accepts the object. */
 const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
 
-/** What a release does that lacks the constraint of the schema; undefined where it does what the author wants. */
+/** How a release without the constraint behaves; undefined when the author intends exactly that. */
 function insteadOf(keyword: string, value: unknown): string | undefined {
-  // The CRDs require all that the specification requires, except the spec.
+  // The CRDs require all fields that the specification requires, except the spec.
   if (keyword === 'required') return 'stores the object, which configures nothing'
   if (keyword === 'minLength') return 'stores the empty text, which names nothing at run time'
   return keyword === 'enum' && value === 'obo'
@@ -82,18 +82,17 @@ function insteadOf(keyword: string, value: unknown): string | undefined {
 }
 
 /**
- * False for warnings about bounds in fields of newer releases (decision 3): the schema of the installed release judges
- * these.
+ * False for warnings about bounds in fields of newer releases (decision 3): the installed release's schema checks them.
  */
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')
 
-/** By rule: the place from which releases read the value whose field the error is at, where that is another place. */
+/** For rules whose error is at a field that releases do not read: the paths from which releases read the value. */
 const READ_AT: Readonly<Record<string, readonly string[]>> = {
   'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
 }
 
-/** What the CRD of the release refuses, except at places that have an error already. */
+/** The errors of the release's CRD, except at places that have an error already. */
 export function refusedBy(
   object: unknown,
   {
@@ -105,9 +104,9 @@ export function refusedBy(
   }: {
     readonly kind: string
     readonly release: Release | undefined
-    /** The stored object that the apply replaces. */
+    /** The stored object that an apply would replace. */
     readonly stored: unknown
-    /** Places of values that are not known. */
+    /** Places whose values are not known (placeholders). */
     readonly unknown: readonly (readonly Segment[])[]
     readonly known: readonly Finding[]
   },
@@ -128,8 +127,8 @@ export function refusedBy(
 }
 
 /**
- * Folds a refusal and the warnings about the same mistake: the refusal of a missing field gets the advice of the
- * warning at the field, and warnings that say what the API server says are left out.
+ * Merges each error of the API server with warnings about the same mistake: the error about a missing field gets the
+ * advice of the warning there, and warnings that repeat the API server are left out.
  */
 export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
@@ -147,8 +146,8 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
 }
 
 /**
- * Rules whose mistake a CRD refuses too, each with a pattern for that refusal; those with `toldBy: 'API server'` need
- * none.
+ * Rules whose mistake a CRD refuses too, each with a pattern for the message of the CRD. Rules with `toldBy: 'API
+ * server'` need no pattern.
  */
 const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,
@@ -163,7 +162,7 @@ const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'upstream-filter-provider-exists': /authServerUpstreamFilter requires/,
 }
 
-/** Whether the API server says the same as the warning: at the place of the warning, or at an object around it. */
+/** Whether the API server reports the mistake of a warning: at the same place, or at an object around it. */
 function isSaidBy(refusal: Finding, warning: Finding): boolean {
   const { at, type } = refusal.error
   if (type === 'required' && isAt(refusal, warning)) return true
@@ -184,34 +183,32 @@ const TOLD_BY_CRD = new Set(
     .map(({ id }) => id),
 )
 
-/** A place and those around it: the API server reports a rule of the CRD at the object that holds the mistake. */
+/** A path and all paths above it: the API server reports a CEL rule at the object that contains the mistake. */
 const placesAround = (at: readonly Segment[]): string[] =>
   Array.from({ length: at.length }, (_, i) => pathText(at.slice(0, i + 1)))
 
-/** The id of findings about what the CRD of the release refuses and the specification accepts. */
+/** The id of errors that the CRD of the release reports although the specification accepts the object. */
 const RELEASE_ACCEPTS = 'release-accepts'
 
 const RANGES = new Map(
   allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
 )
 
-/** Whether a rule applies to the release; undefined: to an operator whose release is not known. */
+/** Whether a rule applies to the release; with undefined, to an operator whose release is not known. */
 export function isAbout(id: string, release: Release | undefined): boolean {
   const range = RANGES.get(id)
   if (range === undefined) return true
   const { from, to, orUnknown = false } = range
   if (release === undefined) return orUnknown || from === undefined
   const version = readVersion(release)
-  // CRDs cannot tell a release without new fields from the one before, so it may be either.
+  // CRDs do not distinguish a release without new fields from the one before it, so it may be either.
   const first = from && release.version === undefined ? lastWithField(from) : from
   return (first === undefined || !isBefore(version, first)) && (to === undefined || !isBefore(to, version))
 }
 
 const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
-/**
- * The release as rules read it: the named one, or the newest of which the CRDs have a field. `0` where they have none.
- */
+/** The version of a release: the named one, or else the newest one whose new fields the CRDs have; `0` for none. */
 export function readVersion(release: Release): string
 export function readVersion(release: Release | undefined): string | undefined
 export function readVersion(release: Release | undefined): string | undefined {
@@ -225,7 +222,7 @@ function newestField(release: Release): string {
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
-    // A place without a type preserves unknown fields, and so does not prove the field.
+    // A field without a type preserves unknown fields, so it does not prove that the CRD has the field.
     return newerFields(kind).filter(
       ({ path }) => schema && schemaAt(schema, stepsOf(path))?.type !== undefined,
     )
@@ -243,10 +240,10 @@ const newerFields = (kind: Kind) =>
 const newest = (fields: readonly { readonly since: string }[]): string =>
   fields.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
 
-/** The last release, not after the given one, that brought a field. */
+/** The newest release up to the given one that introduced a field. */
 const lastWithField = (release: string): string =>
   newest(KINDS.flatMap(newerFields).filter(({ since }) => !isBefore(release, since)))
 
-/** `spec.providers[].name` as the place of the first provider's name. */
+/** The segments of a path; `spec.providers[].name` means the name of the first provider. */
 const stepsOf = (path: string): Segment[] =>
   path.split('.').flatMap((step) => step.split('[]').map((name) => (name === '' ? 0 : name)))

@@ -8,8 +8,8 @@ import { releaseOf } from '../release/index.ts'
 const RELEASES = fileURLToPath(new URL('../../releases/', import.meta.url))
 
 /**
- * Adds a release of the operator to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER has its
- * CustomResourceDefinitions as YAML, SOURCE says where to get them. Of each CRD only the parts that are compared are
+ * Adds an operator release to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER contains its
+ * CustomResourceDefinitions as YAML, SOURCE says where they come from. Only the parts of each CRD that are compared are
  * stored.
  */
 function addRelease([version = '', folder = '', source = '']: readonly string[]): void {

@@ -3,7 +3,7 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundledModules, PROGRAMS, ROOT } from './bundling.ts'
 import { writePages } from './pages.ts'
 
-/** Writes what the image needs: programs, chunks, `releases/`, pages, and the licences of third parties. */
+/** Writes the files of the image: programs, chunks, `releases/`, pages, and the licences of third parties. */
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   writeInventory(folder, [await bundledModules(folder, PROGRAMS), ...(await writePages(`${folder}/pages`))])

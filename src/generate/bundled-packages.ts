@@ -11,7 +11,7 @@ interface Bill {
   dependencies: { readonly ref: string; dependsOn: string[] }[]
 }
 
-/** A package of which code is in the bundle. */
+/** A package with code in the bundle. */
 interface Package {
   readonly id: string
   readonly folder: string
@@ -19,14 +19,14 @@ interface Package {
   readonly license: string
 }
 
-/** Writes `sbom.cdx.json` and `third-party-licenses.txt` about the packages of which code is in the bundle. */
+/** Writes `sbom.cdx.json` and `third-party-licenses.txt` for the packages with code in the bundle. */
 export function writeInventory(folder: string, bundles: readonly Metafile[]): void {
   const packages = packagesOf(bundles.flatMap(({ inputs }) => Object.keys(inputs)))
   writeFileSync(`${folder}/sbom.cdx.json`, billOfMaterials(packages))
   writeFileSync(`${folder}/third-party-licenses.txt`, licencesOf(packages))
 }
 
-/** The packages to which these files belong, sorted; paths begin at the root of the repository. */
+/** The packages that contain these files, sorted; paths start at the root of the repository. */
 function packagesOf(files: readonly string[]): Package[] {
   const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
   return [...new Set(folders)].sort().map((folder) => {
@@ -41,7 +41,7 @@ function packagesOf(files: readonly string[]): Package[] {
 
 /**
  * The SBOM of npm (CycloneDX), reduced to these packages: the lockfile has more than the bundle, and `--omit=dev` would
- * drop packages that a development dependency needs too (yaml, re2). It has no time and no serial number, so that two
+ * drop packages that a development dependency needs too (yaml, re2). Contains no time and no serial number, so that two
  * builds are equal.
  */
 function billOfMaterials(packages: readonly Package[]): string {
@@ -54,7 +54,7 @@ function billOfMaterials(packages: readonly Package[]): string {
   const bill = JSON.parse(output) as Bill
   delete bill.serialNumber
   delete bill.metadata.timestamp
-  // npm uses the name of the folder.
+  // npm would use the name of the folder.
   Object.assign(bill.metadata.component, { name: manifest.name, type: 'application' })
   const ids = new Set(packages.map(({ id }) => id))
   const [self] = bill.dependencies
@@ -65,10 +65,10 @@ function billOfMaterials(packages: readonly Package[]): string {
   return `${JSON.stringify(bill, undefined, 1)}\n`
 }
 
-/** The licences of the packages of which code is in a bundle. */
+/** The licences of all packages with code in the bundle. */
 export const licencesIn = ({ inputs }: Metafile): string => licencesOf(packagesOf(Object.keys(inputs)))
 
-/** The licences and notices of packages, one after the other. */
+/** The licences and notices of packages as one text. */
 function licencesOf(packages: readonly Package[]): string {
   return packages.map((each) => `=== ${each.id}: ${licenceOf(each)}\n`).join('\n')
 }

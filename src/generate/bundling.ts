@@ -3,12 +3,12 @@ import { build, type BuildOptions, type BuildResult, type Metafile, type Plugin 
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The oldest Node that runs the bundles. */
+/** The oldest version of Node that can run the bundles. */
 export const OLDEST_NODE = '20.19'
 
 /**
- * Leaves out undici: the Kubernetes client uses it for fetch, which is never called here, and it is 1 MB to compile at
- * each start.
+ * Leaves out undici, which the Kubernetes client needs only for fetch: this is never called here, and compiling the 1
+ * MB takes time at each start.
  */
 const withoutFetch: Plugin = {
   name: 'without-fetch',
@@ -27,12 +27,12 @@ export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: tr
     bundle: true,
     platform: 'node',
     target: `node${OLDEST_NODE}`,
-    // Saves 4 MB of memory; names are kept for stack traces.
+    // Saves 4 MB of memory; names are kept for readable stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
     lineLimit: 200,
-    // Of the Kubernetes client only kubeconfigs are used. By measurement, its typed API (CoreV1Api and the like) has
-    // 17.5 MB, 213 ms of CPU to load and 121 MB of memory, in place of 2.5 MB, 106 ms and 82 MB; minified still 94 MB.
+    // Only the kubeconfig part of the Kubernetes client is used. Its typed API (CoreV1Api and others) takes 17.5 MB,
+    // 213 ms of CPU to load and 121 MB of memory, instead of 2.5 MB, 106 ms and 82 MB (measured); minified still 94 MB.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
     inject: ['src/generate/for-node-20.ts'],
     legalComments: 'external',
@@ -49,8 +49,8 @@ export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: tr
   })
 
 /**
- * Bundles ES modules that share chunks, so that what is imported late is loaded late. All folders have the same depth:
- * so the thread of the CLI and `releases/` are found from any chunk.
+ * Bundles ES modules into shared chunks, so that modules that are imported on demand are loaded on demand. All folders
+ * have the same depth, so that the thread of the CLI and `releases/` are found from any chunk.
  */
 export const bundledModules = (outdir: string, entryPoints: Record<string, string>): Promise<Metafile> =>
   bundled({
@@ -59,7 +59,7 @@ export const bundledModules = (outdir: string, entryPoints: Record<string, strin
     chunkNames: 'chunks/[name]-[hash]',
     splitting: true,
     format: 'esm',
-    // CommonJS modules in the bundle need `require` for modules of Node.
+    // CommonJS modules in the bundle need `require` for Node's own modules.
     banner: {
       js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
     },

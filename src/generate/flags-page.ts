@@ -44,7 +44,7 @@ const usage = (flag: FlagText) => code(flag.usage)
 const fallback = (flag: FlagText) => (flag.fallback === '' ? '' : code(flag.fallback))
 const variable = (flag: FlagText) => flag.variable.replace(/^\w+/, (name) => code(name))
 
-/** The flags of all commands by name; a flag with the same text in several commands is listed once. */
+/** The flags of all commands by name; a flag with the same description in several commands is listed once. */
 function commandFlags(): { flag: FlagText; commands: string[] }[] {
   const found = new Map<string, { flag: FlagText; commands: string[] }>()
   for (const [name, { flags }] of COMMANDS) {

@@ -1,4 +1,4 @@
-/** Built-in functions of Node 22, to which `bundling.ts` redirects calls, so that no global is changed. */
+/** Replacements for built-in functions of Node 22: `bundling.ts` redirects calls, so that no global changes. */
 
 export function mapGroupBy<Key, Item>(
   items: Iterable<Item>,

@@ -16,8 +16,10 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   int64: [-(2 ** 63), 2 ** 63],
 }
 
-/** schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all of them, for editors.
- * schemas/vmcp-admission.json: the configuration file. */
+/**
+ * schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all kinds, for editors.
+ * schemas/vmcp-admission.json: the configuration file.
+ */
 export function* jsonSchemas(): Iterable<GeneratedFile> {
   const text = (schema: SchemaTree) => `${JSON.stringify(schema, null, 2)}\n`
   for (const kind of KINDS) yield { path: `schemas/${kind.kind}.json`, text: text(jsonSchema(kind)) }
@@ -29,9 +31,9 @@ export function* jsonSchemas(): Iterable<GeneratedFile> {
 }
 
 /**
- * A schema for files with several documents: it applies the schema of each document's kind, and accepts documents of
- * other kinds and groups. It has `patternErrorMessage`, the text that editors show in place of a pattern; this is no
- * keyword of JSON Schema, and strict validators would refuse it in the schema of a kind.
+ * A schema for files with several documents: applies to each document the schema of its kind, and accepts documents of
+ * other kinds and groups. Contains `patternErrorMessage`, the text that editors show instead of a pattern; it is not a
+ * keyword of JSON Schema, so strict validators would refuse it in the schema of a kind.
  */
 function editorSchema(): SchemaTree {
   const ours = { type: 'string', pattern: `^${DEFAULT_API_GROUP.replaceAll('.', '\\.')}/` }
@@ -88,7 +90,7 @@ function jsonSchema({ kind, schema }: Kind): SchemaTree {
   )
 }
 
-/** Standard JSON Schema: without our annotations, and without formats that only our validators know. */
+/** Standard JSON Schema: without our own annotations, and without formats that only our validators know. */
 function plain(node: SchemaTree): SchemaTree {
   const kept = Object.entries(node).filter(([key]) => !(ANNOTATIONS as readonly string[]).includes(key))
   const conditions = [...alternatives(node), ...pairs(node)]
@@ -108,7 +110,7 @@ function range({ format, minimum, maximum }: SchemaTree): SchemaTree {
   return { format: undefined, minimum: minimum ?? bounds[0], maximum: maximum ?? bounds[1] }
 }
 
-/** Requires one of the fields that can replace each other (decision 3). */
+/** Requires at least one of the fields that can replace each other (decision 3). */
 function alternatives(node: SchemaTree): SchemaTree[] {
   return Object.keys(node.properties ?? {}).flatMap((field) => {
     const others = alternativesOf(node, field)
@@ -117,8 +119,8 @@ function alternatives(node: SchemaTree): SchemaTree[] {
 }
 
 /**
- * Requires the object that belongs to a value of `type`. Where types choose between several objects (decision 12,
- * upstream providers), it forbids the others.
+ * Requires the object that belongs to the value of `type`. If each type has its own object (decision 12, upstream
+ * providers), forbids the other objects.
  */
 function pairs({ properties = {} }: SchemaTree): SchemaTree[] {
   const values = (properties.type?.enum ?? []) as readonly string[]

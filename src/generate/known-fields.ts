@@ -13,7 +13,7 @@ interface Version {
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
 }
 
-/** The schemas of a field in the releases that have it, the oldest first. */
+/** The schemas of a field by release, the oldest first; releases without the field are left out. */
 type Versions = readonly (readonly [minor: string, schema: ReleaseSchema])[]
 
 /** The text of src/release/generated/known-fields.ts: the fields of each kind in any release of `releases/`. */
@@ -47,7 +47,7 @@ const versionsOf = (releases: readonly Version[], kind: string): Versions =>
     return schema === undefined ? [] : [[minor, schema] as const]
   })
 
-/** The schemas below these. */
+/** The schemas of the fields inside a field, by release. */
 const below = (
   versions: Versions,
   part: (schema: ReleaseSchema) => ReleaseSchema | boolean | undefined,
@@ -61,7 +61,7 @@ const namesIn = (versions: Versions): readonly string[] => [
   ...new Set(versions.flatMap(([, { properties = {} }]) => Object.keys(properties))),
 ]
 
-/** What each of the releases demands beyond the specification, and gives no default; undefined for nothing. */
+/** The fields that all releases require without a default but the specification does not; undefined for none. */
 function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded | undefined {
   if (versions.length === 0) return undefined
   const required = namesIn(versions).filter((name) =>
@@ -94,7 +94,7 @@ function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded 
 }
 
 /**
- * A schema that accepts what any of the releases accepts; `since` where the field came later than the one around it.
+ * A schema that accepts all that any of the releases accepts; `since` is set if the field came later than its parent.
  */
 function merged(versions: Versions, around: string): KnownField {
   const [[since, { type }] = ['', {} as ReleaseSchema]] = versions

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generatedFiles } from './files.ts'
 
-/** Writes all generated files; with `--check` lists those that are out of date, and exits with 1. */
+/** Writes all generated files; with `--check`, lists those that are out of date, and exits with 1. */
 function main(check: boolean): void {
   const stale = [...generatedFiles()].filter(({ path, text }) => read(path) !== text)
   for (const { path, text } of stale) {

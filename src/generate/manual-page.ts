@@ -45,11 +45,9 @@ export function manualPage(): GeneratedFile {
   return { path: `docs/${name}.1`, text: text.join('\n') }
 }
 
-/** A paragraph with a tag. */
+/** A manual page entry: a tag and its text. */
 const entry = (tag: string, text: string): string[] => ['.TP', `.B ${escaped(tag)}`, escaped(text)]
 
-/**
- * Text for a manual page: escapes backslashes, hyphens so that they can be copied, and requests at the start of a line.
- */
+/** Text for a manual page: escapes backslashes, hyphens, and formatting requests at the start of a line. */
 const escaped = (text: string): string =>
   text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')

@@ -4,7 +4,7 @@ import { type SchemaDefaults, initial, schemaDefaults } from '../engine/index.ts
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files; the choice among them is that of `--defaults` of the webhook (decision 23). */
+/** The files with policies, one for each value of the webhook's `--defaults` (decision 23). */
 const FILES = [
   {
     path: 'deploy/policies/defaults.yaml',
@@ -28,7 +28,7 @@ const FILES = [
   },
 ] as const
 
-/** deploy/policies/defaults*.yaml: the defaults of /mutate that depend on no other object (docs/policies.md). */
+/** deploy/policies/defaults*.yaml: the defaults of /mutate that do not depend on other objects (docs/policies.md). */
 export function* mutatingPolicies(): Iterable<GeneratedFile> {
   const kinds = KINDS.filter((kind) => writtenDefaults(kind).length > 0)
   for (const { path, inLists, comment, suffix } of FILES) {
@@ -40,19 +40,19 @@ export function* mutatingPolicies(): Iterable<GeneratedFile> {
   }
 }
 
-/** Stands for the default that is the namespace of the request. */
+/** Stands for a default whose value is the namespace of the request. */
 const NAMESPACE = Symbol('namespace')
 
-/** An object in which absent fields get defaults. */
+/** An object whose absent fields get defaults. */
 export interface DefaultsHolder {
-  /** The path of the list that contains it; undefined outside of lists. */
+  /** The path of the list that contains the object; undefined outside of lists. */
   readonly list?: readonly string[]
-  /** The path of the object, from the item of the list or else from the resource. */
+  /** The path of the object, relative to the item of the list or else to the resource. */
   readonly at: readonly string[]
   readonly defaults: readonly (readonly [field: string, value: unknown])[]
 }
 
-/** Every object of a kind that gets defaults where it exists. */
+/** All objects in a kind that get defaults if they exist. */
 export function writtenDefaults(kind: Kind): DefaultsHolder[] {
   const defaults = schemaDefaults(kind)
   return defaults === undefined ? [] : [...holders(defaults, [])]
@@ -111,7 +111,7 @@ const braced = (lines: readonly string[]) => `{\n${lines.map((line) => `  ${line
 const table = (holders: readonly DefaultsHolder[]) =>
   braced(holders.map(({ at, defaults }) => `'${pointer(at)}': ${literal(Object.fromEntries(defaults))}`))
 
-/** CEL for a patch: an operation for each absent or null field of an object that exists. */
+/** CEL for a patch: adds each absent or null field of an object that exists. */
 function added(
   variable: string,
   holders: readonly DefaultsHolder[],
@@ -129,7 +129,7 @@ function addedInItems(variable: string, holders: readonly DefaultsHolder[], list
   return `dyn(object)${optional(list)}.orValue([]).transformList(i, item, ${inItem}).flatten()`
 }
 
-/** A value in CEL; `dyn` allows different types in one map. */
+/** A value in CEL; `dyn` allows values of different types in one map. */
 function literal(value: unknown): string {
   if (value === NAMESPACE) return 'request.namespace'
   if (typeof value === 'string') return `'${value}'`

@@ -7,12 +7,12 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 import { writePages } from './pages.ts'
 
-/** The files of the package beside programs and library, at paths that the documentation names. */
+/** Files of the package besides programs and library, at the paths that the documentation names. */
 const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
 
 const LIBRARY = 'src/library/index.ts'
 
-/** The fields that the package takes from the package.json of the repository. */
+/** The fields that are copied from the package.json of the repository. */
 const SHARED = ['name', 'version', 'description', 'keywords', 'license', 'homepage', 'repository', 'bugs']
 
 const MANIFEST = {
@@ -39,7 +39,7 @@ async function pack(artifacts: string): Promise<string> {
   mkdirSync(folder, { recursive: true })
   const programs = await bundledModules(folder, PROGRAMS)
   const pages = await writePages(`${folder}/pages`)
-  // The library is for browsers too: this target makes esbuild refuse modules of Node.
+  // The library must also run in browsers: with this target esbuild refuses Node's modules.
   await bundled({ entryPoints: [LIBRARY], outdir: `${folder}/library`, format: 'esm', platform: 'browser' })
   for (const path of FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
   writeFileSync(join(folder, 'library/index.d.ts'), declarationsOf(LIBRARY))
@@ -53,14 +53,14 @@ async function pack(artifacts: string): Promise<string> {
   return filename
 }
 
-/** The README of the package, with links relative to its top. */
+/** The README of the package, with links relative to the root of the package. */
 const readme = (): string =>
   readFileSync(join(ROOT, 'docs/package.md'), 'utf8').replaceAll(
     /\]\((\.\/|[a-z]+:|#)?/g,
     (link, start = './') => (start === './' ? '](docs/' : link),
   )
 
-/** The type declarations of a module; it uses no types of others, so that the file is complete. */
+/** The type declarations of a module; it imports no types, so the file is complete. */
 function declarationsOf(path: string): string {
   const source = readFileSync(join(ROOT, path), 'utf8')
   const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {

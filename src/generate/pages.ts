@@ -8,7 +8,7 @@ import { built, ROOT } from './bundling.ts'
 
 export const PAGES = ['playground', 'audit'] as const
 
-/** Data blocks of pages that are filled in when the page is generated, by id; commands fill in the others. */
+/** Data blocks that are filled in when a page is generated, by id; commands fill in the others. */
 const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
   'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),
 }
@@ -26,7 +26,7 @@ export async function writePages(folder: string): Promise<Metafile[]> {
 }
 
 /**
- * The page in a folder as one file. Its Content-Security-Policy allows its own script and style, and no connections.
+ * Builds the page in a folder as one file. Its Content-Security-Policy allows its own script and style, no connections.
  */
 export async function pageOf(
   folder: string,
@@ -49,7 +49,7 @@ export async function pageOf(
     "default-src 'none'",
     `script-src '${digest(script)}'`,
     `style-src '${digest(style)}'`,
-    // For images in the style sheet, and the icon.
+    // For the icon, and for images in the style sheet.
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -69,7 +69,7 @@ export async function pageOf(
     ].join('\n'),
   }
   const template = readFileSync(`${ROOT}${folder}/page.html`, 'utf8')
-  // Removes white space around code, which would change the digest in the policy.
+  // Removes white space around the script and style, which would change their digests in the policy.
   const html = template
     // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
     .replace(/\s*(%(?:STYLE|SCRIPT)%)\s*/g, '$1')
@@ -77,7 +77,7 @@ export async function pageOf(
   return { html, metafile }
 }
 
-/** The icon: a gate with one way through. */
+/** The icon of the project: a gate with one way through. */
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"><path d="M4 21V9a8 8 0 0 1 16 0v12"/><path d="M9 21v-6.5l2.2 2.2L16 11.5"/></svg>'
 
@@ -96,7 +96,7 @@ function examples(): { readonly name: string; readonly text: string }[] {
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.yaml'))
       .map((name) => name.replaceAll('\\', '/'))
-      // The two states of a change are no examples of one state.
+      // The examples in change/ are the two states of a change, not examples of one state.
       .filter((name) => !name.startsWith('change/'))
       .sort()
       .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))

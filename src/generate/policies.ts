@@ -5,7 +5,7 @@ import { pathText, type Segment } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files; they differ in what happens to an object that violates a rule. */
+/** The files with policies; they differ in the effect on an object that violates a rule. */
 const FILES = [
   {
     path: 'deploy/policies/deny.yaml',
@@ -44,7 +44,7 @@ interface HeldPlace extends RulePlace {
   readonly expression: string
 }
 
-/** The rules and places that policies enforce. */
+/** The rules that policies enforce, each with the path that it checks. */
 export function heldPlaces(): HeldPlace[] {
   return rulePlaces().flatMap((place) => {
     const { policy } = place.rule
@@ -79,23 +79,23 @@ function policyOf(kind: Kind, name: string) {
 }
 
 /**
- * The submitted object, then the stored one, or an empty map. `dyn` removes the types: schemas differ between releases,
- * and those of fields that are only preserved are not known.
+ * The submitted object, then the stored one or an empty map. `dyn` removes the types, because schemas differ between
+ * releases and fields that are only preserved have none.
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'
 
 /**
- * The CEL variable for a part of the submitted and the stored object; it has the name of the field, or `resource` for
- * the whole.
+ * The CEL variable for a part of the submitted and the stored object; named like the field, or `resource` for the whole
+ * object.
  */
 const variable = (at: readonly Segment[]) => (at.length === 0 ? 'resource' : pathText(at.slice(-1)))
 
-/** CEL that is false when the stored object satisfies the rule and the submitted one does not (decision 8). */
+/** CEL that is false only when the stored object satisfies the rule and the submitted one does not (decision 8). */
 function unlessStored(name: string, expression: string): string {
   return `variables.${name}.map(self,\n${indented(expression)}\n) != [false, true]`
 }
 
-/** The lines of an expression, indented by two columns; in the source they have the indent of the code around them. */
+/** The lines of an expression, indented by two columns instead of by their indent in the source. */
 function indented(expression: string): string {
   const lines = expression.split('\n').filter((line) => line.trim() !== '')
   const depth = Math.min(...lines.map((line) => line.search(/\S/)))

@@ -4,9 +4,9 @@ import { allRules, readKinds } from '../kinds/places.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
- * The rights of the server in a cluster, by the `reads` of the rules: it watches the kinds that rules read, and reads
- * Secrets and ConfigMaps only where the user allows it. Bound in each watched namespace, the same ClusterRoles serve as
- * Roles.
+ * The permissions of the server in a cluster, computed from the `reads` of the rules: it watches the kinds that rules
+ * read, and reads Secrets and ConfigMaps only if the user allows it. The same ClusterRoles are bound by a
+ * ClusterRoleBinding, or by a RoleBinding in each watched namespace.
  */
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))

@@ -26,7 +26,7 @@ import {
   toYaml,
 } from './markdown.ts'
 
-/** The groups of the index that are not about a single kind; the others have the name of their kind. */
+/** The groups of the index that are not about a single kind; groups about one kind have its name. */
 const GROUPS: Readonly<Record<string, { readonly title: string; readonly about: string }>> = {
   'embedded-auth-server': {
     title: 'The embedded authorization server',
@@ -79,16 +79,16 @@ const BY_ID = `The rules by id. [The index by kind](rules/README.md) says what e
 
 interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'> {
   readonly about: string
-  /** The group of the id in the index. */
+  /** The group in the index that contains the id. */
   readonly group: string
-  /** Facts about a rule that other ids do not have. */
+  /** Facts that only rules have, not other ids. */
   readonly facts: readonly Fact[]
   readonly examples: readonly string[]
 }
 
 type Fact = readonly [name: string, value: string]
 
-/** docs/rules: a page for every id of findings, and the index by kind; docs/rules.md: the ids in alphabetical order. */
+/** docs/rules: a page for each id of findings, and the index by kind. docs/rules.md: all ids in alphabetical order. */
 export function* rulesPages(): Iterable<GeneratedFile> {
   const entries = [...allRules().map(ruleEntry), ...ENGINE_IDS.map(engineEntry)]
   for (const entry of entries) yield { path: `docs/rules/${entry.id}.md`, text: rulePage(entry) }
@@ -115,13 +115,13 @@ export function* rulesPages(): Iterable<GeneratedFile> {
 /** A link between pages of docs/rules. */
 const link = (id: string): string => `[${id}](${id}.md)`
 
-/** The group of rules about a single kind. */
+/** The group for rules that read only resources of this kind. */
 const aloneGroup = (kind: string) => ({
   title: kind,
   about: `Rules about one ${kind} alone. [Between resources](#between-resources) has those that look at others too.`,
 })
 
-/** A table of the ids of a group. It has the column `About` only if they are about different kinds. */
+/** A table of the ids in a group. It has the column `About` only if the ids are about different kinds. */
 function idTable(entries: readonly Entry[]): string {
   const differs = new Set(entries.map(({ about }) => about)).size > 1
   return table(
@@ -156,7 +156,7 @@ function rulePage(entry: Entry): string {
   ])
 }
 
-/** GitHub's anchors are in lower case. */
+/** A named anchor; GitHub's anchors are in lower case. */
 const anchor = (id: string) => `<a id="${id.toLowerCase()}"></a>`
 
 function placeText({ kind, at }: RulePlace): string {
@@ -181,14 +181,14 @@ function ruleEntry(rule: Rule): Entry {
   }
 }
 
-/** The group of a rule: the kind, if it reads one resource alone, else a key of GROUPS. */
+/** The group of a rule: its kind, if it reads only one resource, or else a key of GROUPS. */
 function groupOf(places: readonly RulePlace[], reads: readonly string[]): string {
   if (places.some(({ at }) => at.length > 0)) return 'embedded-auth-server'
   const [place] = places
   return place === undefined || places.length > 1 || reads.length > 0 ? 'between-resources' : place.kind.kind
 }
 
-/** The first wrong manifest and the most similar right one; other examples are listed by their titles. */
+/** The first invalid manifest and the most similar valid one; other examples are listed by their titles. */
 function exampleTexts(rule: Rule): string[] {
   const examples = examplesOf(rule)
   const wrong = examples.find(({ findings }) => findings.length > 0)
@@ -233,7 +233,7 @@ function releaseFacts({ appliesTo }: Rule): Fact[] {
   return [['Counts with operator releases', text]]
 }
 
-/** The accepted example with the most lines in common with the wrong one, so that the difference shows what matters. */
+/** The valid example that has the most lines in common with the invalid one, so that the difference is clear. */
 function mostLike(
   wrong: PlacedExample | undefined,
   accepted: readonly PlacedExample[],
@@ -290,11 +290,11 @@ function relaxing(id: string, severity: string): string {
 - For one manifest: ${code(`# vmcp-admission: ignore[${id}] why`)} above [the line](../configuration.md#in-a-manifest).`
 }
 
-/** The manifests of an example: other resources first, then the judged one. */
+/** The manifests of an example: first the other resources, then the judged one. */
 const manifests = ({ resource, others }: PlacedExample): string =>
   [...others, resource].map(manifest).join('---\n')
 
-/** A resource as YAML, without what all examples have in common. */
+/** A resource as YAML, without the fields that all examples have in common. */
 function manifest(resource: object): string {
   const { apiVersion, kind, metadata, ...rest } = resource as Manifest
   const isUsual = ['v1', `${DEFAULT_API_GROUP}/${API_VERSION}`].includes(apiVersion)
@@ -318,7 +318,7 @@ interface Manifest {
 const LONGEST_TEXT = 200
 const LONGEST_LIST = 12
 
-/** A shortened value: examples of limits have texts and lists of thousands. */
+/** A shortened value, because examples of limits contain texts and lists of thousands. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string' && value.length > LONGEST_TEXT) {
     return `${value.slice(0, 40).toWellFormed()}… (${value.length} characters)`

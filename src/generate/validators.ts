@@ -17,9 +17,7 @@ import { FORMATS } from '../formats.ts'
 const PARTS = KINDS.flatMap(({ parts }) => parts.map(({ schema }) => schema as SchemaTree))
 const isPart = ({ title }: SchemaTree) => PARTS.some((part) => part.title === title)
 
-/**
- * Ajv with the options for judging resources: it reports all errors, and never converts, fills in or removes anything.
- */
+/** Ajv with the options for judging resources: reports all errors, and never converts, adds or removes values. */
 function engine(): Ajv {
   const named = (source: string) => Object.assign(compilePattern(source), { toString: () => source })
   const ajv = new Ajv({
@@ -41,7 +39,7 @@ function engine(): Ajv {
 }
 
 /**
- * The text of src/shape/generated/validators.js: a validator for each kind, so that nothing is compiled at run time.
+ * The text of src/shape/generated/validators.js: a validator for each kind, so that no schema is compiled at run time.
  */
 export function validatorsModule(): string {
   const ajv = engine()
@@ -51,7 +49,7 @@ export function validatorsModule(): string {
   const body = code
     .replace('"use strict";', '')
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
-    // For minLength 1 nothing need be counted: a text with a code unit has a code point.
+    // For minLength 1 code points need not be counted: a text with a code unit has a code point.
     .replace(/func\d+\((data\d*)\) < 1\b/g, '$1.length < 1')
     .replace(/\b(\w+)\.replace\(\/~\/g, "~0"\)\.replace\(\/\\\/\/g, "~1"\)/g, 'pointerToken($1)')
     // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
@@ -64,8 +62,8 @@ export function validatorsModule(): string {
 }
 
 /**
- * Ends a validator after one more error than are shown, because a request may contain a million; the last one says that
- * there are more.
+ * Makes a validator stop after one more error than are shown, because a request may contain a million; the additional
+ * error shows that there are more.
  */
 function endingEarly(validator: string, name: string): string {
   return validator.replace(
@@ -77,8 +75,8 @@ function endingEarly(validator: string, name: string): string {
 const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'default'])
 
 /**
- * The schema reduced to what judges; a part that several kinds have becomes a reference to one validator, so that the
- * module stays small.
+ * The schema reduced to the keywords that are checked. A part that several kinds have becomes a reference to one
+ * validator, so that the module stays small.
  */
 function constraints(schema: TSchema): TSchema {
   return mapSchema(schema, (node) =>

@@ -13,8 +13,8 @@ const FILES = [
 ]
 
 /**
- * Where these files contain the version: the package in the lock file, chart, labels, images, files of a release, Git
- * tags.
+ * Matches the version in these files: as the version of the package in the lock file, of the chart, in labels, images,
+ * files of a release and Git tags.
  */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads texts of ours only.
@@ -29,8 +29,8 @@ const ownVersion = (root: string): string =>
   (JSON.parse(read(root, 'package.json')) as { version: string }).version
 
 /**
- * Writes the version of package.json to all these places, and makes the unreleased entries of the changelog its own, as
- * released on `day`. `npm version 0.2.0` calls it (the script `version` of package.json).
+ * Writes the version of package.json to all these places, and assigns the unreleased entries of the changelog to it, as
+ * released on `day`. Called by `npm version 0.2.0` (the script `version` of package.json).
  */
 function setVersion(root: string, day: string): void {
   const version = ownVersion(root)
@@ -42,7 +42,7 @@ function setVersion(root: string, day: string): void {
   writeFileSync(join(root, 'CHANGELOG.md'), changelog.replace(UNRELEASED, heading))
 }
 
-/** Why `tag` cannot be released: places with another version, or a changelog without an entry for it. */
+/** Why `tag` cannot be released: a place has another version, or the changelog has no entry for it. */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)
   const elsewhere = globSync(FILES, { cwd: root })
@@ -57,14 +57,14 @@ export function versionProblems(root: string, tag?: string): string[] {
   return [...elsewhere, ...wrongTag, ...(notes ? [] : [`CHANGELOG.md: says nothing of ${version}`])]
 }
 
-/** The entry of the changelog for a version, without its heading. Undefined when it has no such heading. */
+/** The entry of a version in the changelog, without its heading. Undefined when there is no such heading. */
 export function releaseNotes(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1)
   const section = sections.find((text) => /^\S+/.exec(text)?.[0] === version)
   return section?.slice(section.indexOf('\n')).trim()
 }
 
-/** The commands `set`, `check TAG` and `notes`. */
+/** Runs the command `set`, `check TAG` or `notes`. */
 function main([command, tag]: readonly string[]): void {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   if (command === 'set') setVersion(root, new Date().toISOString().slice(0, 10))

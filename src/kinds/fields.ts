@@ -3,15 +3,15 @@ import type { Statement } from '../rule/index.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**
- * Functions that make schemas. Beside JSON Schema a field may carry:
+ * Functions that create schemas. In addition to JSON Schema, a field may have:
  * - `source`: the section of the specification (or decision) with its table of fields;
- * - `statements`: what the specification says of the field elsewhere, for contributing/coverage.md;
- * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
- * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
- * - `open`: an object whose field list the specification leaves open (decision 2);
- * - `newer`: a field of releases, which the specification does not list (decision 3);
- * - `since`: the release that brought such a field, where older ones are still in use;
- * - `create`: an absent object that /mutate creates when it has defaults inside (decision 23);
+ * - `statements`: other statements of the specification about the field, for contributing/coverage.md;
+ * - `rePattern`: the pattern as the specification writes it, for CRDs (`pattern` is the ECMAScript equivalent);
+ * - `decided`: the keywords that a decision adds to the specification, which `crds-strict` does not have;
+ * - `open`: an object whose fields the specification does not list completely (decision 2);
+ * - `newer`: a field of releases that the specification does not have (decision 3);
+ * - `since`: the release that introduced such a field, if older releases are still in use;
+ * - `create`: an absent object that /mutate creates because of the defaults inside (decision 23);
  * - `defaultFrom`: a default that is copied from another field of the resource.
  */
 export interface Annotations extends TSchemaOptions {
@@ -46,15 +46,15 @@ const describe = (description: string, annotations: Annotations = {}): Annotatio
 export const text = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, annotations))
 
-/** A required string. It may not be empty: decision 17 adds that to the specification. */
+/** A required string. Decision 17 adds to the specification that it may not be empty. */
 export const name = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, decided: ['minLength'], ...annotations }))
 
-/** A string for which the specification itself gives minLength 1. */
+/** A string for which the specification itself requires minLength 1. */
 export const filled = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, ...annotations }))
 
-/** A string that matches a pattern of section 2.5, in a field that the specification names. */
+/** A string that must match a pattern of section 2.5, in a field of the specification. */
 export const matching = (
   pattern: keyof typeof PATTERNS,
   description: string,
@@ -65,7 +65,7 @@ export const matching = (
     ...annotations,
   })
 
-/** A string that matches a pattern of section 2.5, in a field of newer releases. */
+/** A string that must match a pattern of section 2.5, in a field that only newer releases have. */
 export const like = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
   Type.String(
     describe(description, {
@@ -90,21 +90,19 @@ export const int32 = (description: string, annotations?: Annotations) =>
 export const int64 = (description: string, annotations?: Annotations) =>
   Type.Integer(describe(description, { format: 'int64', ...annotations }))
 
-/** A boolean. */
 export const flag = (description: string, annotations?: Annotations) =>
   Type.Boolean(describe(description, annotations))
 
-/** A list of items of one schema. */
 export const list = <T extends TSchema>(item: T, description: string, annotations?: Annotations) =>
   Type.Array(item, describe(description, annotations))
 
-/** A map with any keys: JSON Schema `additionalProperties`, as structural CRD schemas write maps. */
+/** A map with any keys: `additionalProperties` in JSON Schema, as in structural CRD schemas. */
 export const map = <T extends TSchema>(value: T, description: string, annotations?: Annotations) =>
   Type.Unsafe<Record<string, Type.Static<T>>>(
     describe(description, { type: 'object', additionalProperties: value, ...annotations }),
   )
 
-/** An object with these fields; fields that are not in `optional` or `newer` are required. */
+/** An object with these fields, which are required unless they are in `optional` or `newer`. */
 export const object = <P extends TProperties>(
   properties: P,
   description: string,
@@ -112,8 +110,8 @@ export const object = <P extends TProperties>(
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
 /**
- * An optional field of releases, with the type that they give it; our CRDs do not declare it. `since` names the first
- * known release that has it, such as `0.43`: `unknown-field` reports it where the installed release is not known.
+ * An optional field that only releases have, with its type there; our CRDs do not declare it. `since` is the first
+ * known release with the field, such as `0.43`: `unknown-field` reports it when the installed release is not known.
  */
 export const newer = <T extends TSchema>(field: T, since?: string) =>
   Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })

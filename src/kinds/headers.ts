@@ -1,6 +1,6 @@
 import { type Path, pathTo, segmentsOf } from '../rule/index.ts'
 
-/** Headers about routing, the connection and proxies, in lower case: a release that is to set one does not start. */
+/** Headers about routing, connection and proxies, in lower case: a release configured to set one does not start. */
 export const RESTRICTED_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -35,7 +35,7 @@ interface Fields {
   readonly addHeadersFromSecret: { readonly headerName: string }[]
 }
 
-/** The name of a header that a workload adds to each request, and the place that says so. */
+/** The name of a header that a workload adds to each request, and the path of its setting. */
 export interface ForwardedHeader {
   readonly name: string
   readonly place: () => Path<unknown>

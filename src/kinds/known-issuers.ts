@@ -1,11 +1,11 @@
 import { parseUrl, withoutEnd } from '../rule/index.ts'
 
-/** Hosts of Okta; `okta.mil` is its cloud for the military of the USA. */
+/** Hosts of Okta; `okta.mil` is its cloud for the US military. */
 export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
 
 /**
- * Identity providers whose issuer has no slash at its end, and below those whose issuer has one: name, and pattern of
- * the host.
+ * Identity providers whose issuers do not end with a slash (name, and pattern of the host); the next constant has those
+ * whose issuers do.
  */
 const WITHOUT: readonly (readonly [string, RegExp])[] = [
   ['Okta', OKTA],
@@ -19,16 +19,16 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
-/** Text in any issuer that may lack its slash: most issuers need not be parsed as URLs. */
+/** Text in every issuer that may lack its slash, so that most issuers need not be parsed as URLs. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
-/** A known provider, and its issuer as its tokens and metadata have it. */
+/** A known provider, and its issuer as written in its tokens and metadata. */
 interface KnownIssuer {
   readonly provider: string
   readonly issuer: string
 }
 
-/** The issuer that is meant, where one of a known provider has a slash too many or too few at its end. */
+/** The correct issuer, if a known provider's issuer has a slash too many or too few at its end; else undefined. */
 export function meantIssuer(text: string): KnownIssuer | undefined {
   if (!text.endsWith('/') && !PERHAPS_WITH.test(text)) return undefined
   const host = parseUrl(text)?.host

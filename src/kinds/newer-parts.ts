@@ -4,10 +4,10 @@ import type { TSchema } from 'typebox'
 import { filled, flag, int32, list, map, like, name, newer, object, oneOf, optional, text } from './fields.ts'
 import { secretRef } from './parts.ts'
 
-/** For settings to which releases may add fields. */
+/** An annotation for settings to which releases may add fields. */
 export const OPEN = { open: true } as const
 
-/** A list with at most so many items. */
+/** A list with at most `most` items. */
 export const bounded = <T extends TSchema>(item: T, most: number, description: string, least = 0) =>
   list(item, description, { ...(least > 0 && { minItems: least }), maxItems: most })
 
@@ -33,7 +33,7 @@ export const caBundleRef = object(
   OPEN,
 )
 
-/** `authzConfig`: the Cedar policies that say who may call what. */
+/** `authzConfig`: Cedar policies that decide which callers may do what. */
 export const AuthzConfig = object(
   {
     type: optional(oneOf(['configMap', 'inline'], 'Where the policies are; configMap when not given.')),
@@ -68,20 +68,20 @@ export const AuthzConfig = object(
   { title: 'AuthzConfig', ...OPEN },
 )
 
-/** Not together with authzConfig. */
+/** The name of an MCPAuthzConfig; cannot be used together with authzConfig. */
 export const AuthzConfigRef = object(
   { name: name('Name of the MCPAuthzConfig.') },
   'The MCPAuthzConfig with the policies.',
   { title: 'AuthzConfigRef', ...OPEN },
 )
 
-/** The fields for authorization: of a workload in its spec, of a VirtualMCPServer in `incomingAuth`. */
+/** The fields for authorization: in the spec of a workload, and in `incomingAuth` of a VirtualMCPServer. */
 export const AUTHORIZATION = {
   authzConfig: newer(AuthzConfig),
   authzConfigRef: newer(AuthzConfigRef, '0.30'),
 }
 
-/** The fields of `oidcConfigRef` in releases, beside name and audience. */
+/** The fields of `oidcConfigRef` in releases, apart from name and audience. */
 export const OF_OIDC_CONFIG_REF = {
   resourceUrl: newer(text('URL of this resource for clients (RFC 9728); that of its Service by default.')),
   scopes: newer(list(text('Scope.'), 'Scopes that are advertised to clients; openid by default.')),
@@ -153,13 +153,13 @@ const sessionStorage = object(
   OPEN,
 )
 
-/** The fields of every process that serves clients: the number of replicas, and the storage that they share. */
+/** The fields of all processes that serve clients: the number of replicas, and the storage shared by them. */
 export const SESSIONS = (replicasSince?: string) => ({
   replicas: newer(int32('Number of replicas.', { minimum: 0 }), replicasSince),
   sessionStorage: newer(sessionStorage, replicasSince),
 })
 
-/** The fields of MCPServer and MCPRemoteProxy that say how clients authenticate to the proxy. */
+/** The fields of MCPServer and MCPRemoteProxy that determine how clients authenticate to the proxy. */
 export const OF_PROXIES = {
   oidcConfigRef: newer(oidcConfigRef),
   authServerRef: newer(authServerRef),

@@ -1,22 +1,22 @@
 import { withoutEnd } from '../rule/index.ts'
 import { compilePattern, PATTERNS } from './patterns.ts'
 
-/** The longest text that gets advice: nobody writes longer ones by hand. */
+/** The longest text for which there is advice: people do not write longer ones by hand. */
 const LONGEST = 256
 
 const ARN = compilePattern(PATTERNS.arn.ecmaScript)
 const REGION = compilePattern(PATTERNS.region.ecmaScript)
 const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 
-/** Advice for a text that does not match; `fix` has the text that is certainly meant, if there is one. */
+/** Advice for a text that does not match; `fix` is the text that was certainly meant, if any. */
 interface Advice {
   readonly detail: string
   readonly fix?: { readonly title: string; readonly text: string }
 }
 
 /**
- * By pattern: advice for a text that does not match, with a proposal that does; undefined where the mistake is not a
- * known one.
+ * For each pattern: a function from a text that does not match to advice with a corrected text, or to undefined when
+ * the mistake is not a known one.
  */
 const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],
@@ -28,23 +28,23 @@ const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Ma
 
 const DETAILS = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
 
-/** The requirement of an ECMAScript pattern, in words. */
+/** The requirement of an ECMAScript pattern, as text. */
 export function patternDetail(ecmaScript: string): string {
   return DETAILS.get(ecmaScript) ?? `must match ${ecmaScript}`
 }
 
-/** The detail of an error for a text that does not match an ECMAScript pattern: the requirement, and what to write. */
+/** The detail of an error for a text that does not match an ECMAScript pattern: the requirement, and advice. */
 export const mismatchDetail = (ecmaScript: string, text: string): string =>
   adviceFor(ecmaScript, text)?.detail ?? patternDetail(ecmaScript)
 
-/** The text that is certainly meant by one that does not match; undefined where that is not certain. */
+/** The text that was certainly meant by one that does not match; undefined when it is not certain. */
 export const mismatchFix = (ecmaScript: string, text: string): Advice['fix'] =>
   adviceFor(ecmaScript, text)?.fix
 
 const adviceFor = (ecmaScript: string, text: string): Advice | undefined =>
   text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
 
-/** Advice for the ARN of a session. Its role may have a path, which that ARN leaves out, so there is no fix. */
+/** Advice for the ARN of a role session: it does not contain the path that the role may have, so there is no fix. */
 function ofArn(text: string): Advice | undefined {
   const [, partition = '', account = '', name = ''] =
     /^(arn:[a-z-]+:)sts(::\d+:)assumed-role(\/[^/]+)/.exec(text) ?? []
@@ -64,7 +64,7 @@ function ofRegion(text: string): Advice | undefined {
 
 const writing = (text: string) => ({ title: `write '${text}'`, text })
 
-/** Advice for an issuer. It does not repeat the URL, which may contain a password. */
+/** Advice for an issuer, without the URL, which may contain a password. */
 function ofIssuer(text: string): Advice | undefined {
   const bare = withoutEnd(text, '/')
   const isOtherwiseRight = bare !== text && bare.startsWith('https://') && ISSUER.test(bare)

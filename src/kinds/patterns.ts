@@ -1,6 +1,6 @@
 /**
- * The patterns of section 2.5. Go's RE2 is the reference (decision 16): `specification` is the text as it stands there and
- * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
+ * The patterns of section 2.5. Go's RE2 is the reference (decision 16): `specification` is the original text, which
+ * CRDs contain; `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` have another meaning.
  */
 interface Pattern {
   /** The name of the pattern in the specification. */
@@ -75,9 +75,9 @@ export const PATTERNS = {
 } as const satisfies Record<string, Pattern>
 
 /**
- * V8 keeps a backtrack position for each round of a repeated group, and throws a RangeError on a long match. The three
- * patterns with such a group are therefore read term by term. The result is the same, because each term can end at one
- * place only.
+ * V8 stores a backtrack position for each round of a repeated group, and throws a RangeError on a long match. So the
+ * three patterns with such a group are matched term by term. The result is the same, because each term can end at only
+ * one place.
  */
 const READ_BY_TERM = new Map<string, (text: string) => boolean>([
   [PATTERNS.region.ecmaScript, (text) => repeats(text, 2, /-[a-z]+/y, /-\d+$/y) && /^[a-z]{2}/.test(text)],
@@ -88,14 +88,14 @@ const READ_BY_TERM = new Map<string, (text: string) => boolean>([
   [PATTERNS.conditionType.ecmaScript, isConditionType],
 ])
 
-/** A function that tests a text against an ECMAScript pattern, in time linear in the length of the text. */
+/** Returns a test of texts against an ECMAScript pattern, which takes time linear in the length of the text. */
 export function compilePattern(ecmaScript: string): { test(text: string): boolean } {
   const read = READ_BY_TERM.get(ecmaScript)
   // eslint-disable-next-line no-restricted-syntax -- test/patterns.test.ts proves all of PATTERNS.
   return read === undefined ? new RegExp(ecmaScript, 'u') : { test: read }
 }
 
-/** Whether the text from `start` on is one or more terms and then the tail, up to its end. */
+/** Whether the text from `start` on consists of one or more terms, followed by the tail up to its end. */
 function repeats(text: string, start: number, term: RegExp, tail: RegExp): boolean {
   let end = start
   for (let next = endOf(term, text, end); next >= 0; next = endOf(term, text, end)) end = next

@@ -11,22 +11,22 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** A rule, with one kind and place to which it applies. */
+/** A rule, with a kind and the path in that kind at which the rule applies. */
 export interface RulePlace {
   readonly rule: Rule
   readonly kind: Kind
-  /** The path, in a resource of the kind, to the value that the rule checks. */
+  /** The path from a resource of the kind to the value that the rule checks. */
   readonly at: readonly Segment[]
 }
 
 const ORDER: readonly Rule['severity'][] = ['error', 'warning', 'advice']
 
-/** The rules, errors before warnings before advice, then by id. This does not decide on the order of findings. */
+/** All rules: errors before warnings before advice, then by id. Does not affect the order of findings. */
 const RULES: readonly Rule[] = Object.values(rules).toSorted(
   (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
 
-/** The rules of a kind, then those of its parts. */
+/** The rules of a kind, then the rules of its parts. */
 export function rulePlacesOf(kind: Kind): RulePlace[] {
   const schemas = [{ schema: kind.schema, at: [] }, ...kind.parts]
   return schemas.flatMap(({ schema, at }) =>
@@ -38,22 +38,22 @@ export function rulePlacesOf(kind: Kind): RulePlace[] {
   )
 }
 
-/** Every rule of every kind; a rule of a part once for each kind that has the part. */
+/** All rules of all kinds; a rule about a part appears once for each kind that has the part. */
 export const rulePlaces = (): RulePlace[] => KINDS.flatMap(rulePlacesOf)
 
 /** The kinds and places to which a rule applies. */
 export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place) => place.rule === rule)
 
-/** Every rule once, in the order of `rulePlaces`. */
+/** All rules without repeats, in the order of `rulePlaces`. */
 export const allRules = (): Rule[] => [...new Set(rulePlaces().map(({ rule }) => rule))]
 
-/** The kinds that some rule reads: the server watches these, and its ClusterRole allows no others. */
+/** The kinds that rules read: the server watches these, and its ClusterRole allows no others. */
 export function readKinds(): Kind[] {
   const read = new Set(RULES.flatMap(({ reads }) => reads))
   return KINDS.filter(({ kind }) => read.has(kind))
 }
 
-/** An example of a rule at a place; the findings are exact texts, none for a valid one. */
+/** An example of a rule at a place. `findings` are exact texts, and empty for a valid example. */
 export interface PlacedExample {
   readonly title: string
   readonly resource: Record<string, unknown>
@@ -63,7 +63,7 @@ export interface PlacedExample {
   readonly old?: Record<string, unknown>
 }
 
-/** The examples of a rule that fit the place, valid ones first, each as a resource of this name. */
+/** The examples of a rule for this place, valid ones first, each as a resource with this name. */
 export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] {
   const { rule, kind, at } = place
   const prefix = at.length === 0 ? '' : `${pathText(at)}.`
@@ -86,7 +86,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
     }))
 }
 
-/** Every example of a rule once, at the first place that it fits. Titles identify examples. */
+/** All examples of a rule without repeats, each at the first place that it fits. Titles identify examples. */
 export function examplesOf(rule: Rule): PlacedExample[] {
   const found = new Map<string, PlacedExample>()
   for (const place of placesOf(rule)) {
@@ -125,7 +125,7 @@ function otherResource({ kind, metadata, ...rest }: Other): Record<string, unkno
   })
 }
 
-/** With the fields that every release demands and the specification does not show, where an example says nothing of them. */
+/** Adds the fields that every release requires and the specification does not have, unless the example has them. */
 function withDemanded(kind: string, resource: Record<string, unknown>): Record<string, unknown> {
   const { spec } = resource
   if (!isObject(spec)) return resource
@@ -145,7 +145,7 @@ export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
 
-/** The spec around an example of a part, by kind and field. */
+/** By kind and field: a function that builds a valid spec around an example of the field. */
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   'MCPExternalAuthConfig embeddedAuthServer': (embeddedAuthServer) => ({
     type: 'embeddedAuthServer',

@@ -1,4 +1,4 @@
-/** Every rule. Only `on` in the rule itself says where it applies. */
+/** All rules. Only the field `on` of a rule determines which kinds it applies to. */
 
 export { advertisedScopeSpelt } from '../relations/rules/advertised-scope-spelt.ts'
 export { audienceUnique } from '../relations/rules/audience-unique.ts'

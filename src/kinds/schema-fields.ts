@@ -2,26 +2,24 @@ import type { TSchema } from 'typebox'
 import type { Kind } from './kind.ts'
 import type { SchemaTree } from './schema-tree.ts'
 
-/** One field of a schema, where `[]` steps into a list and `<name>` into a map. */
+/** A field of a schema. In its path, `[]` steps into a list and `<name>` into a map. */
 export interface Field {
   readonly path: string
   readonly name: string
   readonly node: SchemaTree
   readonly required: boolean
-  /** The object that has the field. */
+  /** The object that contains the field. */
   readonly holder: Holder
 }
 
 interface Holder {
   readonly path: string
   readonly node: SchemaTree
-  /**
-   * The section of the specification that lists its fields; where it has none, that of the nearest object around it.
-   */
+  /** The section of the specification that lists the object's fields; if none does, that of the object around it. */
   readonly section: string | undefined
 }
 
-/** By required field: the fields of newer releases that can replace it (decision 3). */
+/** For a required field: the fields of newer releases that can replace it (decision 3). */
 const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
@@ -29,17 +27,17 @@ const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   upstreamProviders: ['delegateClients', 'trustedIssuers', 'inboundGrants'],
 }
 
-/** The fields that can replace a required field in this object; empty where the object does not declare them. */
+/** The fields that can replace a required field in this object; empty when the object does not declare them. */
 export function alternativesOf(holder: SchemaTree, field: string): readonly string[] {
   return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
 }
 
-/** Every field of a kind, an object before what is in it; not apiVersion, kind and metadata. */
+/** All fields of a kind, an object before its fields; without apiVersion, kind and metadata. */
 export function fieldsOf({ schema }: Kind): Field[] {
   return fieldsIn(schema).filter(({ path }) => /^(spec|status)\b/.test(path))
 }
 
-/** Every field of a schema, with paths that start at the schema. */
+/** All fields of a schema; their paths start at the schema. */
 export function fieldsIn(schema: TSchema): Field[] {
   return [...walk(schema as SchemaTree, '', undefined)]
 }
@@ -57,12 +55,12 @@ function* walk(node: SchemaTree, path: string, around: string | undefined): Iter
     yield* walk(node.additionalProperties, `${path}.<name>`, section)
 }
 
-/** Whether the node is an embedded authorization server, which two kinds have and docs describe once. */
+/** Whether the node is an embedded authorization server, which two kinds have and the docs describe only once. */
 const isEmbeddedAuthServer = (node: SchemaTree) => node.title === 'EmbeddedAuthServer'
 /** Whether the node is a reference to a key of a Secret (section 2.1). */
 export const isSecretRef = (node: SchemaTree) => node.source === '2.1'
 
-/** The fields without those inside of an object that has a section of its own. */
+/** The fields, without those inside an object that has a section of its own. */
 export function withoutParts(fields: readonly Field[]): Field[] {
   const inner = fields
     .filter(({ node }) => isEmbeddedAuthServer(node) || isSecretRef(node) || isSecretRef(node.items ?? {}))
@@ -74,7 +72,7 @@ export function withoutParts(fields: readonly Field[]): Field[] {
 
 const JUDGING = ['enum', 'pattern', 'format', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum']
 
-/** The keywords by which a field is judged or gets a default; `properties` stands for its declaration. */
+/** The keywords that check a field or give it a default; `properties` stands for its declaration. */
 export function keywordsOf({ node, required }: Field): string[] {
   const filled = ['default', 'defaultFrom', 'create'].some((keyword) => node[keyword] !== undefined)
   return [
@@ -106,7 +104,7 @@ export function requiredText({ name, required, holder }: Field, quote: Quote): s
   return required ? 'yes' : ''
 }
 
-/** The default that /mutate writes when the field is absent, in words; undefined when it has none. */
+/** Describes the default that /mutate writes when the field is absent; undefined when it has none. */
 export function defaultText(node: SchemaTree, quote: Quote): string | undefined {
   if (node.default !== undefined) return quote(JSON.stringify(node.default))
   if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`
@@ -123,7 +121,7 @@ const BOUNDS = {
   maximum: 'at most %',
 }
 
-/** The constraints of a field beside its type, one phrase each. */
+/** The constraints of a field apart from its type, one phrase each. */
 export function constraintTexts(node: SchemaTree, quote: Quote): string[] {
   const decided = (node.decided ?? []) as readonly string[]
   const bounds = Object.entries(BOUNDS)

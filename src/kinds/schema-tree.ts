@@ -14,7 +14,7 @@ export interface SchemaTree {
   readonly defaultFrom?: string | undefined
 }
 
-/** Rebuilds a schema from the leaves up: `change` sees each node after its children. */
+/** Rebuilds a schema from the leaves to the root: `change` gets each node after its children were changed. */
 export function mapSchema(schema: TSchema, change: (node: SchemaTree) => SchemaTree): SchemaTree {
   const node = schema as SchemaTree
   const inner: Record<string, unknown> = { ...node }
@@ -33,7 +33,7 @@ export function mapSchema(schema: TSchema, change: (node: SchemaTree) => SchemaT
   return change(inner)
 }
 
-/** The node with the given keywords first, in that order, and without those that are undefined. */
+/** The node with these keywords first, in this order, and without undefined ones. */
 export function ordered(node: SchemaTree, first: readonly string[]): SchemaTree {
   const keys = [...first.filter((key) => key in node), ...Object.keys(node).filter((k) => !first.includes(k))]
   return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))

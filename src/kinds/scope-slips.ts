@@ -3,13 +3,13 @@ import { shortQuote, slipOf } from '../rule/index.ts'
 /** Scopes of OpenID Connect. */
 const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
 
-/** The known scope that is meant by a misspelt one; case matters in scopes. */
+/** The known scope that was meant by a misspelt one; undefined for others. Scopes are case-sensitive. */
 const meantBy = (scope: string): string | undefined =>
   KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
 
 type ScopeSlip = readonly [index: number, problem: string]
 
-/** The spelling mistakes of scopes, by index; `consequence` is a sentence about an unknown scope. */
+/** Findings about misspelt scopes, by index; `consequence` is a sentence about an unknown scope. */
 export function scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,

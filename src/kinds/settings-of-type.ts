@@ -1,13 +1,13 @@
 import { type FieldError, forbidden, isAbsent, type Path, type Policy, required } from '../rule/index.ts'
 
-/** A spec whose `type` names the one field that holds its settings. */
+/** A spec in which `type` is the name of the field that contains its settings. */
 type Typed<Field extends string> = { readonly type?: string | undefined } & Readonly<
   Partial<Record<Field, unknown>>
 >
 
 /**
- * Requires the field that is named like the type, and forbids the others; no finding where the type is missing or
- * unknown.
+ * Reports when the field that is named like the type is missing, or another such field is present; nothing when the
+ * type itself is missing or unknown.
  */
 export function* settingsOfType<Field extends string>(
   spec: Typed<Field> | undefined,

@@ -1,6 +1,6 @@
 /**
- * Judges the authentication resources of vMCP in a program of your own, as `vmcp-admission check` does. Nothing here
- * reads a file, a cluster or the clock, and no state is kept between calls.
+ * Judges the authentication resources of vMCP inside another program, as `vmcp-admission check` does. It reads no file,
+ * cluster or clock, and keeps no state between calls.
  *
  * @packageDocumentation
  */
@@ -42,25 +42,25 @@ import {
 /** Options of {@link judge}. */
 export interface JudgeOptions {
   /**
-   * Resources that exist already, of any kind, such as those of a cluster. The judged ones are applied to them, in
-   * place of those with the same name; an error that the replaced one has too becomes a warning (`stored before: …`).
+   * Existing resources of any kind, such as those of a cluster. The judged objects are applied on top of them, and
+   * replace those with the same name; an error that the replaced object has too becomes a warning (`stored before: …`).
    */
   readonly others?: readonly unknown[]
-  /** The release of the operator that the resources are for. Without it the specification judges alone. */
+  /** The operator release that the resources are for. Without it, the specification alone decides. */
   readonly release?: Release | undefined
   /**
-   * The severities to start from. `strict` turns warnings that are certain mistakes into errors; it includes
-   * `strict: true`.
+   * The severities to start from. `strict` turns warnings about certain mistakes into errors; it includes `strict:
+   * true`.
    */
   readonly profile?: 'standard' | 'strict'
   /**
-   * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. The last one that
-   * applies counts.
+   * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. When several apply,
+   * the last one has effect.
    */
   readonly severities?: Readonly<Record<string, 'error' | 'warning' | 'advice' | 'off'>>
   /** Whether unknown fields are errors, and values with placeholders such as `${REGION}` are judged as plain text. */
   readonly strict?: boolean
-  /** The namespace of resources that name none; `default` when absent. */
+  /** The namespace of resources that do not name one; `default` when absent. */
   readonly namespace?: string
   /** The API group of the resources; `toolhive.stacklok.dev` when absent. */
   readonly apiGroup?: string
@@ -68,7 +68,7 @@ export interface JudgeOptions {
 
 /** The schemas of a release of the operator. Each file in `vmcp-admission/releases/` has one. */
 export interface Release {
-  /** The version, such as `0.63.0`; empty where it is not known. */
+  /** The version, such as `0.63.0`; empty when not known. */
   readonly version: string
   /** The schema of each kind. */
   readonly schemas: Readonly<Record<string, object>>
@@ -80,7 +80,7 @@ export interface Subject {
   readonly index: number
   readonly kind: string
   readonly namespace: string
-  /** The name, or else `generateName`; empty where there is neither. */
+  /** The name, or else `generateName`; empty when the object has neither. */
   readonly name: string
 }
 
@@ -92,7 +92,7 @@ export interface Place extends Subject {
   readonly keys: readonly (string | number)[]
 }
 
-/** A finding: an error, which the webhook would deny; a warning; or advice for production, where nothing fails now. */
+/** An error, which the webhook would deny; a warning; or advice for production, where nothing fails at present. */
 export interface Finding extends Place {
   readonly severity: 'error' | 'warning' | 'advice'
   /** The id of the rule, for `severities` and `vmcp-admission explain`. */
@@ -101,15 +101,15 @@ export interface Finding extends Place {
   readonly message: string
 }
 
-/** A value that is not judged, because a tool will fill it in. */
+/** A value that is not judged, because a deployment tool will replace the placeholder in it. */
 export interface Placeholder extends Place {
   /** The placeholder as written: `${REGION}`. */
   readonly text: string
 }
 
-/** The documented defaults that an object lacks. */
+/** The documented defaults that are missing in an object. */
 export interface Defaults extends Subject {
-  /** A patch that makes the object what the mutating webhook would store. */
+  /** A patch that turns the object into the object that the mutating webhook would store. */
   readonly patch: readonly PatchOperation[]
 }
 
@@ -120,15 +120,15 @@ export type PatchOperation =
 
 /** The result of {@link judge}. */
 export interface Judgement {
-  /** In the order of the objects; for each one errors first, then all others, each in the order of their paths. */
+  /** The findings in the order of the objects; for each object errors come first, then the others, each by path. */
   readonly findings: readonly Finding[]
   readonly defaults: readonly Defaults[]
   readonly placeholders: readonly Placeholder[]
 }
 
 /**
- * Judges objects that were read from YAML or JSON, together. Objects of kinds that are not of vMCP are not judged, but
- * rules about others read Secrets and ConfigMaps among them.
+ * Judges a set of objects that were read from YAML or JSON. Objects of other kinds than those of vMCP are not judged,
+ * but rules read the Secrets and ConfigMaps among them.
  *
  * @throws TypeError when an option is wrong. Objects of any content never make it throw.
  */
@@ -155,8 +155,8 @@ export function judge(objects: readonly unknown[], options: JudgeOptions = {}): 
 }
 
 /**
- * The release by CustomResourceDefinitions (`apiextensions.k8s.io/v1`), such as those of a cluster; undefined when none
- * of them is of the operator. Ignores objects of other kinds.
+ * Reads a release from CustomResourceDefinitions (`apiextensions.k8s.io/v1`), such as those of a cluster; undefined
+ * when none is of the operator. Ignores objects of other kinds.
  */
 export function releaseOfCrds(
   crds: readonly unknown[],
@@ -261,7 +261,7 @@ function severitiesFor({ profile = 'standard', severities = {} }: JudgeOptions):
   return [...severitiesOf(profile), ...own]
 }
 
-/** The internal form of each given release, made once, because results are cached with it. */
+/** The internal form of each given release, created once, because results are cached by its identity. */
 const known = new WeakMap<Release, KnownRelease>()
 
 function knownRelease(release: Release | undefined): KnownRelease | undefined {

@@ -1,6 +1,6 @@
 import { counted, type ReportedFinding } from '../cli/output/report.ts'
 
-/** `3 errors, 2 warnings`; `no errors, no warnings` where there are none. */
+/** The numbers of errors and warnings as text: `3 errors, 2 warnings`; `no errors, no warnings` for none. */
 export function countText(findings: readonly ReportedFinding[]): string {
   const of = (severity: string) => findings.filter((finding) => finding.severity === severity).length
   const [errors, warnings, advice] = [of('error'), of('warning'), of('advice')]

@@ -4,8 +4,8 @@ export type Child = Node | string | undefined | readonly Child[]
 const SVG = 'http://www.w3.org/2000/svg'
 
 /**
- * Makes an element. A function is a listener (`onclick`), `true` an attribute without a value; `false` and undefined
- * set nothing.
+ * Creates an element. A function becomes a listener (`onclick`), `true` an attribute without a value; `false` and
+ * undefined are skipped.
  */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -49,13 +49,13 @@ export function element<Type extends HTMLElement>(id: string, type: new () => Ty
   throw new Error(`the page has no ${type.name} #${id}`)
 }
 
-/** The JSON in a data block of the page. */
+/** The JSON in the data block with this id in the page. */
 export const dataOf = (id: string): unknown => JSON.parse(document.getElementById(id)?.textContent ?? 'null')
 
-/** Words longer than this may be broken. */
+/** The longest word that may not be broken. */
 const LONGEST_WORD = 16
 
-/** A text in which long words may break, after a mark or before a capital: paths, kinds and ARNs. */
+/** A text whose long words, such as paths, kinds and ARNs, may be broken after a mark or before a capital letter. */
 export const breakable = (text: string): Child[] =>
   text.split(/(?<=\s)/).flatMap((word) => {
     if (word.length <= LONGEST_WORD) return [word]
@@ -64,6 +64,6 @@ export const breakable = (text: string): Child[] =>
       .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
   })
 
-/** A text; what is between backticks becomes code. */
+/** A text in which parts between backticks become code. */
 export const prose = (text: string): Child[] =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : h('code', {}, part)))

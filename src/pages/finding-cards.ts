@@ -9,14 +9,14 @@ export interface About {
   readonly why: string
 }
 
-/** What the cards of a page can do. */
+/** Functions for the cards of a page. */
 export interface CardOptions {
   readonly aboutOf: (id: string) => About | undefined
-  /** Shows a place in the editor; without it places are plain text. */
+  /** Shows a place in the editor; when absent, places are plain text. */
   readonly goTo?: (place: Located) => void
-  /** Makes the buttons of a finding. */
+  /** Creates the buttons of a finding. */
   readonly actionsOf?: (finding: ReportedFinding) => Child
-  /** Makes the buttons in the explanation of a rule. */
+  /** Creates the buttons in the explanation of a rule. */
   readonly examplesOf?: (id: string) => Child
 }
 
@@ -96,7 +96,7 @@ function card({ finding, others }: Told, options: CardOptions): HTMLElement {
   )
 }
 
-/** Attributes of a card, for tests and for the search. */
+/** Attributes of a card, used by tests and by the search. */
 const dataOf = ({ line, column, id }: ReportedFinding) => ({
   'data-id': id,
   'data-place': `${line}:${column}`,

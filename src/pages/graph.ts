@@ -3,7 +3,7 @@ import type { Outgoing } from '../access/outgoing.ts'
 import { breakable, type Child, h, svg } from './dom.ts'
 
 /**
- * How a connection is authenticated: credentials are sent, there are none (or they are not available), or it is not
+ * The authentication of a connection: credentials are sent, none are sent (or they are not available), or it is not
  * known.
  */
 type State = 'sent' | 'none' | 'unknown'
@@ -21,7 +21,7 @@ interface Column {
   readonly boxes: readonly Box[]
 }
 
-/** A picture of who is authenticated how, from left to right: boxes of text, with lines between them. */
+/** A picture of the authentication in a plan, from left to right: boxes with text, connected by lines. */
 export function graph(plan: Plan): HTMLElement {
   const columns = columnsOf(plan)
   const lines = svg('svg', { class: 'lines', 'aria-hidden': 'true', focusable: 'false' })
@@ -79,8 +79,8 @@ function drawLines(
 }
 
 /**
- * A line between two boxes: from the right side of one to the left of the other or, where that is below, from its foot
- * to the top.
+ * A line between two boxes: from the right side of the first to the left side of the second or, if that is below, from
+ * the bottom of the first to the top of the second.
  */
 function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
   const isBelow = end.left < start.right
@@ -108,7 +108,7 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
   const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
   const holderOf = ({ provider }: TokenSource) =>
     authServer !== null && provider !== null ? 'server' : 'gateway'
-  // In the order of the boxes from which they get tokens, so that few lines cross.
+  // The sources are sorted like the boxes from which they get tokens, so that few lines cross.
   const sources = [...new Map(backends.map(sourceOf).map((source) => [source.id, source])).values()].toSorted(
     (a, b) => Number(holderOf(a) === 'server') - Number(holderOf(b) === 'server'),
   )
@@ -207,7 +207,7 @@ interface TokenSource {
   readonly content: readonly Child[]
 }
 
-/** Where the token of a backend comes from; backends with the same source share its box. */
+/** The source of a backend's token; backends with the same source share its box. */
 function sourceOf(backend: Outgoing): TokenSource {
   const { token, provider, credentials, config, chosen } = backend
   const state = stateOf(backend)

@@ -2,7 +2,7 @@ import type { Plan } from '../access/effective-authentication.ts'
 import { breakable, h } from './dom.ts'
 import { graph } from './graph.ts'
 
-/** One VirtualMCPServer: its picture, and facts about it. */
+/** A section about one VirtualMCPServer: its picture, and facts about it. */
 export const planSection = (plan: Plan): HTMLElement =>
   h(
     'section',

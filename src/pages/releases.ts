@@ -1,13 +1,13 @@
 import type { Release, ReleaseSchema } from '../release/index.ts'
 
-/** All releases together: a part that several schemas share is in `parts` once, and `{ "$": index }` stands for it. */
+/** All releases in one value: a part that schemas share is once in `parts`, and replaced by `{ "$": index }`. */
 export interface PackedReleases {
-  /** The schemas by version, then by kind. */
+  /** The schemas by version and kind. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly parts: readonly unknown[]
 }
 
-/** The release of a minor version; undefined for one that is not among them. */
+/** The release of a minor version; undefined when the value does not contain it. */
 export function unpackRelease({ schemas, parts }: PackedReleases, minor: string): Release | undefined {
   const packed = schemas[minor]
   if (packed === undefined) return undefined
@@ -28,7 +28,7 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
   return { name: `operator release ${minor}`, version: minor, schemas: new Map(read) }
 }
 
-/** Parts with fewer characters are not shared: an index would hardly be shorter. */
+/** Parts with fewer characters are not shared, because an index would hardly be shorter. */
 const SMALLEST = 40
 
 export function packReleases(

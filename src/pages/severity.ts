@@ -9,7 +9,7 @@ const SHAPES: Readonly<Record<Severity, string>> = {
   advice: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1M8 7.2v4.4M8 4.4v.8',
 }
 
-/** A sign and the word for each severity; signs differ in shape, because not everyone sees colours. */
+/** A sign and the name of a severity; signs differ in shape, because not everyone can see colours. */
 export const badge = (severity: Severity): HTMLElement =>
   h(
     'span',

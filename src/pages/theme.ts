@@ -2,7 +2,7 @@ import { element } from './dom.ts'
 
 const KEY = 'vmcp-admission-theme'
 
-/** The button for light and dark; until it is used, the system's setting counts. */
+/** Starts the button for light and dark; until it is used, the setting of the system applies. */
 export function startTheme(): void {
   const button = element('theme', HTMLButtonElement)
   const system = matchMedia('(prefers-color-scheme: dark)')
@@ -21,7 +21,7 @@ export function startTheme(): void {
     try {
       localStorage.setItem(KEY, dataset.theme)
     } catch {
-      // A browser may forbid storage, for example on pages from files.
+      // A browser may forbid storage, for example in pages from files.
     }
   })
 }

@@ -16,10 +16,10 @@ import {
 
 export type ProbedAuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
 type Provider = NonNullable<NonNullable<ProbedAuthServer['upstreamProviders']>[number]>
-/** Whether a provider is on the same machine as the server, which may always connect there. */
+/** Whether a provider runs on the same machine as the server, which may always connect to it. */
 const isLocal = (url = ''): boolean => isLoopback(parseUrl(url)?.host ?? '')
 
-/** The targets in an embedded authorization server. */
+/** The addresses to check in an embedded authorization server. */
 export function* inAuthServer(
   server: Given<ProbedAuthServer>,
   path: Path<ProbedAuthServer>,
@@ -127,7 +127,7 @@ function* inOAuth2Provider(
           },
         ]
       : []
-  // The browser of the user opens this address, by its own rules.
+  // The user's browser opens this address, by the browser's own rules.
   const opened: Connecting = { ...TOKEN_REQUESTS, http, bundle: connecting.bundle }
   yield* endpoint(['authorizationEndpoint'], config.authorizationEndpoint, 'authorization endpoint', opened)
   yield* endpoint(['tokenEndpoint'], config.tokenEndpoint, 'token endpoint', connecting, {

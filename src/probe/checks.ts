@@ -16,12 +16,12 @@ import { offerFindings } from './offers.ts'
 import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
-/** Sends a request for a target; undefined where there is no answer, which is then a finding already. */
+/** Sends a request for a target; undefined when there is no answer, which is already reported. */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
 type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
 
-/** Sends the requests that a target needs, and returns what is wrong. */
+/** Sends the requests that a target needs, and returns the findings. */
 export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
   const { use } = target
   switch (use.is) {
@@ -40,7 +40,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** The effect where a part of the operator cannot use its issuer. */
+/** For each part of the operator, the effect when it cannot use its issuer. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',
@@ -125,7 +125,7 @@ async function checkKeys(
 ): Promise<Finding[]> {
   const answer = await ask('GET', url)
   if (answer === undefined || isRedirect(answer)) return []
-  // A refusal is no finding: the pod sends a token of its own, and this probe does not.
+  // A refusal is not a finding: the pod sends a token with its request, and this probe does not.
   if (isPrivate && (answer.status === 401 || answer.status === 403)) return []
   const problem = answer.status === 200 ? problemWithKeys(answer.body, reader) : `answers ${answer.status}`
   return problem === undefined
@@ -156,7 +156,7 @@ async function checkMetadata(
   return [...unequal, ...offerFindings(target, needs, read)]
 }
 
-/** Any answer shows that the endpoint exists: it accepts only POST, and each server refuses others in its own way. */
+/** Any answer shows that the endpoint exists: it accepts only POST, and servers refuse other methods differently. */
 async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Asking): Promise<Finding[]> {
   const answer = await ask('HEAD', target.url)
   if (answer === undefined || needs === undefined) return []
@@ -189,8 +189,8 @@ async function checkRemote(
 }
 
 /**
- * Checks the metadata of a protected resource. It should match the manifest: else another server answers, or one with
- * an older configuration.
+ * Checks the metadata of a protected resource. If it differs from the manifest, another server answers, or one with an
+ * older configuration.
  */
 async function checkResource(
   target: Target,

@@ -5,13 +5,13 @@ import { isInCluster } from './hosts.ts'
 import type { ProbeAnswer, RequestFailure, Method } from './request.ts'
 import type { Target } from './target.ts'
 
-/** The most milliseconds by which two clocks may differ: the operator allows as many in tokens of trusted issuers. */
+/** The most milliseconds by which clocks may differ: the operator allows the same in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
 
 export const isOfUnknownAuthority = ({ failed, detail }: RequestFailure): boolean =>
   failed === 'certificate' && detail.startsWith('is not of')
 
-/** The finding that a host does not answer; undefined where the cluster may reach it all the same. */
+/** The finding that a host does not answer; undefined when the cluster may still reach it. */
 export function failureFinding(
   target: Target,
   url: URL,
@@ -42,7 +42,7 @@ export function failureFinding(
   }
 }
 
-/** The findings about an answer apart from its content, such as a wrong clock. */
+/** The findings about the connection and the headers of an answer, such as a wrong clock. */
 export function answerFindings(target: Target, method: Method, url: URL, answer: ProbeAnswer): Finding[] {
   return [
     ...privateFindings(target, url, answer),
@@ -53,7 +53,7 @@ export function answerFindings(target: Target, method: Method, url: URL, answer:
 
 function privateFindings(target: Target, { hostname }: URL, { privateAddress }: ProbeAnswer): Finding[] {
   const { privateField, allowsPrivate } = target.connecting
-  // Whether `check` judges this host: an address, or a name in the cluster.
+  // Whether `check` already judges this host: an address, or a name in the cluster.
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
   if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
   const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`

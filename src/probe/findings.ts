@@ -4,7 +4,7 @@ import type { Target } from './target.ts'
 
 const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))
 
-/** A finding at the field of a target. */
+/** A finding at the field that contains the address. */
 export const findingAt = ({ at }: Pick<Target, 'at'>, id: ProbeId, detail: string): Finding => ({
   id,
   severity: SEVERITIES.get(id) ?? 'warning',
@@ -21,7 +21,7 @@ export const wrongValueAt = (
   error: { type: 'invalid', at, value: url, detail },
 })
 
-/** The first items of a list from an answer. */
+/** The first items of a list in an answer, as text. */
 export function listText(items: readonly string[], most = 6): string {
   const shown = items.slice(0, most).map(shortQuote).join(', ')
   return items.length > most ? `${shown} and ${items.length - most} more` : shown

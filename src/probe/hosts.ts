@@ -1,10 +1,10 @@
 import { isInsideCluster, isLoopback, isPrivateAddress, parseUrl } from '../rule/index.ts'
 import type { Connecting } from './target.ts'
 
-/** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: there is no real issuer. */
+/** Host names for documentation, reserved by RFC 2606 or similar, such as example.okta.com: no real issuer is there. */
 const FOR_DOCUMENTATION = /(?:^|\.)(?:example(?:\.|$)|invalid$)/i
 
-/** Why no request is sent to an address; undefined when it may be. */
+/** Why no request is sent to an address; undefined when one may be sent. */
 export function whyNotAsked(text: string, { http }: Pick<Connecting, 'http'>): string | undefined {
   const url = parseUrl(text)
   const isWeb = url !== undefined && /^https?$/.test(url.scheme) && url.host !== '' && URL.canParse(text)
@@ -22,5 +22,5 @@ export const isLocal = (url: URL): boolean => isLoopback(url.hostname.replace(/^
 export const isPrivate = (url: URL): boolean =>
   isLocal(url) || isPrivateAddress(url.hostname.replace(/^\[(.*)\]$/, '$1'))
 
-/** Whether the name is one that only the cluster resolves. */
+/** Whether only the cluster can resolve the host name. */
 export const isInCluster = (url: URL): boolean => isInsideCluster(url.hostname) && !isLocal(url)

@@ -1,6 +1,6 @@
 /**
- * Sends requests to the addresses that resources name, and compares the answers with the resources. For the CLI only:
- * the webhook never does this.
+ * Sends requests to the addresses in resources, and compares the answers with the resources. For the CLI only: the
+ * webhook never does this.
  */
 
 import { compareFindings, errorMessage, type Finding, withoutUserInfo } from '../rule/index.ts'
@@ -16,28 +16,28 @@ export { targetsOf } from './targets.ts'
 
 export interface ProbeOptions {
   readonly timeoutMs: number
-  /** The most requests, and below the most time, of a run: manifests may name thousands of slow hosts. */
+  /** The most requests of a run; `deadlineMs` is its longest time. Manifests may name thousands of slow hosts. */
   readonly mostRequests: number
   readonly deadlineMs: number
-  /** Whether addresses of this machine and of private networks are refused, even if a resource names them. */
+  /** Whether requests to this machine and to private networks are refused, even if a resource names the address. */
   readonly isPublicOnly: boolean
-  /** The text (PEM) in the ConfigMap that a target names as its CA bundle; undefined where it is not known. */
+  /** The text (PEM) in the ConfigMap that a target names as its CA bundle; undefined when not known. */
   bundle(target: Target): string | undefined
-  /** Whether requests may be sent to a host that only an answer names. */
+  /** Whether requests may be sent to a host that no resource names, only an answer. */
   mayAsk(host: string): Promise<boolean>
 }
 
 export interface Probed {
   readonly findings: readonly { readonly target: Target; readonly finding: Finding }[]
   readonly notes: readonly { readonly target: Target; readonly text: string }[]
-  /** How many requests were sent. */
+  /** Number of requests sent. */
   readonly sent: number
 }
 
-/** Why no request is sent to an address while only public ones are allowed. */
+/** Why no request is sent to a private address while only public ones are allowed. */
 export const IS_PRIVATE = 'it is on this machine or in a private network; --addresses anywhere asks it'
 
-/** The most targets that are checked at a time. */
+/** Number of targets that are checked concurrently. */
 const AT_A_TIME = 8
 
 export async function probe(targets: readonly Target[], options: ProbeOptions): Promise<Probed> {
@@ -74,7 +74,7 @@ class Run {
       )
       this.#add(target, findings)
     } catch (error) {
-      // An unexpected answer of one server must not lose the results for other targets.
+      // An unexpected answer for one target must not lose the results of the others.
       this.#note(target, `${withoutUserInfo(target.url)} cannot be judged: ${errorMessage(error)}`)
     }
   }
@@ -134,7 +134,7 @@ class Run {
     return 'failed' in reply ? undefined : reply
   }
 
-  /** Reports a missing answer, or what is wrong with an answer apart from its content. */
+  /** Adds the finding or note about a missing answer, or the findings about the connection of an answer. */
   #tell(target: Target, method: Method, url: URL, reply: Reply): void {
     if (!('failed' in reply)) this.#add(target, answerFindings(target, method, url, reply))
     else if (reply.failed === 'certificate' && this.#lacksBundle(target))
@@ -154,11 +154,11 @@ class Run {
   #lacksBundle = (target: Target): boolean =>
     target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
 
-  /** Whether a resource names the host, or a host on this machine has named another port there. */
+  /** Whether a resource names the host; a host on this machine may also refer to another port of this machine. */
   #isNamed = (target: Target, url: URL): boolean =>
     this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
 
-  /** Why no request may be sent to the host; decided once for each. */
+  /** Why no request may be sent to the host; undefined when one may. Asks `mayAsk` once for each host. */
   async #whyNotAllowed(target: Target, url: URL): Promise<string | undefined> {
     if (this.#options.isPublicOnly && isPrivate(url)) return IS_PRIVATE
     if (this.#isNamed(target, url)) return undefined
@@ -168,10 +168,7 @@ class Run {
     return (await known) ? undefined : 'no resource names its host'
   }
 
-  /**
-   * The answer to a request, which is sent once for all targets with the same one; a text where a bound of the run was
-   * reached.
-   */
+  /** The answer to a request; targets with the same request share one. A text when a limit of the run is reached. */
   #reply(target: Target, method: Method, url: URL): Promise<Reply> | string {
     const { bundle } = target.connecting
     const pem = bundle && this.#options.bundle(target)
@@ -193,6 +190,6 @@ class Run {
   }
 }
 
-/** The addresses to which the name of a host may resolve that only an answer names. */
+/** The addresses to which a host may resolve that no resource names, only an answer. */
 const reachOfOthers = ({ allowsPrivate, privateField }: Connecting): Reach =>
   allowsPrivate && privateField !== undefined ? 'other machines' : 'internet'

@@ -4,7 +4,7 @@ import type { Reader } from './target.ts'
 
 /**
  * The key algorithms that each part of the operator accepts: TokenValidator wants RS and ES with a kid,
- * MultiIssuerTokenValidator not ES512, and go-oidc accepts all that it knows.
+ * MultiIssuerTokenValidator does not accept ES512, and go-oidc accepts all that it knows.
  */
 const ALGORITHMS: Readonly<Record<Reader, readonly string[]>> = {
   validator: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'],
@@ -21,7 +21,7 @@ const OF_CURVE: Readonly<Record<string, string>> = {
 /** The shortest RSA key, in bits, that the operator's library accepts for tokens of callers and trusted issuers. */
 const LEAST_BITS = 2_048
 
-/** Why no key of a key set can be used, or that the text is none; undefined when one can. */
+/** Why no key in the text of a key set can be used; undefined when one can. */
 export function problemWithKeys(body: string, reader: Reader): string | undefined {
   const set = parseJson(body)
   if (!isObject(set) || !Array.isArray(set.keys)) return 'is not a JSON Web Key Set'

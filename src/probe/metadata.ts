@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import { parseJson } from './keys.ts'
 
-/** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
+/** The fields that are read of the metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
 const OF_SERVER = {
   texts: ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'registration_endpoint'],
   lists: [
@@ -13,7 +13,7 @@ const OF_SERVER = {
   ],
 } as const
 
-/** The metadata of a protected resource (RFC 9728). */
+/** The fields that are read of the metadata of a protected resource (RFC 9728). */
 const OF_RESOURCE = { texts: ['resource'], lists: ['authorization_servers'] } as const
 
 interface Fields {
@@ -29,7 +29,7 @@ export type Metadata = MetadataOf<typeof OF_SERVER>
 
 export interface Read<Of extends Fields> {
   readonly metadata: MetadataOf<Of>
-  /** The fields with a wrong JSON type, which the metadata then lacks: the operator refuses such a document. */
+  /** The fields with a wrong JSON type, which are left out of `metadata`: the operator refuses such a document. */
   readonly wrong: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export const readMetadata = (body: string): Read<typeof OF_SERVER> | undefined =
 export const readResourceMetadata = (body: string): Read<typeof OF_RESOURCE> | undefined =>
   readFields(body, OF_RESOURCE)
 
-/** Reads the fields of a JSON object; undefined for any other text. As in Go, null counts as absent. */
+/** Reads fields of a JSON object; undefined when the text is not one. As in Go, null counts as absent. */
 function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read<Of> | undefined {
   const value = parseJson(body)
   if (!isObject(value)) return undefined
@@ -61,21 +61,21 @@ function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read
 const OPENID = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
 
-/** Where the operator finds the metadata of an issuer; it ignores one slash at the end. */
+/** The URL at which the operator reads the metadata of an issuer; it ignores one slash at the end. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
 
-/** The URL of the metadata of a protected resource that the operator sends to clients (RFC 9728). */
+/** The URL of a protected resource's metadata that the operator gives to clients (RFC 9728). */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
 }
 
 /**
- * The issuer that the operator expects in the document at a `discoveryUrl` of dcrConfig: the URL without the well-known
- * part.
+ * The issuer that the operator expects in the document at the `discoveryUrl` of a dcrConfig: the URL without its
+ * well-known part.
  */
 export function expectedIssuer(discoveryUrl: string): string {
-  // By text: the URL class would change how the host is written.
+  // Splits the text itself, because the URL class would normalise the host.
   const [, origin = '', path = ''] = /^([^:]+:\/\/[^/?#]*)([^?#]*)/.exec(discoveryUrl) ?? []
   for (const known of [OAUTH, OPENID]) {
     if (path.endsWith(known)) return origin + path.slice(0, -known.length)
@@ -84,12 +84,10 @@ export function expectedIssuer(discoveryUrl: string): string {
   return origin
 }
 
-/**
- * The most segments that are cut from a token endpoint to find its issuer: /protocol/openid-connect/token has three.
- */
+/** The most path segments between an issuer and its token endpoint: three in /protocol/openid-connect/token. */
 const MOST_CUT = 3
 
-/** Possible addresses of the metadata for a token endpoint: most servers have it below a part of the same path. */
+/** Candidate URLs of the metadata for a token endpoint: most servers publish it at the start of the same path. */
 export function possibleDocuments(tokenEndpoint: URL): string[] {
   const parts = tokenEndpoint.pathname.split('/').filter((part) => part !== '')
   const issuers = Array.from({ length: Math.min(MOST_CUT, parts.length) }, (_, i) =>

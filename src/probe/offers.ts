@@ -4,8 +4,8 @@ import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
 /**
- * Findings about grants, scopes and methods that a resource needs and the metadata does not list. Without a list of
- * grants (or scopes) in the metadata there are none about them.
+ * Findings about grants, scopes and methods that a resource needs but the metadata does not list. There are none about
+ * grants (or scopes) when the metadata has no such list.
  */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [
@@ -50,7 +50,7 @@ function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Find
   return [findingAt(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
 }
 
-/** The authentication methods for clients that register themselves, in the operator's order; `none` only with S256. */
+/** Authentication methods of clients that register themselves, in the operator's order; `none` only with S256. */
 const REGISTERED_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
 
 function methodFindings(target: Target, { registers, secretMethod }: Needs, metadata: Metadata): Finding[] {

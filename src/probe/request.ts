@@ -6,23 +6,23 @@ import { isIP, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 
-/** The most bytes of an answer that are read: as many as the operator reads. */
+/** The most bytes of an answer that are read; the operator reads the same. */
 const MOST_BYTES = 2 ** 20
 
-/** The method; HEAD is for endpoints that accept only POST. */
+/** The HTTP method; HEAD is for endpoints that accept only POST. */
 export type Method = 'GET' | 'HEAD'
 
 interface Question {
   readonly method: Method
   readonly url: URL
-  /** The CAs (PEM) to trust; undefined for those of Node. */
+  /** The CAs (PEM) to trust; when undefined, the CAs of Node. */
   readonly authorities?: string | undefined
   readonly timeoutMs: number
   /** The addresses to which the host may resolve. */
   readonly reach: Reach
 }
 
-/** Which addresses are allowed: all, all but those of this machine, or those on the internet. */
+/** Which addresses are allowed: all, all except those of this machine, or only addresses on the internet. */
 export type Reach = 'anywhere' | 'other machines' | 'internet'
 
 const IS_OUT_OF_REACH: Readonly<Record<Reach, (address: string) => boolean>> = {
@@ -35,13 +35,13 @@ export interface ProbeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The private address to which the host resolves here; undefined where it is public. */
+  /** The private address to which the host resolves on this machine; undefined when it is public. */
   readonly privateAddress: string | undefined
-  /** By how many milliseconds the server's clock is ahead of this machine's; undefined without a Date header. */
+  /** Milliseconds by which the server's clock is ahead of this machine's; undefined without a Date header. */
   readonly ahead: number | undefined
 }
 
-/** A request without an answer, and why. */
+/** A request that got no answer, and why. */
 export interface RequestFailure {
   readonly failed: 'name' | 'private' | 'connection' | 'time' | 'certificate' | 'size'
   readonly detail: string
@@ -49,11 +49,11 @@ export interface RequestFailure {
 
 export type Reply = ProbeAnswer | RequestFailure
 
-/** The CAs of a bundle: alone, or together with those that Node has. */
+/** The CAs to trust: only the CAs of a bundle, or also the CAs of Node. */
 export const authoritiesOf = (pem: string, isOnly: boolean): string =>
   isOnly ? pem : [...rootCertificates, pem].join('\n')
 
-/** Sends one request without credentials, and follows no redirect. Never throws. */
+/** Sends one request without credentials, and does not follow redirects. Never throws. */
 export async function ask(question: Question): Promise<Reply> {
   const { url, reach, timeoutMs } = question
   const signal = AbortSignal.timeout(timeoutMs)
@@ -86,7 +86,7 @@ function send(
 ): Promise<Omit<ProbeAnswer, 'privateAddress'>> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   const headers = { accept: 'application/json', 'user-agent': 'vmcp-admission probe' }
-  // Uses the address that was checked: a second look-up could give another one.
+  // Connects to the address that was checked: a second look-up could return another one.
   const known: LookupFunction = (_host, { all }, found) => {
     const [first] = addresses
     if (all === true) found(null, [...addresses])
@@ -120,7 +120,7 @@ async function readBody(message: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** By how many milliseconds the clock of an answer is ahead; a cache says how old its answer is (Age). */
+/** Milliseconds by which the clock of the server is ahead; a cached answer says how old it is (Age). */
 function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | undefined {
   const sent = Date.parse(date ?? '')
   const seconds = /^\d+$/.test(age ?? '') ? Number(age) : 0

@@ -1,13 +1,13 @@
 import type { GivenSubject } from '../documents/index.ts'
 import { type Given, isObject, type Path, type Resource, type Segment, segmentsOf } from '../rule/index.ts'
 
-/** A resource that may name addresses, without parts of a wrong JSON type. */
+/** A resource that may contain addresses, without parts of a wrong JSON type. */
 export interface NamedResource {
   readonly subject: GivenSubject
   readonly resource: Resource
 }
 
-/** A reference to CAs (PEM); the operator trusts them alone, or together with those of the system. */
+/** A reference to CAs (PEM) in a ConfigMap; the operator trusts only them, or also the CAs of the system. */
 export interface Bundle {
   readonly name: string
   readonly key: string
@@ -18,7 +18,7 @@ export interface Bundle {
 export interface Connecting {
   /** Whether the operator may use plain http. */
   readonly http: boolean
-  /** The field by which private addresses are allowed; undefined where they always are. */
+  /** The field that allows private addresses; undefined when they are always allowed. */
   readonly privateField?: string
   readonly allowsPrivate: boolean
   readonly bundle?: Bundle | undefined
@@ -26,16 +26,17 @@ export interface Connecting {
 }
 
 /**
- * The part of the operator that uses an issuer: to validate callers' tokens, to log users in, or to exchange tokens.
+ * The part of the operator that uses an issuer: to validate callers' tokens, to log users in (`upstream`), or to
+ * exchange tokens (`trusted`).
  */
 export type Reader = 'validator' | 'upstream' | 'trusted'
 
-/** The grants, scopes and methods that a resource needs of an authorization server. */
+/** The grants, scopes and methods that an authorization server must support for a resource. */
 export interface Needs {
   readonly grants: readonly string[]
   readonly scopes: readonly string[]
   readonly pkce?: boolean
-  /** Set where the client registers itself. */
+  /** Set when the operator registers the client by itself (dynamic client registration). */
   readonly registers?: boolean
   /** How the operator sends the client secret to the token endpoint. */
   readonly secretMethod?: string
@@ -58,7 +59,7 @@ export interface Target {
   readonly connecting: Connecting
 }
 
-/** An address in a field to which no request is sent, and why. */
+/** An address in a field to which no request is sent, with the reason. */
 export interface LeftOut extends Pick<Target, 'subject' | 'at' | 'url'> {
   readonly why: string
 }
@@ -77,13 +78,13 @@ export type Skipped = Omit<LeftOut, 'subject'>
 
 export const isGiven = (url: string | undefined): url is string => url !== undefined && url !== ''
 
-/** The path of a field, also where the type does not have it. */
+/** The path of a field, even one that the type does not declare. */
 export const fieldAt = (path: Path<unknown>, field: string): readonly Segment[] => [
   ...segmentsOf(path),
   field,
 ]
 
-/** How token requests connect: to any address, with the CAs of the system. */
+/** The connection of token requests: to any address, with the CAs of the system. */
 export const TOKEN_REQUESTS: Connecting = { http: true, allowsPrivate: true, redirects: 'followed' }
 
 export const texts = (list: readonly (string | undefined)[] | undefined): string[] =>

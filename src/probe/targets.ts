@@ -18,7 +18,7 @@ import {
   TOKEN_REQUESTS,
 } from './target.ts'
 
-/** The addresses that resources name, divided into those to check and those left out. */
+/** The addresses in resources, divided into those to check and those left out. */
 export function targetsOf(all: readonly NamedResource[]): {
   readonly targets: readonly Target[]
   readonly leftOut: readonly LeftOut[]
@@ -40,7 +40,7 @@ export function targetsOf(all: readonly NamedResource[]): {
   return { targets, leftOut }
 }
 
-/** Returns whether some VirtualMCPServer may have credentials for a backend: an entry of its name, or a default. */
+/** Returns whether some VirtualMCPServer may have credentials for a backend: an entry with its name, or a default. */
 function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject) => boolean {
   const gateways = all.filter(({ subject }) => subject.kind === 'VirtualMCPServer')
   return ({ namespace, name }) =>
@@ -52,7 +52,7 @@ function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject
 
 type Issuers = (namespace: string, name: string | undefined) => string | undefined
 
-/** Returns the issuer of an MCPOIDCConfig; undefined where it is not known. */
+/** Returns the issuer of an MCPOIDCConfig; undefined when not known. */
 function issuersOfCallers(all: readonly NamedResource[]): Issuers {
   const known = new Map(
     all
@@ -93,7 +93,7 @@ function* namedIn(
 
 type OidcReference = Given<{ name: string; resourceUrl: string }>
 
-/** The targets in an OIDC reference: the resource's own URL, where callers read who issues tokens. */
+/** The targets of an OIDC reference: the resource's own URL, whose metadata shows callers who issues tokens. */
 function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
@@ -109,9 +109,7 @@ function* inReference(
     }
 }
 
-/**
- * The issuers of the embedded authorization servers in a resource; the process has their keys, and needs no request.
- */
+/** The issuers of embedded authorization servers in a resource; the process has their keys, so they need no request. */
 function ownIssuers(resource: Resource): string[] {
   const { embeddedAuthServer, authServerConfig } = (resource.spec ?? {}) as {
     readonly embeddedAuthServer?: Given<{ issuer: string }>
@@ -142,7 +140,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never reads the metadata of the issuer; if there is any, it shows the issuer in tokens.
+  // With jwksUrl the operator never reads the metadata of the issuer; if they exist, they show the issuer in tokens.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),
@@ -168,7 +166,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
 
 function* inAuthConfig({ spec }: AuthConfig): Iterable<FoundTarget> {
   const { tokenExchange, xaa } = spec ?? {}
-  // A string, because releases have types that the specification does not name.
+  // A plain string, because releases have types that the specification does not list.
   const type: string | undefined = spec?.type
   const endpoint = (holder: string, field: string, url: string | undefined, grant: string, http = true) =>
     isGiven(url)
@@ -207,7 +205,7 @@ interface OfRemote {
 function* inWorkload(kind: string, { spec }: Resource): Iterable<FoundTarget> {
   const { remoteUrl, externalAuthConfigRef, headerForward, caBundleRef } = (spec ?? {}) as OfRemote
   if (!isGiven(remoteUrl)) return
-  // A proxy may pass on the token of its caller.
+  // A proxy may forward the token of its caller.
   const hasCredential =
     kind !== 'MCPServerEntry' || externalAuthConfigRef !== undefined || headerForward !== undefined
   yield {

@@ -5,7 +5,7 @@ import { OWN_CRD } from '../release/index.ts'
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
 
-/** Keywords for constraints of the specification; only a strict CRD has them. */
+/** Keywords for constraints of the specification; only strict CRDs have them. */
 const CONSTRAINTS = ['enum', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum'] as const
 
 interface Crd {
@@ -13,7 +13,7 @@ interface Crd {
   readonly [field: string]: unknown
 }
 
-/** The CRD of a kind; if `strict`, with the constraints of the specification. */
+/** The CRD of a kind; if `strict`, with all constraints of the specification. */
 export function crd(of: Kind, strict: boolean, group = DEFAULT_API_GROUP): Crd {
   const { kind, plural, shortNames, printerColumns, schema } = of
   return {
@@ -44,12 +44,12 @@ export function crd(of: Kind, strict: boolean, group = DEFAULT_API_GROUP): Crd {
   }
 }
 
-/** The root of a schema without metadata, which the API server itself knows. */
+/** The root schema without metadata, which the API server itself validates. */
 function root({ properties, ...rest }: SchemaTree): SchemaTree {
   return { ...rest, properties: { ...properties, metadata: { type: 'object' } } }
 }
 
-/** A node for a structural schema; its children are converted already. */
+/** Converts a schema node for a structural schema; its children are converted already. */
 function structural(node: SchemaTree, strict: boolean): SchemaTree {
   const untyped = typeof node.type !== 'string'
   const fields = Object.entries(node.properties ?? {})
@@ -68,7 +68,7 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
   }
 }
 
-/** Stands for a field of newer releases, which is not declared: the object with it keeps unknown fields instead. */
+/** Stands for a field of newer releases. It is not declared: the object that contains it preserves unknown fields. */
 const NEWER: SchemaTree = {}
 
 function constraints(node: SchemaTree): SchemaTree {

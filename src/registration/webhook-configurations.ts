@@ -2,7 +2,9 @@ import { API_VERSION, KINDS } from '../kinds/index.ts'
 import { rulePlacesOf } from '../kinds/places.ts'
 import type { Kind } from '../kinds/kind.ts'
 
-/** How the API server reaches the webhook: `{ url, caBundle }` or `{ service: { namespace, name, port }, caBundle }`. */
+/**
+ * How the API server reaches the webhook: `{ url, caBundle }` or `{ service: { namespace, name, port }, caBundle }`.
+ */
 export interface ClientConfig {
   readonly url?: string
   readonly service?: {
@@ -11,7 +13,7 @@ export interface ClientConfig {
     readonly port: number
     readonly path?: string
   }
-  /** The CAs (PEM) in base64; absent when another tool injects them. */
+  /** The CAs in PEM, as base64; absent when another tool injects them. */
   readonly caBundle?: string
 }
 
@@ -20,30 +22,30 @@ export interface Registration {
   readonly failurePolicy: 'Fail' | 'Ignore'
   /** The clientConfig for each path of the webhook. */
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** How many seconds the API server waits for an answer. */
+  /** Seconds that the API server waits for an answer. */
   readonly timeoutSeconds?: number
 }
 
 /**
- * A match condition: updates that do not change the spec, or of an object that is being deleted, are not sent to the
- * webhook. So they pass even while it is down: finalizers, labels, storage migration (decision 8).
+ * A match condition: the webhook gets no updates that leave the spec unchanged or are of an object being deleted. So
+ * finalizers, labels and storage migration work even while it is down (decision 8).
  */
 export const SPEC_CHANGES =
   "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
-/** The chart's Deployment of the leader, where the leader has its own. */
+/** The Deployment that the chart makes for the leader, when the leader runs in its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
 
 /**
- * The annotation of a probe: a dry run of an object with it is refused before all else, which proves that the webhook
- * is called.
+ * An annotation for probing the webhook: a dry run of an object with it is denied at once, which proves that the API
+ * server calls the webhook.
  */
 export const probeAnnotation = (group: string): string => `${group}/vmcp-admission-probe`
 
 /**
- * The ValidatingWebhookConfiguration: creations and updates of the seven kinds, and deletions of three of them, which
+ * The ValidatingWebhookConfiguration: creations and updates of the seven kinds fail closed; deletions of three of them
  * fail open.
  */
 export function validatingWebhookConfiguration(registration: Registration) {
@@ -116,9 +118,9 @@ const ofGroup = (group: string) => ({
   scope: 'Namespaced',
 })
 
-/** The default seconds that the API server waits for an answer. */
+/** Default seconds that the API server waits for an answer. */
 export const WEBHOOK_TIMEOUT = 5
-/** Seconds that the API server waits at a deletion: the answer is only a warning. */
+/** Seconds that the API server waits at a deletion, where the answer is only a warning. */
 const DELETE_TIMEOUT = 2
 
 const ALWAYS = {

@@ -8,19 +8,19 @@ import type { Gateway } from './related-resources.ts'
 type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
 type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
 
-/** The authorization of a resource: its Cedar policies, or the ConfigMap that has them. */
+/** The `authzConfig` of a resource: Cedar policies, or the name of a ConfigMap with policies. */
 export type AuthzConfig = NonNullable<Holder['authzConfig']>
 
-/** The name of the object that has them. */
+/** The `authzConfigRef` of a resource: the name of an MCPAuthzConfig, which contains policies. */
 export type AuthzConfigRef = NonNullable<Holder['authzConfigRef']>
 
-/** The object in which a resource configures authorization, and its path. */
+/** The part of a resource that may contain `authzConfig` or `authzConfigRef`, and its path. */
 export interface Authorization {
   readonly holder: Holder
   readonly path: Path<Holder>
 }
 
-/** A VirtualMCPServer has its authorization in `incomingAuth`, a workload in its spec. */
+/** The authorization of a resource: in `incomingAuth` of a VirtualMCPServer, in the spec of a workload. */
 export function authorizationOf({ spec }: Gateway | Proxy): Authorization | undefined {
   if (spec === undefined) return undefined
   const isGateway = 'incomingAuth' in spec
@@ -28,21 +28,21 @@ export function authorizationOf({ spec }: Gateway | Proxy): Authorization | unde
   return holder && { holder, path: pathTo(isGateway ? ['spec', 'incomingAuth'] : ['spec']) }
 }
 
-/** The first three claims, in quotes. */
+/** The first three claims, in quotes, for a message. */
 export const claimsText = (claims: readonly string[]): string =>
   claims
     .slice(0, 3)
     .map((claim) => shortQuote(shortText(claim, 40)))
     .join(', ')
 
-/** The provider whose claims policies see: the chosen one, or else the first. Undefined where that cannot be read. */
+/** The upstream provider whose claims policies see: the chosen or first one; undefined if `chosen` has no name. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
   const providers = server.upstreamProviders ?? []
   if (chosen === undefined) return providers[0]
   return chosen.name === undefined ? undefined : providers.find((provider) => provider?.name === chosen.name)
 }
 
-/** Hosts of providers whose access tokens are not JWTs, each after the name of the provider. */
+/** Providers whose access tokens are not JWTs: the name of each, and its hosts. */
 const OPAQUE: readonly (readonly [string, RegExp])[] = [
   ['Google', /^(accounts\.google\.com|(oauth2|www)\.googleapis\.com)$/i],
   ['GitHub', /^((www|api)\.)?github\.com$|\.ghe\.com$/i],
@@ -53,10 +53,10 @@ const OPAQUE: readonly (readonly [string, RegExp])[] = [
   ['Notion', /^api\.notion\.com$/i],
   ['Linear', /^api\.linear\.app$/i],
 ]
-/** The path of GitHub's token endpoint, also on a GitHub Enterprise Server. */
+/** The path of the token endpoint of GitHub and of GitHub Enterprise Server. */
 const GITHUB_PATH = '/login/oauth/access_token'
 
-/** The name of a provider whose access tokens no policy can read; undefined for others. */
+/** The name of a provider whose access tokens are opaque, so that no policy can read them; undefined for others. */
 export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | undefined {
   const text = oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? ''
   const host = parseUrl(text)?.host ?? ''
@@ -65,7 +65,7 @@ export function opaqueIssuer({ oidcConfig, oauth2Config }: Provider): string | u
   )
 }
 
-/** The groups or roles that access tokens of a provider lack, as text, and what to do about it. */
+/** Texts that say which tokens lack groups or roles, and how to get them. */
 interface Groupless {
   readonly lacks: string
   readonly remedy: string
@@ -73,7 +73,7 @@ interface Groupless {
 
 const ENTRA = /^(?:login\.(?:microsoftonline\.(?:com|us)|partner\.microsoftonline\.cn)|sts\.windows\.net)$/i
 
-/** Why access tokens of a provider have no groups or roles, where that is known. */
+/** Says that access tokens of a provider have no groups or roles; undefined when they may have them. */
 export function grouplessProvider(provider: Provider): Groupless | undefined {
   const { oidcConfig, oauth2Config } = provider
   const url = oidcConfig?.issuerUrl ?? oauth2Config?.tokenEndpoint ?? ''
@@ -94,13 +94,13 @@ export function grouplessProvider(provider: Provider): Groupless | undefined {
   }
 }
 
-/** Whether a scope of Entra belongs to an app: before the last slash it has the app's URI or id. */
+/** Whether a scope of Entra is for an app rather than for Microsoft Graph: it begins with the URI or id of the app. */
 const isOfApp = (scope: string): boolean =>
   scope.includes('/') && !/^https:\/\/graph\.microsoft\.(?:com|us)\//i.test(scope)
 
 /**
- * The provider that a VirtualMCPServer chooses for its policies, by `primaryUpstreamProvider`; `name` is undefined
- * where that cannot be read.
+ * The provider that `primaryUpstreamProvider` of a VirtualMCPServer chooses for its policies; `name` is undefined when
+ * the field is unreadable.
  */
 export interface Chosen {
   readonly name: string | undefined
@@ -108,8 +108,8 @@ export interface Chosen {
 }
 
 /**
- * The chosen provider. Releases before 0.28 read `primaryUpstreamProvider` in `authzConfig.inline`, later ones only
- * where `authServerConfig` has none.
+ * Reads `primaryUpstreamProvider`. Releases before 0.28 read it in `authzConfig.inline`, later ones do so only when
+ * `authServerConfig` is absent.
  */
 export function chosenProvider({ spec = {} }: Gateway): Chosen | undefined {
   const path = pathTo<Gateway>([]).spec

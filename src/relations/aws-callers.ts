@@ -28,26 +28,24 @@ import { authServersOf } from './workload-auth-server.ts'
 
 export type AwsSts = NonNullable<NonNullable<AuthConfig['spec']>['awsSts']>
 
-/** The `awsSts` of an MCPExternalAuthConfig of that type; undefined for any other. */
+/** The `awsSts` of an MCPExternalAuthConfig with `type: awsSts`; undefined for other types. */
 export const awsStsOf = (config: AuthConfig | undefined): AwsSts | undefined =>
   config?.spec?.type === 'awsSts' ? config.spec.awsSts : undefined
 
-/** An embedded authorization server whose tokens decide on the AWS roles of callers. */
+/** An embedded authorization server whose tokens determine the AWS roles of callers. */
 export interface Front {
   /** The VirtualMCPServer or the workload that calls AWS. */
   readonly caller: ObjectName
   readonly server: Server
-  /**
-   * The MCPExternalAuthConfig that has the server of a workload; undefined for a VirtualMCPServer, which has its own.
-   */
+  /** The MCPExternalAuthConfig that contains a workload's server; undefined for a VirtualMCPServer with its own. */
   readonly config: ObjectName | undefined
-  /** The index of each provider by its name. */
+  /** The index of each upstream provider in the server, by the provider's name. */
   readonly places: () => ReadonlyMap<string | undefined, number>
   /** The name of the first provider whose access tokens may be JWTs. */
   readonly readable: () => string | undefined
 }
 
-/** Computes the answers about providers once: many MCPExternalAuthConfigs ask about the same server. */
+/** Makes a Front that computes its answers once, because many MCPExternalAuthConfigs ask for the same server. */
 function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
   const providers = server.upstreamProviders ?? []
   let places: ReadonlyMap<string | undefined, number> | undefined
@@ -56,7 +54,7 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
     caller,
     server,
     config,
-    // Of two providers with one name the first counts.
+    // When two providers have the same name, the first one is used.
     places: () => (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
     readable: () =>
       (readable ??= {
@@ -66,7 +64,7 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
   }
 }
 
-/** The server of a VirtualMCPServer; undefined where it has none, so that clients bring tokens of another issuer. */
+/** The server of a VirtualMCPServer; undefined when it has none: then clients bring tokens of another issuer. */
 export function frontOfGateway(name: string, { spec }: Gateway): Front | undefined {
   const server = spec?.authServerConfig
   return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined)
@@ -79,7 +77,7 @@ function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front
   return own && frontOf(caller, own.server, own.to)
 }
 
-/** An MCPExternalAuthConfig by which roles are chosen for the callers of `front`, and the place that names it. */
+/** An MCPExternalAuthConfig that chooses AWS roles for the callers of `front`, and the path at which it is used. */
 export interface UsedBehind {
   readonly config: string
   readonly awsSts: AwsSts
@@ -88,8 +86,8 @@ export interface UsedBehind {
 }
 
 /**
- * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or MCPRemoteProxy with an embedded server uses,
- * each once.
+ * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or MCPRemoteProxy with an embedded authorization
+ * server uses, without repeats.
  */
 export function* usedBehind(
   resource: object,
@@ -114,7 +112,7 @@ export function* usedBehind(
   }
 }
 
-/** The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer uses for a backend, each once. */
+/** The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer uses for its backends, without repeats. */
 const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const found = configsReached(gateway, cluster).filter(({ auth }) => awsStsOf(auth) !== undefined)
   if (found.length < 2) return found
@@ -123,8 +121,8 @@ const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[
 })
 
 /**
- * The VirtualMCPServers and proxies that choose roles by an MCPExternalAuthConfig: `fronts` with an embedded
- * authorization server, `others` without one.
+ * The VirtualMCPServers and proxies that use one MCPExternalAuthConfig to choose roles: `fronts` have an embedded
+ * authorization server, `others` have none.
  */
 export interface Fronts {
   readonly fronts: readonly Front[]
@@ -153,9 +151,7 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
   return { fronts, others }
 })
 
-/**
- * Whether a token that the server issues may have the claim; where no user logs in, there is neither name nor email.
- */
+/** Whether tokens of the server may have the claim. Without upstream providers no user logs in: no name, no email. */
 export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
   upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
     ? ASSERTION_CLAIMS.has(claim)
@@ -163,21 +159,19 @@ export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): bool
 
 /** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
-  /** The names of these claims. */
+  /** The names of the claims. */
   readonly claims: readonly string[]
   /** The indexes of the mappings that therefore never match; `isEach` when no other mapping is left. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of these mappings needs `roleClaim`. */
+  /** Whether one of the mappings compares the value of `roleClaim`. */
   readonly byRoleClaim: boolean
 }
 
-/** The most mappings that are read of another object than the judged one. */
+/** The most mappings that are read when they are in another object than the judged one. */
 const MOST_MAPPINGS = 1_000
 
-/**
- * The mappings that never match tokens of the server; undefined without any. Stops where the budget does not suffice.
- */
+/** The mappings that never match tokens of the server; undefined for none. Stops when the budget runs out. */
 export function foreignMappings(awsSts: AwsSts, server: Server, context: Compiling): Foreign | undefined {
   const given = awsSts.roleMappings ?? []
   const roleClaim = roleClaimOf(awsSts)
@@ -204,29 +198,29 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
   return { claims: [...claims], mappings, isEach: mappings.length === given.length, byRoleClaim }
 }
 
-/** The claim that mappings with `claim` compare, given or default; undefined where it cannot be read. */
+/** The claim that mappings with `claim` are compared with, given or default; undefined when it is unreadable. */
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
-/** A claim that cannot name the session: tokens of the server lack it, or it is not a string there. */
+/** A claim that cannot be the session name: the server's tokens lack it, or its value there is not a string. */
 export interface UnfitSessionName {
   readonly claim: string
   readonly isLacking: boolean
 }
 
-/** The claim of the session name, where tokens of the server do not have it as a string; else undefined. */
+/** The configured session name claim, if tokens of the server lack it or its value is not a string; else undefined. */
 export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): UnfitSessionName | undefined {
   if (!sessionNameClaim) return undefined
   const isLacking = !mayHaveClaim(server, sessionNameClaim)
   return isLacking || isStructuredClaim(sessionNameClaim) ? { claim: sessionNameClaim, isLacking } : undefined
 }
 
-/** The claims to advise as session name: STS refuses spaces, as in a name, and slashes, as in an issuer. */
+/** Advice for the session name claim: STS refuses spaces (in `name`) and slashes (in `iss`). */
 export const sessionRemedy = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
 /**
- * The claims that tokens of the server have, as the end of a sentence. Scopes are a list in `scp` (toolhive:
+ * Lists the claims of the server's tokens, as the end of a sentence. Scopes are a list in `scp` (toolhive:
  * authserver/integration_test.go).
  */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>
@@ -234,7 +228,7 @@ export const ownClaimsText = ({ upstreamProviders }: Server): string =>
     ? 'they have sub, client_id, scp'
     : 'they have sub, name, email, client_id, scp'
 
-/** The effect on callers, as text. */
+/** The effect on callers, as part of a message. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
   if (!isEach) return `${placesText(mappings)} never match${mappings.length === 1 ? 'es' : ''}`
   return isAbsent(awsSts, 'fallbackRoleArn')
@@ -242,7 +236,7 @@ export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): st
     : 'no mapping matches, everyone gets fallbackRoleArn'
 }
 
-/** The most mappings that a message names before it counts the rest. */
+/** The most mappings that a message names; further ones are only counted. */
 const MOST_PLACES = 2
 
 function placesText(mappings: readonly number[]): string {
@@ -251,14 +245,11 @@ function placesText(mappings: readonly number[]): string {
   return rest === 0 ? named.join(' and ') : `${named.join(', ')} and ${rest} more`
 }
 
-/**
- * The key in `causes` of an error about the contradiction between an MCPExternalAuthConfig and the servers whose tokens
- * it gets.
- */
+/** The key in `causes` of an error that an MCPExternalAuthConfig needs claims that its callers' tokens never have. */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 
-/** The place of the server, with a phrase for the finding. */
+/** The place of the server for `related`, with a phrase about it. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
   config === undefined
     ? end(caller, GATEWAY.spec.authServerConfig, text)
@@ -273,8 +264,8 @@ export interface SubjectToken {
 }
 
 /**
- * The provider whose access token is sent to STS; undefined without one that can be read. A workload sends the token of
- * its only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
+ * The provider whose access token is sent to STS; undefined if missing or unreadable. A workload sends the token of its
+ * only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
  */
 export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
@@ -287,7 +278,7 @@ export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): Su
 
 /** A provider whose access tokens STS refuses, because they are not JWTs. */
 export interface Opaque extends SubjectToken {
-  /** The common name of the provider, such as GitHub. */
+  /** The name of the company or product, such as GitHub. */
   readonly issuer: string
   /** The name of another provider, whose tokens may be JWTs. */
   readonly other: string | undefined
@@ -300,7 +291,7 @@ export function opaqueSubject(awsSts: AwsSts, front: Front): Opaque | undefined 
   return issuer === undefined ? undefined : { ...subject, issuer, other: front.readable() }
 }
 
-/** The provider of the token, and the remedy, as parts of a sentence. */
+/** The provider of the token and the remedy, as parts of a message. */
 export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { caller }: Front) => ({
   subject: `${isNamed ? '' : 'the first provider '}${shortQuote(provider.name ?? '')} (${issuer})`,
   remedy:
@@ -311,7 +302,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** The place of a provider in the server, with a phrase for the finding. */
+/** The place of an upstream provider in the server for `related`, with a phrase about it. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

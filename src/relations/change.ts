@@ -10,17 +10,17 @@ import {
   shortQuote,
 } from '../rule/index.ts'
 
-/** The value of a field: null when it is absent, undefined when its JSON type is wrong. */
+/** The value of a field: null when absent, undefined when its JSON type is wrong. */
 export type HeldValue = string | null | undefined
 
-/** A field that other objects depend on, before and after the update. */
+/** A field on which other objects depend, with its values before and after an update. */
 export interface Watched {
   readonly at: Path<unknown>
   readonly before: HeldValue
   readonly after: HeldValue
 }
 
-/** The value of a field of the holder; undefined when there is no holder. */
+/** The value of a field in `holder`; undefined when there is no holder. */
 export function heldIn<F extends string>(
   holder: Readonly<Partial<Record<F, string | undefined>>> | undefined,
   field: F,
@@ -28,7 +28,7 @@ export function heldIn<F extends string>(
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
-/** Advice for each field that changes while other objects use this one; when the type changes, only for the type. */
+/** Advice for each field that changes while other objects use the object; if `type` changes, only about `type`. */
 export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,
@@ -42,7 +42,7 @@ export function* changesFor(
   }
 }
 
-/** Whether the field differs; false where one of the values cannot be read. */
+/** Whether the values differ; false when one of them is unreadable. */
 export const isChanged = ({ before, after }: Watched): boolean =>
   before !== undefined && after !== undefined && before !== after
 

@@ -8,37 +8,36 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** What the value of a key is; undefined where a tool fills it in later. */
+/** The content of a ConfigMap key; undefined when a deployment tool will replace it. */
 type Content = 'certificates' | 'other' | undefined
 
 /**
- * The keys of a ConfigMap, and whether their values are PEM certificates. The values themselves are kept only of
- * policies.
+ * Facts about a ConfigMap: its keys, and whether their values are PEM certificates. Only policies are stored as text.
  */
 export interface ConfigMapFacts extends Resource {
   readonly contents: Readonly<Record<string, Content>>
-  /** By key: the values that look like policies. */
+  /** The values that look like policies, by key. */
   readonly policies?: Readonly<Record<string, PolicyText>>
-  /** Whether `contents` has every key: false where a tool fills in a key later. */
+  /** Whether `contents` has every key: false when a deployment tool will replace a key. */
   readonly complete: boolean
 }
 
 export interface PolicyText {
-  /** The value; undefined where a tool fills it in later. */
+  /** The text of the value; undefined when a deployment tool will replace it. */
   readonly text: string | undefined
-  /** Parses YAML, and throws where the text is not YAML; without it only JSON is read. */
+  /** Parses YAML, and throws when it cannot; when undefined, only JSON is read. */
   readonly readYaml: ((text: string) => unknown) | undefined
 }
 
-/** A text with policies, as it was read: the operator accepts JSON and YAML. */
+/** The result of parsing a text with policies: the operator accepts JSON and YAML. */
 export type PolicyValue =
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'empty' | 'unread' }
   | { readonly kind: 'invalid'; readonly why: string }
 
 /**
- * Reads `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool fills in later.
- * `readYaml` parses YAML, and throws where it cannot; without it only JSON is read.
+ * Extracts facts from `data` and `binaryData` of a ConfigMap; `isFilled` recognises a text that a deployment tool will
+ * replace. `readYaml` parses YAML, and throws when it cannot; without it only JSON is read.
  */
 export function configMapFacts(
   { data, binaryData }: Readonly<Record<string, unknown>>,
@@ -61,11 +60,11 @@ export function configMapFacts(
   }
 }
 
-/** So many characters of JSON cost one unit of a budget. */
+/** Characters of JSON that cost one unit of a budget. */
 const JSON_PER_UNIT = 32
 const YAML_PER_UNIT = 4
 
-/** Reads the text once for each `Cluster`. Throws OutOfBudget. */
+/** Parses the text once for each `Cluster`. Throws OutOfBudget. */
 export function policyValue(given: PolicyText, cluster: Cluster, budget: Budget): PolicyValue {
   const { text, readYaml } = given
   if (text === undefined) return UNREAD
@@ -95,7 +94,7 @@ const texts = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** The decoded text; empty where it is not base64, which the API server refuses. */
+/** The decoded text; empty when it is not base64, which the API server refuses. */
 function fromBase64(text: string): string {
   try {
     return atob(text)
@@ -104,18 +103,18 @@ function fromBase64(text: string): string {
   }
 }
 
-/** Whether the text is PEM blocks of certificates only, as the operator demands; their content is not decoded. */
+/** Whether the text consists of PEM certificate blocks only, as the operator requires; their content is not decoded. */
 function isBundle(text: string): boolean {
   const begins = text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []
   const isClosed = /-----END CERTIFICATE-----\s*$/.test(text)
   return isClosed && begins.every((begin) => begin === '-----BEGIN CERTIFICATE-----')
 }
 
-/** The facts about a ConfigMap by its name; undefined when it does not exist or is not known. */
+/** The facts about the ConfigMap with this name; undefined when it does not exist or is not known. */
 export const getConfigMap = (cluster: Cluster, name: string) =>
   cluster.get('ConfigMap', name) as ConfigMapFacts | undefined
 
-/** Whether all ConfigMaps of the namespace are known, or at least one. */
+/** Whether at least one ConfigMap of the namespace is known, or it is known that there are none. */
 export const seesConfigMaps = (cluster: Cluster): boolean =>
   cluster.knows('ConfigMap') || cluster.names('ConfigMap')[Symbol.iterator]().next().done !== true
 
@@ -125,22 +124,22 @@ export interface ConfigMapReference {
   readonly key: string
   /** Whether the operator reads the value as certificates. */
   readonly isBundle: boolean
-  /** The path of the object that has the name and the key. */
+  /** The path of the object that contains the name and the key. */
   readonly at: readonly Segment[]
 }
 
 const CA_KEY = 'ca.crt'
-/** The key that has the policies where the reference names none. */
+/** The key with the policies when the reference names no key. */
 export const POLICIES_KEY = 'authz.json'
 
-/** Every ConfigMap that a spec names: of CA bundles, and of policies. */
+/** All references of a spec to ConfigMaps: with CA bundles, and with policies. */
 export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): ConfigMapReference[] {
   const found: ConfigMapReference[] = []
   collect(spec, ['spec'], found)
   return found
 }
 
-/** Adds the references in a value; `at` is its path: a stack, unchanged on return. */
+/** Adds the references inside a value; `at` is its path, a shared stack that is unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: ConfigMapReference[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** The places (`related`) that findings about contradictions point to, for the rules that share them. */
+/** Makes the `related` places of findings about contradictions, for the rules that share them. */
 
 import {
   aboutEach,
@@ -15,17 +15,17 @@ import {
 import { referencesOf } from './references.ts'
 import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
 
-/** Root paths for places in other objects; the caller pairs each with an object of its kind. */
+/** Root paths for places in other objects; the caller combines each with the name of an object of the same kind. */
 export const AUTH_CONFIG = pathTo<AuthConfig>([])
 export const GATEWAY = pathTo<Gateway>([])
 export const OIDC_CONFIG = pathTo<OidcConfig>([])
 export const WORKLOAD = pathTo<Workload>([])
 export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 
-/** The most objects in which places are searched: an error keeps as many. */
+/** The most objects that are searched: an error has at most four related places. */
 const MOST = 4
 
-/** The places at which objects refer to another; the name of an object that uses it without naming it. */
+/** The places at which objects refer to `to`; for an object that uses `to` without naming it, the object's own name. */
 export function referenceEnds(
   names: readonly ObjectName[],
   to: ObjectName,
@@ -39,11 +39,11 @@ export function referenceEnds(
   })
 }
 
-/** The object with a name like the one that was not found. */
+/** The place of an object whose name is similar to the one that was not found. */
 export const nearEnds = (kind: string, near: string | undefined): Related[] =>
   near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
 
-/** The finding of a VirtualMCPServer, with the backends that it contacts without credentials. */
+/** Adds to a VirtualMCPServer's finding the backends that it contacts without credentials. */
 export const withoutCredentials = (
   id: string,
   finding: FieldError,
@@ -55,7 +55,7 @@ export const withoutCredentials = (
     () => members.map(withoutCredentialsCause),
   )
 
-/** The finding of a workload, with the VirtualMCPServers that contact it without credentials. */
+/** Adds to a workload's finding the VirtualMCPServers that contact it without credentials. */
 export const contactedWithout = (
   id: string,
   finding: FieldError,
@@ -67,5 +67,5 @@ export const contactedWithout = (
     () => [withoutCredentialsCause(workload)],
   )
 
-/** The key in `causes` of an error that says that a workload is contacted without credentials. */
+/** The key in `causes` of an error that a workload is contacted without credentials. */
 const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

@@ -1,12 +1,11 @@
 import type { Other } from '../rule/index.ts'
 import type { Gateway, Workload } from './related-resources.ts'
 
-/** Other objects for the examples of rules; each is valid and realistic. */
+/** Other objects for the examples of rules; all are valid and realistic. */
 
-/** An MCPGroup. */
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 
-/** A workload of the group `tools` that names the MCPExternalAuthConfig, if any. */
+/** A workload in the group `tools`, with a reference to the MCPExternalAuthConfig, if one is given. */
 export const backend = (name: string, config?: string, kind = 'MCPServer'): Other => ({
   kind,
   metadata: { name },
@@ -16,7 +15,7 @@ export const backend = (name: string, config?: string, kind = 'MCPServer'): Othe
   },
 })
 
-/** As `backend`, and it checks the tokens of its callers. */
+/** As `backend`, but it also validates the tokens of its callers. */
 export const checking = (name: string, config?: string): Other => ({
   ...backend(name, config),
   spec: {
@@ -25,7 +24,7 @@ export const checking = (name: string, config?: string): Other => ({
   },
 })
 
-/** A workload that names the MCPExternalAuthConfig, in a group or without one. */
+/** A workload with a reference to the MCPExternalAuthConfig, inside a group or without one. */
 export const workload = (config: string, groupName?: string): Workload => ({
   spec: {
     ...(groupName !== undefined && { groupRef: { name: groupName } }),
@@ -48,8 +47,8 @@ export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
 })
 
 /**
- * An MCPRemoteProxy with the embedded authorization server `auth`, which signs requests by the MCPExternalAuthConfig
- * `aws`.
+ * An MCPRemoteProxy that refers to the embedded authorization server `auth` and to the MCPExternalAuthConfig `aws`, by
+ * which it signs requests.
  */
 export const signingProxy = {
   spec: {
@@ -71,11 +70,11 @@ const authConfig = (name: string, type: string, settings: unknown): Other => ({
   spec: { type, ...(settings !== undefined && { [type]: settings }) },
 })
 
-/** An MCPExternalAuthConfig that sends the token of the upstream provider. */
+/** An MCPExternalAuthConfig of type upstreamInject: it sends the token of the upstream provider. */
 export const injectConfig = (name: string, providerName: string): Other =>
   authConfig(name, 'upstreamInject', { providerName })
 
-/** An MCPExternalAuthConfig that exchanges tokens, with a subject provider or without. */
+/** An MCPExternalAuthConfig of type tokenExchange, with or without a subject provider. */
 export const exchangeConfig = (name: string, subjectProviderName?: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -83,7 +82,7 @@ export const exchangeConfig = (name: string, subjectProviderName?: string): Othe
     ...(subjectProviderName !== undefined && { subjectProviderName }),
   })
 
-/** As `exchangeConfig`; it sends the token in this header. */
+/** As `exchangeConfig`, with the header in which it sends the token. */
 export const exchangeConfigIn = (name: string, externalTokenHeaderName: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -91,7 +90,7 @@ export const exchangeConfigIn = (name: string, externalTokenHeaderName: string):
     externalTokenHeaderName,
   })
 
-/** As `exchangeConfig`; /mutate wrote its subject provider. */
+/** As `exchangeConfig`, with a subject provider that /mutate wrote. */
 export const exchangeConfigWritten = (name: string, provider: string): Other => ({
   ...exchangeConfig(name, provider),
   metadata: { name, annotations: { 'toolhive.stacklok.dev/subject-provider-written': provider } },
@@ -119,7 +118,7 @@ export const stsConfig = (name: string): Other =>
 export const mappedConfig = (name: string, awsSts: object): Other =>
   authConfig(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
 
-/** An embedded authorization server with the provider GitHub, whose tokens are opaque, before the given ones. */
+/** An embedded authorization server with the provider GitHub, whose tokens are opaque, followed by the given ones. */
 export const githubServer = (...others: readonly string[]) => ({
   ...authServer(),
   upstreamProviders: [
@@ -137,7 +136,7 @@ export const githubServer = (...others: readonly string[]) => ({
   ],
 })
 
-/** An MCPExternalAuthConfig with an embedded authorization server with these upstream providers. */
+/** An MCPExternalAuthConfig with an embedded authorization server that has these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
   authConfig(name, 'embeddedAuthServer', authServer(...providers))
 
@@ -157,19 +156,19 @@ export const authServer = (...providers: readonly string[]) => ({
   })),
 })
 
-/** An inline MCPOIDCConfig. */
+/** An MCPOIDCConfig of type `inline`. */
 export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): Other => ({
   kind: 'MCPOIDCConfig',
   metadata: { name },
   spec: { type: 'inline', inline: { issuer } },
 })
 
-/** A policy that allows everything, and one that asks for a claim of the upstream provider. */
+/** Two policies: one permits everything, one requires a claim of the upstream provider. */
 export const PERMIT = 'permit(principal, action, resource);'
 export const GROUPS_POLICY =
   'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups.contains("staff") };'
 
-/** A ConfigMap `policies` with these policies and settings. */
+/** The ConfigMap `policies` with these policies and other settings. */
 export const policiesMap = (policies: readonly string[], more: object = {}): Other =>
   ({
     kind: 'ConfigMap',
@@ -182,17 +181,17 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
 /** An authzConfig that names the ConfigMap `policies`. */
 export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
-/** An MCPAuthzConfig with policies. */
+/** The MCPAuthzConfig `staff` with these policies and other settings. */
 export const policiesConfig = (policies: readonly string[], more: object = {}, type = 'cedarv1'): Other => ({
   kind: 'MCPAuthzConfig',
   metadata: { name: 'staff' },
   spec: { type, config: { policies, ...more } },
 })
 
-/** The policies of the MCPAuthzConfig `staff`, as the value of `authzConfigRef`. */
+/** The value of an `authzConfigRef` to the MCPAuthzConfig `staff`. */
 export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
 
-/** An authzConfig with these policies in it. */
+/** An inline authzConfig with these policies. */
 export const policiesInline = (...policies: readonly string[]) => ({
   type: 'inline' as const,
   inline: { policies },
@@ -212,7 +211,7 @@ export const withPolicies = (
 
 type GatewaySpec = NonNullable<Gateway['spec']>
 
-/** A VirtualMCPServer of the group `tools` whose spec has these settings in place of or beside the usual ones. */
+/** A VirtualMCPServer in the group `tools`; the settings replace fields of its spec or add some. */
 export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   spec: {
     groupRef: { name: 'tools' },
@@ -224,14 +223,14 @@ export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   },
 })
 
-/** A VirtualMCPServer as `gatewayOf`, with a name. */
+/** As `gatewayOf`, with a name. */
 export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
   kind: 'VirtualMCPServer',
   metadata: { name },
   spec: gatewayOf(settings).spec,
 })
 
-/** Outgoing authentication that names an MCPExternalAuthConfig for each backend, and perhaps a default. */
+/** Outgoing authentication with source `inline`: an MCPExternalAuthConfig for each backend, and perhaps a default. */
 export const inline = (configs: Readonly<Record<string, string>>, fallback?: string) => ({
   source: 'inline' as const,
   backends: Object.fromEntries(

@@ -15,14 +15,15 @@ import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Reached } from './reach.ts'
 import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
 
-/** An MCPExternalAuthConfig by which vMCP exchanges tokens for `members`, whose proxies exchange these tokens again. */
+/** An MCPExternalAuthConfig with which vMCP exchanges tokens for `members`, whose own proxies exchange them again. */
 export interface SecondExchange extends Reached {
-  /** Whether the proxies use the same MCPExternalAuthConfig for that. */
+  /** Whether these proxies use the same MCPExternalAuthConfig for the second exchange. */
   readonly isSame: boolean
 }
 
 /**
- * The MCPExternalAuthConfigs by which a VirtualMCPServer exchanges tokens that proxies of its backends exchange again.
+ * The MCPExternalAuthConfigs with which a VirtualMCPServer exchanges tokens that proxies of its backends exchange
+ * again.
  */
 export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<SecondExchange> {
   for (const reached of configsReached(gateway, cluster)) {

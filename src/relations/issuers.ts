@@ -2,12 +2,15 @@ import { end, type Related, shortQuote, type Thing } from '../rule/index.ts'
 import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resources.ts'
 import { OIDC_CONFIG } from './ends.ts'
 
-/** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
+/** Why an MCPOIDCConfig does not accept tokens of an authorization server. */
 type Refusal =
   | { readonly reason: 'type' }
   | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
 
-/** The reason; undefined when it accepts them, or when a field cannot be read. Compares issuers as text. Section 5.1. */
+/**
+ * Why the MCPOIDCConfig of a VirtualMCPServer refuses the tokens of its own server; undefined when it accepts them, or
+ * a field is unreadable. Issuers are compared as text. Section 5.1.
+ */
 export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
   const { authServerConfig, incomingAuth } = gateway.spec ?? {}
   if (authServerConfig === undefined || incomingAuth?.type !== 'oidc') return undefined
@@ -15,8 +18,8 @@ export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undef
 }
 
 /**
- * As `refusalOf`, for tokens of any issuer and any process that checks them; `issued` is undefined where it cannot be
- * read.
+ * As `refusalOf`, for tokens of any issuer and any process that validates them; `issued` is undefined when the issuer
+ * is unreadable.
  */
 export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Refusal | undefined {
   const { type, inline } = spec ?? {}
@@ -27,21 +30,21 @@ export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Ref
   return { reason: 'issuer', issued, accepted }
 }
 
-/** The place where an MCPOIDCConfig says which tokens it accepts. */
+/** The place in an MCPOIDCConfig that determines which tokens it accepts. */
 export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
   reason === 'type'
     ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
     : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
 
-/** The key in `causes` of an error that says that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
+/** The key in `causes` of an error that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
 export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
-/** What differs between two issuers that look alike, as the end of a sentence; empty where they do not. */
+/** Describes the difference between two issuers that look alike, as the end of a sentence; empty for others. */
 export function differenceText(one: string, other: string): string {
   if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
   return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
 }
 
-/** An issuer in quotes, with what differs from another that looks like it. */
+/** An issuer in quotes, with its difference from another one that looks alike. */
 export const issuerText = (issuer: string, unlike: string): string =>
   shortQuote(issuer) + differenceText(issuer, unlike)

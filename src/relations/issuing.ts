@@ -6,14 +6,14 @@ import { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
 import { authServersOf } from './workload-auth-server.ts'
 
-/** An embedded authorization server, and the place of the OIDC reference that says what its tokens are for. */
+/** An embedded authorization server, and the path of the OIDC reference with the audience of its tokens. */
 export interface IssuingBeside extends Issuing {
-  /** The MCPExternalAuthConfig that has the server; undefined for a VirtualMCPServer, which has its own. */
+  /** The MCPExternalAuthConfig that contains the server; undefined for a VirtualMCPServer, which contains its own. */
   readonly to: ObjectName | undefined
   readonly at: ReturnType<typeof oidcReferencePath>
 }
 
-/** The embedded authorization servers of a VirtualMCPServer, or those that a workload names. */
+/** The embedded authorization server in a VirtualMCPServer, or those that a workload names. */
 export function issuingBeside(
   resource: Gateway | Workload,
   { kind }: ObjectName,
@@ -35,7 +35,9 @@ export function issuingBeside(
   }))
 }
 
-/** Whether a resource has an embedded authorization server, or one that cannot be read or found. */
+/**
+ * Whether a resource has an embedded authorization server, or a reference that may lead to one (unreadable, not found).
+ */
 export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, cluster: Cluster): boolean {
   if (resource.spec === undefined) return true
   if (kind === 'VirtualMCPServer') return Object.hasOwn(resource.spec, 'authServerConfig')
@@ -47,7 +49,7 @@ export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, clu
   return type === undefined || type === 'embeddedAuthServer'
 }
 
-/** The place of the embedded authorization server, with a phrase for the finding. */
+/** The place of the embedded authorization server for `related`, with a phrase about it. */
 export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
   const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
   return end(to ?? self, at, text)

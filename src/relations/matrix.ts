@@ -2,19 +2,20 @@ import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 import type { Thing } from '../rule/index.ts'
 
-/** Facts about a workload that decide whether an MCPExternalAuthConfig has an effect on it. */
+/** Facts about a workload that determine whether an MCPExternalAuthConfig has an effect on it. */
 interface Use {
   readonly kind: string
   /** The fields in which the workload names the MCPExternalAuthConfig. */
   readonly fields: readonly string[]
-  /** Whether the workload names a group; `group` is undefined where the name cannot be read. */
+  /** Whether the workload names a group; `group` is undefined when the name is unreadable. */
   readonly inGroup: boolean
   readonly group: string | undefined
   readonly validatesTokens: boolean
 }
 
 /**
- * Not all of these fields are in the specification: `authServerRef` and `oidcConfigRef` are of releases (decision 3).
+ * The facts about a workload. `authServerRef` and `oidcConfigRef` of workloads are in releases, not in the
+ * specification (decision 3).
  */
 export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}
@@ -30,12 +31,11 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 }
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
-/** Strategy types that only releases have, not the specification (decision 3). */
+/** Strategy types that only releases have, but not the specification (decision 3). */
 type NewerType = 'obo' | 'xaa'
 
 /**
- * The key in `causes` of an error that says that the type of an MCPExternalAuthConfig does nothing for an object that
- * uses it.
+ * The key in `causes` of an error that the type of an MCPExternalAuthConfig has no effect for an object that uses it.
  */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
@@ -48,10 +48,7 @@ export function isForNoBackend(config: AuthConfig | undefined): boolean {
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/**
- * Whether the MCPExternalAuthConfig names a header that releases of vMCP ignore: they put the token into
- * `Authorization`.
- */
+/** Whether the MCPExternalAuthConfig names a token header. Releases of vMCP ignore it and use `Authorization`. */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
@@ -59,7 +56,7 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 
 const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
-/** By kind and strategy type: why the type does nothing for the workload itself, when no VirtualMCPServer uses it. */
+/** By kind and strategy type: why the type has no effect on the workload itself, when no VirtualMCPServer uses it. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer outside a group',
@@ -80,8 +77,8 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
 }
 
 /**
- * Why releases of vMCP do nothing, or ignore a header, for a backend with this MCPExternalAuthConfig; undefined when
- * they use all of it.
+ * Why releases of vMCP ignore this MCPExternalAuthConfig, or its header, for a backend; undefined when they use all of
+ * it.
  */
 export function unsuitedForBackends(config: AuthConfig): string | undefined {
   const type = config.spec?.type
@@ -91,7 +88,7 @@ export function unsuitedForBackends(config: AuthConfig): string | undefined {
     : undefined
 }
 
-/** The strategy types that only a VirtualMCPServer applies to its backends, not the proxy of a workload. */
+/** The strategy types that only a VirtualMCPServer applies to its backends; the proxy of a workload does not. */
 const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
   'headerInjection',
   'upstreamInject',
@@ -99,8 +96,8 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
 ])
 
 /**
- * Why an MCPExternalAuthConfig does nothing for a workload that names it in the field, or makes it fail; undefined when
- * it works. By the behaviour of releases: the specification lets each kind refer to each type (section 1).
+ * Why an MCPExternalAuthConfig has no effect on a workload that names it in this field, or makes the workload fail;
+ * undefined when it works. Based on releases: the specification lets each kind refer to each type (section 1).
  */
 export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
   const type = spec?.type as AuthType | NewerType | undefined
@@ -116,7 +113,7 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-/** The reasons of `unsuited` for all fields in which the workload names the MCPExternalAuthConfig, each once. */
+/** The reasons of `unsuited` for all fields in which the workload names the MCPExternalAuthConfig, without repeats. */
 export function allUnsuited(use: Use, config: AuthConfig): string[] {
   const reasons: string[] = []
   for (const field of use.fields) {
@@ -126,7 +123,7 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
   return reasons
 }
 
-/** Whether the MCPExternalAuthConfig has an effect on the workload only through a VirtualMCPServer of its group. */
+/** Whether the MCPExternalAuthConfig affects the workload only through a VirtualMCPServer of its group. */
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
@@ -134,6 +131,6 @@ export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConf
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 
-/** The message where `needsGateway` is true and no VirtualMCPServer uses the MCPExternalAuthConfig. */
+/** The message for `needsGateway` when no VirtualMCPServer uses the MCPExternalAuthConfig. */
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`

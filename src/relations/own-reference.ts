@@ -26,34 +26,33 @@ import {
   type Workload,
 } from './related-resources.ts'
 
-/** The first release that mounts the Secret of a backend's `externalAuthConfigRef` although the source is `inline`. */
+/** The first release that mounts the Secret of a backend's own `externalAuthConfigRef` when the source is `inline`. */
 const MOUNTED_FROM = '0.57'
 
 /**
- * Backends that a VirtualMCPServer of source `inline` does not list, and the MCPExternalAuthConfig that they name
- * themselves.
+ * Backends that a VirtualMCPServer of source `inline` does not list, and the MCPExternalAuthConfig in their own
+ * `externalAuthConfigRef`.
  */
 export interface OwnReference {
   readonly config: string
   readonly members: readonly ObjectName[]
   /**
-   * What the backends get by the specification instead; undefined where a release is known, which uses their own
-   * reference.
+   * The credentials that the specification gives to these backends instead; undefined when a release is known, because
+   * all releases use the backends' own reference.
    */
   readonly specified: 'default' | 'none' | undefined
   /**
-   * Whether no release can use the MCPExternalAuthConfig for backends, because of its type, and vMCP leaves these
-   * backends out.
+   * Whether no release can use this type of MCPExternalAuthConfig for backends: then vMCP leaves these backends out.
    */
   readonly isLeftOut: boolean
   /**
-   * Whether the vMCP of releases before 0.57 ends at start, because the Secret of the MCPExternalAuthConfig is not
+   * Whether vMCP of a release before 0.57 fails at start-up, because the Secret of the MCPExternalAuthConfig is not
    * mounted.
    */
   readonly endsPod: boolean
 }
 
-/** The own references of unlisted backends that releases treat differently, or with which the pod ends. Decision 10. */
+/** The own references of unlisted backends that releases treat differently, or that make the pod fail. Decision 10. */
 function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   if (sourceOf(gateway) !== 'inline') return []
   const found = new Map<string, ObjectName[]>()
@@ -69,7 +68,7 @@ function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   )
 }
 
-/** The reference of one backend; see `ownReferences`. */
+/** The own reference of a single backend; see `ownReferences`. */
 export const ownReferenceOf = (
   gateway: Gateway,
   { kind, name }: ObjectName,
@@ -104,7 +103,7 @@ function problemOf(
   return [{ specified: fallback.from === 'none' ? 'none' : 'default', isLeftOut, endsPod }]
 }
 
-/** The MCPExternalAuthConfigs that `backends` names: the operator mounts their Secrets. */
+/** The MCPExternalAuthConfigs in the `backends` field: the operator mounts their Secrets. */
 const named = oncePerCluster(
   ({ spec }: Gateway) =>
     new Set(
@@ -112,7 +111,7 @@ const named = oncePerCluster(
     ),
 )
 
-/** Whether vMCP reads a Secret of the MCPExternalAuthConfig from its environment. */
+/** Whether vMCP reads a Secret of the MCPExternalAuthConfig from an environment variable. */
 function holdsSecret(config: AuthConfig | undefined): boolean {
   const { type, headerInjection, tokenExchange } = config?.spec ?? {}
   if (type === 'headerInjection') return headerInjection?.valueSecretRef !== undefined
@@ -145,7 +144,7 @@ export function* ownReferenceErrors(
 
 const IS_NOT_MOUNTED = 'as that Secret is not mounted'
 
-/** The effect on backends as text, where releases and the specification differ. */
+/** The effect on backends as text, when releases and the specification differ. */
 function effect({ specified, isLeftOut, endsPod }: OwnReference, used: string): string {
   if (specified === undefined)
     return `this release uses ${used}, and ends at start: "environment variable … not set", ${IS_NOT_MOUNTED}`

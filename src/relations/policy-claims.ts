@@ -3,13 +3,13 @@ import type { Budget } from '../rule/index.ts'
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { ANYBODY, type Callers, GROUP_CLAIMS, KnownRequests, type Setting } from './policy-requests.ts'
 
-/** Callers whose tokens have no claims but these. */
+/** Callers whose tokens can have only these claims. */
 export const havingOnly = (claims: ReadonlySet<string>): Callers => ({
   ...ANYBODY,
   canHave: (claim) => claims.has(claim),
 })
 
-/** Callers whose tokens have no claim from which groups or roles are read. */
+/** Callers whose tokens have none of the claims that groups or roles are read from. */
 export const lackingGroups = ({ setting }: PolicyList): Callers => {
   const claims = new Set([...GROUP_CLAIMS, ...(setting.groupClaims ?? [])])
   return { ...ANYBODY, canHave: (claim) => !claims.has(claim) }
@@ -18,8 +18,8 @@ export const lackingGroups = ({ setting }: PolicyList): Callers => {
 const ANONYMOUS_CLAIMS = new Set(['sub', 'iss', 'aud', 'exp', 'iat', 'nbf', 'email', 'name'])
 
 /**
- * Callers without a token, for whom releases invent claims. The subject is not known: at a workload it is the user of
- * its process.
+ * Callers without a token: releases make up claims for them. The subject is not known: in a workload it is the user
+ * that runs its process.
  */
 export const ANONYMOUS: Callers = {
   canHave: (claim) => ANONYMOUS_CLAIMS.has(claim),
@@ -27,23 +27,23 @@ export const ANONYMOUS: Callers = {
   subject: undefined,
 }
 
-/** The claims that policies name and that the callers cannot have, each once. */
+/** The claims that policies use and the callers cannot have, without repeats. */
 export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] {
   const found = list.policies.flatMap((policy) => claimsIn(policy, list.setting))
   return [...new Set(found)].filter((claim) => !canHave(claim))
 }
 
-/** What policies deny to callers because of the claims that they lack. */
+/** The requests that policies deny to callers because their tokens lack claims. */
 export interface Denial {
-  /** The claims that the policies need and the callers cannot have. */
+  /** The claims that the policies use and the callers cannot have. */
   readonly claims: readonly string[]
-  /** Whether policies deny these callers everything that they permit to others. */
+  /** Whether policies deny everything to callers who lack the claims, although they permit something to others. */
   readonly isWhole: boolean
 }
 
 /**
- * What policies deny to these callers and permit to others: everything, when no permit can hold, an evaluation fails or
- * a forbid always holds; else what a permit is for that cannot hold. Undefined where they deny nothing.
+ * The claims whose absence makes policies deny to these callers what they permit to others; `isWhole` when this is
+ * everything: no permit can apply, an evaluation fails or a forbid always applies. Undefined when nothing is denied.
  */
 export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
@@ -53,7 +53,7 @@ export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): De
 
 function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const { setting } = list
-  // Groups that are not known may be the ones that a policy permits.
+  // When the groups are not known, any policy may permit one of them.
   if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
   const theirs: Setting = { ...setting, callers }
   const idle = new Set<ListedPolicy>()
@@ -76,11 +76,11 @@ function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denia
 }
 
 interface Effects {
-  /** The policies that can hold. */
+  /** The policies that can apply to a request. */
   readonly active: ReadonlySet<ListedPolicy>
   /** The policies that deny every request: they always fail, or always forbid. */
   readonly denying: ReadonlySet<ListedPolicy>
-  /** How many permits can hold. */
+  /** Number of permits that can apply to a request. */
   readonly permitting: number
 }
 
@@ -102,10 +102,10 @@ function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Bu
   return { active, denying, permitting }
 }
 
-/** A claim, or a group in which a principal may be. */
+/** A claim that a policy uses, or the entity type of a group of principals. */
 type Mention = { readonly claim: string } | { readonly type: string }
 
-/** The claims that a policy reads or tests, and those from which its groups are made. */
+/** The claims that a policy reads or tests, and the claim that its groups are made from. */
 function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Setting): string[] {
   if (parsed?.kind !== 'policy') return []
   const { policy } = parsed
@@ -141,7 +141,7 @@ function mentionsIn({ scope, conditions }: CedarPolicy): Mention[] {
 const isOfToken = (variable: Variable): boolean => variable === 'principal' || variable === 'context'
 const claimOf = (name: string): string | undefined => /^claim(?:set)?_([^]+)$/.exec(name)?.[1]
 
-/** The entities of which an expression tests whether the principal is in them; undefined for other expressions. */
+/** The entities that an expression such as `principal in Group::"a"` names; undefined for other expressions. */
 function groupIn(expr: CedarExpr) {
   const [of, within] =
     expr.kind === 'in' ? [expr.left, expr.right] : expr.kind === 'is' ? [expr.of, expr.in] : []

@@ -1,31 +1,30 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
 import { type Budget, goField, isObject, shortQuote, shortText } from '../rule/index.ts'
 
-/** `entitiesJson` as cedar-go 1.8 reads it: as in all of Go's JSON, the case of field names does not matter. */
+/** Reads `entitiesJson` as cedar-go 1.8 does: it ignores the case of field names, as always in Go's JSON. */
 
 export interface Entity {
   readonly name: EntityName
   readonly parents: readonly EntityName[]
   /** Whether the entity has attributes. */
   readonly hasAttributes: boolean
-  /** The first key of the entity that cedar-go ignores. */
+  /** The first key of the entity that cedar-go does not read. */
   readonly unread: string | undefined
   /**
-   * The first field that is missing or not in lower case: cedar-go 1.9, which release 0.63 runs, refuses the entity
-   * then.
+   * The first field that is missing or not in lower case: cedar-go 1.9, used by release 0.63, refuses such an entity.
    */
   readonly lacks: string | undefined
 }
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** cedar-go refuses the text: `hint` says what to write, `index` which entity is wrong, if it is one. */
+  /** cedar-go refuses the text. `hint` says what to write; `index` is set if only one entity is wrong: its index. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
-/** So many characters cost one unit of a budget. */
+/** Characters that cost one unit of a budget. */
 const PER_UNIT = 32
 
-/** Reads `entitiesJson`. Throws OutOfBudget. */
+/** Parses `entitiesJson`. Throws OutOfBudget. */
 export function readEntities(text: string, budget: Budget): EntitiesRead {
   budget.spend(text.length / PER_UNIT)
   let value: unknown
@@ -55,7 +54,7 @@ interface Fields {
 }
 const FIELDS: ReadonlySet<string> = new Set<keyof Fields>(['uid', 'parents', 'attrs', 'tags'])
 
-/** The entity, or what is wrong with it. */
+/** The entity, or a text about the mistake in it. */
 function readEntity(item: unknown, budget: Budget): Entity | string {
   budget.spend(1)
   // Go reads null as an entity without any field.
@@ -105,7 +104,7 @@ const NOTHING: Entity = {
   lacks: 'uid',
 }
 
-/** The name of an entity: `{type, id}`, or the same in `__entity`. */
+/** The type and id of an entity: `{type, id}`, or such an object inside `__entity`. */
 function nameOf(value: unknown): EntityName | undefined {
   if (!isObject(value)) return undefined
   const inner = goField(value, '__entity') ?? undefined
@@ -116,7 +115,7 @@ function nameOf(value: unknown): EntityName | undefined {
   return typeof type === 'string' && typeof id === 'string' ? { type, id } : undefined
 }
 
-/** For `Tool::"weather"`: how to write it as an object, as the end of a hint. Else empty. */
+/** For a text such as `Tool::"weather"`: how to write it as an object, as the end of a hint. Otherwise empty. */
 function asText(uid: unknown): string {
   const [, type, quoted, plain] =
     (typeof uid === 'string' ? /^(\w{1,80})::(?:"([^"]{1,80})"|([^"]{1,80}))$/.exec(uid) : null) ?? []
@@ -126,10 +125,10 @@ function asText(uid: unknown): string {
 
 const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= 2 ** 63
 
-/** Values that are nested deeper are not checked. */
+/** The deepest nesting at which values are checked. */
 const DEEPEST = 50
 
-/** What is wrong with the value of an attribute, as the object of "cannot hold"; undefined where nothing is. */
+/** The problem with the value of an attribute, to follow the words "cannot hold"; undefined when it is correct. */
 function wrongValue(value: unknown, depth: number, budget: Budget): string | undefined {
   if (value === null) return 'null'
   if (typeof value === 'number')
@@ -141,7 +140,7 @@ function wrongValue(value: unknown, depth: number, budget: Budget): string | und
   return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1, budget)
 }
 
-/** What is wrong with an `__extn`. Arguments of functions other than `decimal` are not checked. */
+/** The problem with an `__extn`; undefined for none. The argument is checked only for `decimal`. */
 function wrongExtension(extension: object): string | undefined {
   const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
   if (typeof fn !== 'string' || !isFunction(fn))
@@ -159,21 +158,18 @@ function firstWrong(values: readonly unknown[], depth: number, budget: Budget): 
   return undefined
 }
 
-/** The hierarchy of the given entities. */
+/** The hierarchy of the entities in `entitiesJson`. */
 export class PolicyEntities {
   readonly #read: () => readonly Entity[] | undefined
-  /** The ancestors of all entities of a type, or of the one with an id. */
+  /** A cache of ancestors, by a key: those of one entity, or of all entities of a type together. */
   readonly #ancestors = new Map<string, ReadonlySet<string>>()
 
-  /** `read` returns the entities, or undefined where they are not known; called only when an answer depends on them. */
+  /** `read` returns the entities, or undefined if unknown; called only when an answer depends on them. */
   constructor(read: () => readonly Entity[] | undefined) {
     this.#read = read
   }
 
-  /**
-   * Whether an entity of the type (with the id, where one is given) has `entity` as an ancestor. True where it is not
-   * known.
-   */
+  /** Whether an entity of the type (with the id, if one is given) has `entity` as an ancestor; true when not known. */
   hasAncestor(type: string, id: string | undefined, entity: EntityName): boolean {
     const entities = this.#read()
     if (entities === undefined) return true

@@ -11,17 +11,17 @@ import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-r
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText, quoted } from './policy-texts.ts'
 
-/** Findings about the policies of a list, where their effect is certain. */
+/** Finds mistakes in the policies of a list whose effect is certain. */
 
-/** A finding about a policy. */
+/** A finding about a single policy. */
 export interface PolicyJudgement {
   readonly policy: ListedPolicy
-  /** Whether an evaluation fails: then the request is denied, whatever other policies permit. */
+  /** Whether evaluating the policy fails: then the request is denied, even if other policies permit it. */
   readonly isFailure: boolean
   readonly text: string
 }
 
-/** A policy that was evaluated for each kind of request: its outcomes and faults. */
+/** A policy with the results of its evaluation for each kind of request: outcomes and faults. */
 interface Read {
   readonly listed: ListedPolicy
   readonly policy: CedarPolicy
@@ -34,9 +34,9 @@ interface FoundFault {
   readonly at: CedarExpr
 }
 
-/** The most faults that are reported of one policy. */
+/** The most faults that are reported for one policy. */
 const MOST_FAULTS = 3
-/** The most attributes of a list for which the effect of their absence is searched. */
+/** The most attributes in a list of policies for which the effect of their absence is evaluated. */
 const MOST_ATTRIBUTES = 8
 
 export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, 'budget' | 'memo'>) =>
@@ -80,7 +80,7 @@ function readOf(
   return { listed, policy, outcomes, faults: [...faults.values()] }
 }
 
-/** Whether the fault occurs with every kind of request, not only with those that the policy is not about. */
+/** Whether the fault occurs for every kind of request, not only for kinds that the policy does not concern. */
 function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   const families = setting.kinds.map((kind) => new KnownRequests(kind, setting))
   switch (fault.kind) {
@@ -103,7 +103,7 @@ function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   }
 }
 
-/** Whether an evaluation that reaches the fault fails. */
+/** Whether the evaluation fails when it reaches the fault. */
 const isFailing = (fault: Fault): boolean =>
   fault.kind === 'missing'
     ? fault.isRead
@@ -115,11 +115,11 @@ const doesNothing = ({ outcomes }: Read): boolean => outcomes.every(({ isTrue })
 const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
   scope !== 'none' && !isTrue && !isFalse
 
-/** The faults of a policy that are mistakes whatever the other policies say. */
+/** The faults of a policy that are mistakes regardless of the other policies. */
 function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   const { listed, faults } = read
   const isIdle = doesNothing(read)
-  // `list_tools` and the like do no harm in a set with other actions, and older documentation has them.
+  // A list action such as `list_tools`, which older documentation used, is harmless in a set with other actions.
   const found = faults.filter(
     ({ fault, at }) => isOfAllRequests(fault, setting) && !isHarmless(fault, at, isIdle),
   )
@@ -134,11 +134,11 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   }))
 }
 
-/** Whether the fault can be the reason why a policy never holds, although the policy may be about other requests. */
+/** Whether the fault may explain why a policy never applies, even if the policy is meant for other requests. */
 const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
-/** Whether the fault has no effect: a list action, which releases never ask for, in a set with others. */
+/** Whether the fault has no effect: an action such as `list_tools`, which releases never use, in a set with others. */
 const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
@@ -146,7 +146,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
-/** The faults to report: one for each text, and one for each attribute that has the wrong type. */
+/** The faults to report: only one with the same text, and only one for each attribute with a wrong type. */
 function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   const seen = new Set<string>()
   const others = faults.filter((fault) => {
@@ -159,7 +159,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   return others.slice(0, MOST_FAULTS)
 }
 
-/** Whom a policy denies by failing, as text. */
+/** Says for a message to whom a failing policy denies requests. */
 function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
@@ -176,7 +176,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** What a policy does because of a comparison that never holds, as text. */
+/** Says for a message how a policy behaves because of a comparison that never holds. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
@@ -193,13 +193,13 @@ function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
     : 'has a part that never holds'
 }
 
-/** The policies that fail when an attribute is absent, for requests that another policy permits. */
+/** The policies whose evaluation fails when an attribute is absent, for requests that another policy permits. */
 function absencesOf(
   reads: readonly Read[],
   { policies, setting }: PolicyList,
   budget: Budget,
 ): PolicyJudgement[] {
-  // A policy that cannot be read may permit anything, or nothing.
+  // A policy that cannot be parsed may permit anything, or nothing.
   if (reads.length < policies.length) return []
   const keys = new Map<string, Fault>()
   for (const { faults } of reads)
@@ -216,8 +216,8 @@ function absencesOf(
 }
 
 /**
- * The attribute that may be missing where it is read: `arg_` for any argument of a call, `''` for one that some kinds of
- * requests never have; undefined for a fault of another kind.
+ * The key of an attribute that is read although it may be absent: `arg_` for any argument of a call, `''` for one that
+ * some kinds of requests never have. Undefined for other faults.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
@@ -244,7 +244,7 @@ function* absencesIn(
     const seen: FoundFault[] = []
     const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
     const { effect } = read.policy
-    // A forbid that certainly holds denies these requests anyway.
+    // A forbid that certainly applies denies the requests in any case.
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(
@@ -268,7 +268,7 @@ function* absencesIn(
 const isCertain = ({ isTrue, isFalse, fails, scope }: PolicyOutcome): boolean =>
   scope === 'all' && isTrue && !isFalse && !fails
 
-/** Whether the fault is about the attribute with this key, whose absence is assumed. */
+/** Whether the fault is caused by the assumed absence of the attribute with this key. */
 function absentBy(fault: Fault, { key, request, setting }: Omit<Absence, 'budget'>): boolean {
   if (fault.kind !== 'missing') return false
   const whole = new KnownRequests(request, setting).attribute(fault.origin.of, fault.origin.name)

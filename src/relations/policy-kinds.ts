@@ -1,6 +1,6 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** Kinds of the operator that are looked up where a resource names them, but never judged. */
+/** Kinds of the operator that rules read when a resource refers to them, but that are never judged themselves. */
 export const POLICY_KINDS = [
   { kind: 'MCPAuthzConfig', plural: 'mcpauthzconfigs' },
   { kind: 'MCPToolConfig', plural: 'mcptoolconfigs' },
@@ -10,13 +10,13 @@ export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
 export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
   POLICY_KINDS.some((each) => each.kind === kind)
 
-/** The type of an MCPAuthzConfig, where it is a text, and its policies with their settings; undefined for what is filled in later. */
+/** The type of an MCPAuthzConfig and its policies with settings; undefined for values that a tool will replace. */
 export interface PolicyFacts extends Resource {
   readonly type?: string
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** Reads the fields of one of these kinds; `isFilled` recognises a text that a deployment tool fills in later. */
+/** Reads the fields of an object of a policy kind; `isFilled` recognises a text that a deployment tool will replace. */
 export function policyFacts(
   { spec }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
@@ -42,7 +42,7 @@ export const getPolicies = (cluster: Cluster, { kind, name }: Pick<PolicyReferen
 export interface PolicyReference {
   readonly kind: PolicyKind
   readonly name: string
-  /** The path of the name in the reference. */
+  /** The path of the name inside the reference. */
   readonly at: readonly Segment[]
 }
 
@@ -60,6 +60,6 @@ export const policyReferencesOf = (resource: { readonly spec?: unknown }): Polic
     return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
   })
 
-/** A function that lists the references of a resource to one of these kinds. */
+/** Returns a function that lists the references of a resource to objects of this kind. */
 export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>
   policyReferencesOf(resource).filter((reference) => reference.kind === kind)

@@ -26,24 +26,24 @@ import { getPolicies } from './policy-kinds.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
-/** The Cedar policies of a resource, from its spec or a ConfigMap. */
+/** Reads the Cedar policies of a resource from its spec, a ConfigMap or an MCPAuthzConfig. */
 
 export interface ListedPolicy {
-  /** The text of the policy; undefined where it cannot be read. */
+  /** The text of the policy; undefined when it is unreadable. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** The place of a finding about the policy; `named` is the beginning of its text. */
+  /** The path for findings about the policy; `named` is the prefix of their text. */
   readonly at: () => Path<unknown>
   readonly named: string
 }
 
 export interface PolicyList {
   readonly policies: readonly ListedPolicy[]
-  /** The text of the entities; undefined where there is none, or none that can be read. */
+  /** The text of `entitiesJson`; undefined when it is absent or unreadable. */
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
-  /** The object in which they are, and where; undefined where it is the judged one. */
+  /** The other object that contains the policies, and the path there; undefined if the judged one does. */
   readonly source: { readonly name: ObjectName; readonly at: readonly Segment[] } | undefined
 }
 
@@ -52,8 +52,8 @@ type Around = Pick<Context<unknown>, 'cluster' | 'self' | 'memo' | 'budget'>
 type Within = Around & { readonly path: Path<AuthzConfig> }
 
 /**
- * The policies of an `authzConfig`, in itself or in a ConfigMap that is known, or of the MCPAuthzConfig of an `authzConfigRef`;
- * undefined where there are none.
+ * The policies of an `authzConfig`, inside it or in a known ConfigMap, or of the MCPAuthzConfig in an `authzConfigRef`;
+ * undefined when there are none.
  */
 export const policyListOf = (
   given: AuthzConfig | AuthzConfigRef,
@@ -88,7 +88,7 @@ const referred = oncePerReview(
   },
 )
 
-/** The policies and entities as a ConfigMap and an MCPAuthzConfig have them. */
+/** Reads policies and entities in the format of a ConfigMap and an MCPAuthzConfig. */
 function readFrom(cedar: object): Pick<Listing, 'cedar' | 'texts' | 'entities'> {
   const policies = goField(cedar, 'policies')
   const isKnown = !Object.hasOwn(cedar, 'entities_json') || goField(cedar, 'entities_json') !== undefined
@@ -146,7 +146,7 @@ interface ConfigMapPolicies {
   readonly value: PolicyValue
 }
 
-/** The value of the ConfigMap that an `authzConfig` names; undefined where it is not known, or the budget does not suffice. */
+/** The value in the ConfigMap that an `authzConfig` names; undefined when it is not known, or the budget runs out. */
 export const configMapPolicies = oncePerReview(
   (authzConfig: AuthzConfig, { path, cluster, budget }: Within): ConfigMapPolicies | undefined => {
     const { configMap } = authzConfig
@@ -168,10 +168,10 @@ export const configMapPolicies = oncePerReview(
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
-  /** The text of the entities; empty where there are none, undefined where they cannot be read. */
+  /** The text of the entities; empty when absent, undefined when unreadable. */
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
-  /** The settings of a ConfigMap or an MCPAuthzConfig, over which those of the spec go. */
+  /** The settings of a ConfigMap or an MCPAuthzConfig; settings of the spec override them. */
   readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
@@ -184,7 +184,7 @@ interface Listing {
   readonly source?: PolicyList['source']
 }
 
-/** So many characters of a policy cost one unit of a budget. */
+/** Characters of a policy that cost one unit of a budget. */
 const READ_PER_UNIT = 8
 
 function listOf(listing: Listing): PolicyList {
@@ -240,7 +240,7 @@ function listOf(listing: Listing): PolicyList {
 
 const UNKNOWN = Symbol('a value that cannot be read')
 
-/** A setting from the spec or, where that has none, from the ConfigMap. */
+/** A setting from the spec or, when absent there, from the ConfigMap. */
 function chosen(
   config: AuthzConfig,
   field: 'groupEntityType' | 'groupClaimName' | 'roleClaimName',
@@ -253,7 +253,7 @@ function chosen(
 
 type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
 
-/** The parsed entities of a list; undefined where there are none, or the budget does not suffice. */
+/** The parsed entities of a list; undefined when it has none, or the budget runs out. */
 export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
   entities && readOnce(entities, context)
 
@@ -262,7 +262,7 @@ const readOnce = oncePerReview(
     budget.decide(at, () => readEntities(text, budget)),
 )
 
-/** A finding about a policy or entities, which may be in another object. */
+/** A finding about policies or entities, which may be in another object. */
 export function aboutPolicies({ source }: PolicyList, at: Path<unknown>, text: string): FieldError {
   const finding = advice(at, text)
   if (source === undefined) return finding

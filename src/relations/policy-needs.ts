@@ -2,23 +2,23 @@ import { type CedarExpr, type CedarPolicy, partsOf, type Requests } from '../ced
 import { type Budget, fitsGlob } from '../rule/index.ts'
 
 /**
- * Conditions that a request must meet for a policy to hold, or for its evaluation to reach an expression. Only
- * comparisons with literals are understood; all else sets no condition.
+ * Finds conditions that a request must meet for a policy to apply, or for its evaluation to reach an expression. Only
+ * comparisons with literals are analysed; other expressions set no condition.
  */
 
-/** A condition on one value of a request: it is, or is not, among `values` or `patterns`. */
+/** A condition on one value of a request: it is one of `values` or matches one of `patterns`; with `isNot`, neither. */
 interface Test {
   readonly isNot: boolean
   readonly values: ReadonlySet<Value>
-  /** Patterns of `like`, any of which fits. */
+  /** Patterns of `like`; one match is enough. */
   readonly patterns: readonly string[]
 }
 
 type Value = string | bigint | boolean
 
 /**
- * Conditions by the key of the value: `principal` and `resource` for their ids, an attribute, or a test such as
- * `has x`.
+ * The conditions of a request, by the value that they test: `principal` and `resource` stand for ids; every other key
+ * is an attribute, or a test such as `has x`.
  */
 type Needs = ReadonlyMap<string, readonly Test[]>
 
@@ -27,14 +27,14 @@ interface Within {
   readonly budget: Budget
 }
 
-/** An expression, and the value that it must have. */
+/** An expression, and the boolean value that it must have. */
 type Part = readonly [expr: CedarExpr, holds: boolean]
 
-/** The conditions on a request for the policy to hold. */
+/** The conditions that a request must meet for the policy to apply. */
 export const needsOfPolicy = (policy: CedarPolicy, requests: Requests, budget: Budget): Needs =>
   needsOfAll(partsOfPolicy(policy), { requests, budget })
 
-/** The conditions on a request for the evaluation of the policy to reach the place. */
+/** The conditions that a request must meet for the evaluation of the policy to reach `place`. */
 export const needsWhereReached = (
   policy: CedarPolicy,
   place: CedarExpr,
@@ -42,7 +42,7 @@ export const needsWhereReached = (
   budget: Budget,
 ): Needs => needsOfAll(partsBefore(partsOfPolicy(policy), place, budget) ?? [], { requests, budget })
 
-/** Whether no request meets both conditions. */
+/** Whether no request can meet both sets of conditions. */
 export function excludesEachOther(one: Needs, other: Needs, budget: Budget): boolean {
   budget.spend(1 / 8 + one.size / 16)
   for (const [what, tests] of one)
@@ -56,9 +56,7 @@ const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
   ...conditions.map(({ kind, expr }): Part => [expr, kind === 'when']),
 ]
 
-/**
- * The expressions that are evaluated before the place, with their values; undefined where no part contains the place.
- */
+/** The expressions evaluated before `place`, with the values that they then have; undefined when no part has it. */
 function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
   for (const [i, [expr]] of parts.entries()) {
     const within = partsBeforeIn(expr, place, budget)
@@ -102,7 +100,7 @@ function needsOfAll(parts: readonly Part[], within: Within): Needs {
   return all
 }
 
-/** The conditions when any one of the parts holds: for each value that all parts test, what they allow together. */
+/** The conditions when at least one part holds: for each value that all parts test, the union of what they allow. */
 function needsOfAny(parts: readonly Part[], within: Within): Needs {
   const each = parts.map((part) => needsOf(part, within))
   const any = new Map<string, Test[]>()
@@ -151,7 +149,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
     case 'attribute':
       return needOf(whatOf(expr, requests), { values: new Set([holds]) })
     case 'like':
-      // In a pattern with an escape, a star may be a literal one.
+      // After an escape, a star in the pattern may be a literal one.
       return expr.pattern.includes('\\')
         ? nothing()
         : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })
@@ -162,7 +160,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
   }
 }
 
-/** A single condition; none where the key or the values are not known. */
+/** A single condition; none when the key or the values are not known. */
 function needOf(
   what: string | undefined,
   { isNot = false, values = new Set(), patterns = [] }: Partial<{ [K in keyof Test]: Test[K] | undefined }>,
@@ -213,7 +211,7 @@ function needsOfMembership(
   return needs
 }
 
-/** The key of the value that is compared: `principal` for `claim_sub` too, `resource` for its name and its URI. */
+/** The key of the value that is compared: `principal` also for `claim_sub`, `resource` also for its name and URI. */
 function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
   if (expr.kind === 'variable') return expr.name
   return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
@@ -236,7 +234,7 @@ const valuesOf = (exprs: readonly CedarExpr[], requests: Requests): Set<Value> =
 
 const LITERALS: ReadonlySet<string> = new Set<CedarExpr['kind']>(['string', 'long', 'boolean', 'entity'])
 
-/** A literal, or the id of an entity that a request can have. */
+/** The value of a literal, or the id of an entity whose type requests use; undefined for other expressions. */
 function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
   switch (expr.kind) {
     case 'string':
@@ -252,7 +250,7 @@ function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
   }
 }
 
-/** Whether no value passes both tests. */
+/** Whether no value meets both conditions. */
 function clash(one: Test, other: Test, budget: Budget): boolean {
   if (one.isNot) return !other.isNot && clash(other, one, budget)
   const { isNot, values, patterns } = other
@@ -276,7 +274,7 @@ function fits(pattern: string, value: string, budget: Budget): boolean {
   return fitsGlob(pattern, value)
 }
 
-/** Whether no text matches both patterns, because of what stands before their first stars or behind their last ones. */
+/** Whether no text matches both patterns, judged by the texts before the first and after the last star of each. */
 function areApart(one: string, other: string): boolean {
   const [start, otherStart] = [startOf(one), startOf(other)]
   const [end, otherEnd] = [endOf(one), endOf(other)]

@@ -1,7 +1,7 @@
 /**
- * The requests that policies decide on, as releases make them from a token and a call (stacklok/toolhive,
- * pkg/authz/authorizers/cedar). Read at release 0.44 and run at 0.63; all of it is older than 0.26 unless a comment
- * names a release.
+ * The requests for which policies are evaluated, as releases make them from a token and a call (stacklok/toolhive,
+ * pkg/authz/authorizers/cedar). The code was read in release 0.44 and run in 0.63; anything without a release in its
+ * comment is older than 0.26.
  */
 
 import {
@@ -14,24 +14,24 @@ import {
 } from '../cedar/index.ts'
 import type { PolicyEntities } from './policy-entities.ts'
 
-/** The kinds of requests. A list has no action of its own: it shows the items for which these are permitted. */
+/** The kinds of requests. Listing has no action: a list shows the items for which these actions are permitted. */
 export const REQUESTS = [
   { action: 'call_tool', type: 'Tool', what: 'tool call' },
   { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
   { action: 'read_resource', type: 'Resource', what: 'resource read' },
 ] as const
-/** A kind of request that release 0.63 has too, and perhaps earlier ones. */
+/** Reading a skill: a kind of request that release 0.63 has, and perhaps earlier ones. */
 const SKILLS = { action: 'get_skill', type: 'Skill', what: 'skill' } as const
 export type RequestKind = (typeof REQUESTS)[number] | typeof SKILLS
 
 const WITH_SKILLS: readonly RequestKind[] = [...REQUESTS, SKILLS]
-/** The kinds of requests by which to judge the policies: skills only where one of them mentions skills. */
+/** The kinds of requests for which the policies are evaluated: skills only when a policy mentions them. */
 export const kindsAskedIn = (texts: readonly (string | undefined)[]): readonly RequestKind[] =>
   texts.some((text) => text !== undefined && /skill/i.test(text)) ? WITH_SKILLS : REQUESTS
 
 export const ACTIONS: readonly string[] = WITH_SKILLS.map(({ action }) => action)
 export const RESOURCE_TYPES: readonly string[] = WITH_SKILLS.map(({ type }) => type)
-/** Actions that older documentation names and no release asks for, with the action that releases ask for. */
+/** Actions in older documentation that releases never use, with the action that they use instead. */
 export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_tools', 'call_tool'],
   ['list_prompts', 'get_prompt'],
@@ -39,10 +39,10 @@ export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_skills', 'get_skill'],
 ])
 
-/** Annotations of tools, which are attributes of the resource; each may be absent. */
+/** Annotations of MCP tools, available as attributes of the resource; each may be absent. */
 export const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
 
-/** The JSON types of well-known claims, and whether every token has them. Any other claim may have any type. */
+/** The JSON types of well-known claims, and whether every token has them. All other claims may have any type. */
 const CLAIMS = new Map<string, readonly [types: number, presence: 'always' | 'maybe']>([
   ['sub', [TYPE.string, 'always']],
   ['iss', [TYPE.string, 'always']],
@@ -60,35 +60,35 @@ for (const name of 'scope email name preferred_username upn given_name family_na
 for (const name of 'tid oid hd locale sid typ acr'.split(' ')) CLAIMS.set(name, [TYPE.string, 'maybe'])
 for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name, [TYPE.set, 'maybe'])
 
-/** Claims that are read by default for the groups of a caller. */
+/** Claims that contain the groups of a caller by default. */
 export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
 export const DEFAULT_GROUP_TYPE = 'THVGroup'
 
-/** What is known of the tokens of callers. */
+/** Facts about the tokens of callers. */
 export interface Callers {
-  /** Whether a token can have the claim. */
+  /** Whether a token of these callers can have the claim. */
   readonly canHave: (claim: string) => boolean
-  /** Claims that all these callers have, beside those that every token has. */
+  /** Claims that all tokens of these callers have, beside those that every token has. */
   readonly always: ReadonlySet<string>
-  /** The subject that all callers share, where it is known. */
+  /** The subject in all tokens of these callers; undefined when not known. */
   readonly subject: string | undefined
 }
 
 export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
 
-/** What decides, beside their kind, what requests to a resource are like. */
+/** The settings that determine which requests are made to a resource. */
 export interface Setting {
   readonly kinds: readonly RequestKind[]
-  /** The entity type of groups; undefined where it is not known. */
+  /** The entity type of groups; undefined when not known. */
   readonly groupType: string | undefined
-  /** The claims from which groups are read; undefined where they are not known. */
+  /** The claims that groups are read from; undefined when not known. */
   readonly groupClaims: readonly string[] | undefined
-  /** Whether there are `claimset_…` attributes: since 0.41, only with `multi_valued_claims` in a ConfigMap. */
+  /** Whether requests have `claimset_…` attributes: since 0.41, when a ConfigMap sets `multi_valued_claims`. */
   readonly hasClaimSets: boolean
   readonly entities: PolicyEntities
-  /** The name of the resource, which policies use for the server; undefined while the resource has none. */
+  /** The name of the resource, which policies use for the server; undefined until the resource has one. */
   readonly server: string | undefined
-  /** Whether tools are members of a `Backend`: those of a VirtualMCPServer are, in release 0.63. */
+  /** Whether tools are members of a `Backend` entity, as for a VirtualMCPServer in release 0.63. */
   readonly hasBackends: boolean
   readonly callers: Callers
 }
@@ -96,7 +96,7 @@ export interface Setting {
 const CLAIM_SOURCE: Attribute = { presence: 'always', types: TYPE.string, key: 'thv_claim_source' }
 const ABSENT: Attribute = { presence: 'never', types: 0, key: '' }
 
-/** The requests of a kind: all of them or, with `lacks`, only those without these attributes. */
+/** The requests of one kind: all of them or, given `lacks`, only those without certain attributes. */
 export class KnownRequests implements Requests {
   readonly #kind: RequestKind
   readonly #setting: Setting
@@ -120,7 +120,7 @@ export class KnownRequests implements Requests {
       if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
       if (name.startsWith('claimset_')) return this.#claimSet(name)
     }
-    // Release 0.63 has this attribute, and perhaps earlier ones have it; releases up to 0.44 do not.
+    // Release 0.63 has this attribute, and perhaps some earlier ones; releases up to 0.44 do not.
     if (name === 'thv_claim_source' && of !== 'resource') return CLAIM_SOURCE
     if (of === 'principal') return ABSENT
     if (name.startsWith('arg_'))
@@ -147,7 +147,7 @@ export class KnownRequests implements Requests {
     }
   }
 
-  /** `multi_valued_claims` turns a list into a string. */
+  /** With `multi_valued_claims` a list becomes a string. */
   #typesOf(name: string, types: number): number {
     return this.#setting.hasClaimSets || name === 'roles' ? types | TYPE.string | TYPE.set : types
   }
@@ -185,7 +185,7 @@ export class KnownRequests implements Requests {
     return this.#isMember(entity) ? 'maybe' : 'never'
   }
 
-  /** Whether requests without a certain claim have no groups: callers seldom have groups in a second default claim. */
+  /** Whether requests that lack a claim have no groups: few callers have groups in a second default claim. */
   #lacksGroups(groupClaims: readonly string[] = []): boolean {
     const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
     return (
@@ -194,7 +194,7 @@ export class KnownRequests implements Requests {
     )
   }
 
-  /** Whether a caller can be in the group: directly by a claim, or through an ancestor of its group. */
+  /** Whether a caller can be in the group: directly by a claim, or because a group of the caller descends from it. */
   #isMember(entity: EntityName): boolean {
     const { groupType, groupClaims, entities, callers } = this.#setting
     if (groupClaims !== undefined && !groupClaims.some((claim) => callers.canHave(claim))) return false

@@ -2,7 +2,7 @@ import { type EntityName, type Fault, type Origin, TYPE, type Variable } from '.
 import { nearest, shortQuote, shortText } from '../rule/index.ts'
 import { ACTIONS, DEFAULT_GROUP_TYPE, HINTS, LISTS, RESOURCE_TYPES, type Setting } from './policy-requests.ts'
 
-/** A fault of a policy in words: what is wrong, and what to write instead. */
+/** Describes a fault of a policy: what is wrong, and what to write instead. */
 export function faultText(fault: Fault, setting: Setting): string {
   switch (fault.kind) {
     case 'entity':
@@ -28,7 +28,7 @@ const wholePart = (text: string): string => /^-?\d{1,15}$/.exec(text)?.[0] ?? '5
 
 const shown = ({ type, id }: EntityName): string => `${shortType(type)}::${quoted(id)}`
 export const shortType = (type: string): string => shortText(type, 40)
-/** A text of a policy in quotes, cut short because a message may repeat it. */
+/** Text of a policy in quotes, cut to 40 characters because a message may repeat it. */
 export const quoted = (text: string): string => shortQuote(shortText(text, 40))
 const shownOrigin = ({ of, name }: Origin): string =>
   /^[A-Za-z_]\w{0,60}$/.test(name) ? `${of}.${name}` : `${of}[${quoted(name)}]`
@@ -92,7 +92,7 @@ function actionText(entity: EntityName): string {
     : `no request asks ${shown(entity)}; write Action::"${near}"`
 }
 
-/** The Cedar action for a name of MCP, such as `tools/call`, or of another product. */
+/** The Cedar action that was meant by an MCP name such as `tools/call`, or by the name in another product. */
 function actionMeant(id: string): string | undefined {
   if (/prompt/i.test(id)) return 'get_prompt'
   if (/skill/i.test(id)) return 'get_skill'
@@ -127,7 +127,7 @@ const THERE: Readonly<Record<Origin['of'], string>> = {
   context: 'the context has claim_<name> and arg_<name> only',
 }
 
-/** The attribute that was probably meant. */
+/** The attribute that the user probably meant. */
 function insteadOf({ of, name }: Origin): string | undefined {
   if (!/^[A-Za-z_]\w{0,60}$/.test(name)) return undefined
   if (name.startsWith('claim_')) return `principal.${name}`
@@ -214,7 +214,7 @@ function valueText({
     : `${is}, on which ${shortText(operation, 40)} fails${instead}`
 }
 
-/** Operations on lists and objects, which arguments of tools never are. */
+/** Operators for lists and objects, which arguments of tools never are. */
 const OF_PARTS = /^\.|^has$/
 
 const COMPARED: Readonly<Record<Variable, string>> = {

@@ -39,7 +39,7 @@ export interface Unserved extends NamedProvider {
 }
 
 const NONE: Providers = { names: [], complete: true, has: () => false }
-/** Stands for a provider that cannot be read, or that the MCPExternalAuthConfig leaves open. */
+/** Stands for a provider whose name is unreadable or absent in the MCPExternalAuthConfig. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
 /** The upstream provider whose token an MCPExternalAuthConfig needs; undefined when it needs none. */
@@ -47,7 +47,7 @@ export const neededProvider = (config: AuthConfig, group: string): NamedProvider
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
 /**
- * Why the VirtualMCPServer lacks the provider; undefined when it has it, or when a field cannot be read. Sections
+ * Why the VirtualMCPServer lacks the needed provider; undefined when it has it, or when a field is unreadable. Sections
  * 2.4.5, 2.4.6, 5.2.
  */
 export function unserved(
@@ -61,8 +61,8 @@ export function unserved(
 }
 
 /**
- * The MCPExternalAuthConfigs that a VirtualMCPServer uses without having their provider, for the reasons that `wanted`
- * accepts.
+ * Errors for MCPExternalAuthConfigs that a VirtualMCPServer uses although it lacks the provider that they need; only
+ * for those that `wanted` accepts.
  */
 export function* unservedBy(
   gateway: Gateway,
@@ -95,13 +95,13 @@ const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
   })
 })
 
-/** The place at which an MCPExternalAuthConfig names a provider, or else has a type that needs one. */
+/** The place at which an MCPExternalAuthConfig names a provider, or its type when that alone needs one. */
 export const configEnd = (config: string, { field, provider }: Unserved): Related =>
   provider === ''
     ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')
     : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
 
-/** The place of the upstream providers of a VirtualMCPServer, or of the missing server. */
+/** The place of a VirtualMCPServer's upstream providers, or of its missing authorization server. */
 export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
   const at = GATEWAY.spec.authServerConfig
   return reason === 'no authorization server'
@@ -109,13 +109,10 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
     : end(gateway, at.upstreamProviders, 'has these providers')
 }
 
-/** The key in `causes` of an error that says that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
+/** The key in `causes` of an error that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/**
- * The error, at the reference in the VirtualMCPServer or, where a backend has the reference, at its authorization
- * server.
- */
+/** The error, at the VirtualMCPServer's reference or, if a backend has the reference, at the authorization server. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
@@ -138,11 +135,11 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
   )
 }
 
-/** The field and value by which an MCPExternalAuthConfig names a provider, for a message. */
+/** A message's text for the field and value by which an MCPExternalAuthConfig names a provider. */
 const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
-/** The provider or server that the VirtualMCPServer lacks, as the end of a sentence. */
+/** Names what the VirtualMCPServer lacks, a provider or a server, as the end of a sentence. */
 function lacking(problem: Unserved, isHinted: boolean): string {
   return problem.reason === 'no authorization server'
     ? 'there is no authServerConfig'
@@ -155,7 +152,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** The problem in words for a finding at the MCPExternalAuthConfig. */
+/** The problem as text, for a finding at the MCPExternalAuthConfig. */
 export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
   return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`

@@ -21,27 +21,27 @@ import {
 } from './related-resources.ts'
 import { isOwnStrategy, referencesOf } from './references.ts'
 
-/** The kinds that must be read to tell which MCPExternalAuthConfigs a VirtualMCPServer uses. */
+/** The kinds whose objects determine which MCPExternalAuthConfigs a VirtualMCPServer uses. */
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
 
 /**
- * Where the strategy of a backend comes from. `unknown`: a field cannot be read, or has a value that only releases
- * know.
+ * Where the strategy of a backend comes from. `unknown`: a field is unreadable, or has a value that only releases
+ * define.
  */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
-/** A backend of a VirtualMCPServer, and the MCPExternalAuthConfig with which it is contacted. */
+/** A backend of a VirtualMCPServer, and the MCPExternalAuthConfig that the VirtualMCPServer uses for it. */
 export interface Backend {
   readonly name: string
-  /** The workload; absent for a key of `backends` that no workload of the group has as its name. */
+  /** The workload; absent for a key of `backends` that is not the name of any workload in the group. */
   readonly member?: ObjectName
   readonly from: From
   readonly config?: string
-  /** The place at which the VirtualMCPServer names the MCPExternalAuthConfig; absent when the workload names it. */
+  /** The path at which the VirtualMCPServer names the MCPExternalAuthConfig; absent when the workload names it. */
   readonly at?: () => readonly Segment[]
 }
 
-/** `outgoingAuth.source`, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
+/** `outgoingAuth.source`, given or default; undefined when unreadable. Section 2.2, decision 10. */
 export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
   if (spec === undefined) return undefined
   if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
@@ -51,7 +51,7 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
 }
 
 /**
- * Every backend: the workloads of the group, by kind and name, then the keys of `backends` without a workload. Section
+ * All backends: the workloads of the group, by kind and name, then the keys of `backends` without a workload. Section
  * 5.2.
  */
 export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
@@ -78,12 +78,12 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
 type Own = Pick<Backend, 'from' | 'config'>
 
 /**
- * The `externalAuthConfigRef` of a workload, as far as it counts with source `inline`: only in releases (decision 10).
+ * The strategy by a workload's own `externalAuthConfigRef` under source `inline`: only releases use it (decision 10).
  */
 const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
   release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
 
-/** The strategy by the workload's own `externalAuthConfigRef`. Section 5.2. */
+/** The strategy by a workload's own `externalAuthConfigRef`. Section 5.2. */
 export function ownConfigOf({ spec }: Workload): Own {
   if (spec === undefined) return { from: 'unknown' }
   if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
@@ -91,7 +91,7 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy that a VirtualMCPServer of source `inline` has for a backend; `own` is the result of `counting`. */
+/** The strategy of a backend under source `inline`; `own` is the result of `counting`. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
@@ -107,7 +107,7 @@ function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   return { name, ...(own === undefined || own.from === 'none' ? defaultOf({ spec: { outgoingAuth } }) : own) }
 }
 
-/** The strategy for backends that are not listed. */
+/** The default strategy, for backends that `backends` does not list. */
 export function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
@@ -128,7 +128,7 @@ export interface NamedGateway {
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers that name a group, sorted by name. */
+/** The VirtualMCPServers in front of a group, which name it; sorted by name. */
 export const frontersOf = oncePerCluster((group: string, cluster) =>
   gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
 )
@@ -161,8 +161,8 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
 }
 
 /**
- * The VirtualMCPServers that contact a workload without credentials, by their source. Not those where only the
- * specification says so, and releases use the workload's own reference (decision 10).
+ * The VirtualMCPServers that contact a workload without credentials, by their source. Excludes those where releases use
+ * the workload's own reference, although the specification does not (decision 10).
  */
 export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
   const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
@@ -172,14 +172,14 @@ export function gatewaysWithoutStrategy(name: string, workload: Workload, cluste
   return { discovering: ofSource('discovered'), listing: hasOwn ? [] : ofSource('inline') }
 }
 
-/** Whether `backends` lists the name; true where it cannot be read, because it may. */
+/** Whether `backends` lists the name; true when `backends` is unreadable, because it may list the name. */
 export const isListed = ({ spec }: Gateway, name: string): boolean => {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
   return backends === undefined ? !isAbsent(outgoingAuth, 'backends') : Object.hasOwn(backends, name)
 }
 
-/** Whether a VirtualMCPServer uses the own `externalAuthConfigRef` of the backend of this name. */
+/** Whether a VirtualMCPServer uses the backend's own `externalAuthConfigRef`. */
 export const usesOwnReference = (
   { gateway, source }: Pick<NamedGateway, 'gateway' | 'source'>,
   name: string,
@@ -187,10 +187,7 @@ export const usesOwnReference = (
 ): boolean =>
   source === 'discovered' || (source === 'inline' && release !== undefined && !isListed(gateway, name))
 
-/**
- * Whether all VirtualMCPServers in front of the group, at least one, list another MCPExternalAuthConfig for the
- * workload.
- */
+/** Whether the group has VirtualMCPServers and all of them list another MCPExternalAuthConfig for the workload. */
 export function isUnused(
   name: string,
   { group, config }: { readonly group: string; readonly config: string },
@@ -207,7 +204,7 @@ export function isUnused(
   )
 }
 
-/** The keys of `backends`; undefined when they cannot be read. */
+/** The keys of `backends`; undefined when it is unreadable. */
 function keysOf({ spec }: Gateway): readonly string[] | undefined {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
@@ -216,27 +213,26 @@ function keysOf({ spec }: Gateway): readonly string[] | undefined {
 }
 
 /**
- * An MCPExternalAuthConfig that a VirtualMCPServer uses ("reaches") by one of its fields or through backends, and the
- * backends that it contacts with it.
+ * An MCPExternalAuthConfig that a VirtualMCPServer uses ("reaches") because a field of its own or a backend names it,
+ * and the backends (`members`) for which it is used.
  */
 export interface Reached {
   readonly config: string
-  /** The MCPExternalAuthConfig itself, if it is known. */
+  /** The MCPExternalAuthConfig itself; undefined when not known. */
   readonly auth: AuthConfig | undefined
   readonly at?: () => readonly Segment[]
   readonly members: readonly ObjectName[]
 }
 
 /**
- * How a VirtualMCPServer reaches an MCPExternalAuthConfig: by a field of its own, or by the group whose backends name
- * it.
+ * How a VirtualMCPServer reaches an MCPExternalAuthConfig: by its own field, or by the group whose backends name it.
  */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
 
 /**
- * The MCPExternalAuthConfigs that a VirtualMCPServer reaches, once for each place; the default of source `inline`
- * counts even while every backend is listed.
+ * The MCPExternalAuthConfigs that a VirtualMCPServer reaches, once for each field that names them; the default of
+ * source `inline` is included even if every backend is listed.
  */
 export const configsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
@@ -265,8 +261,7 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
 })
 
 /**
- * Every MCPExternalAuthConfig that the VirtualMCPServer itself names: releases convert all of them, whatever the
- * source.
+ * All MCPExternalAuthConfigs that the VirtualMCPServer itself names: releases convert them all, whatever the source.
  */
 export const configsNamed = (
   gateway: Gateway,
@@ -280,8 +275,8 @@ export const configsNamed = (
   }))
 
 /**
- * The backends of a group by the MCPExternalAuthConfig that they name, in order; undefined is the key of those that
- * name none.
+ * The backends of a group, grouped by the MCPExternalAuthConfig that they name; backends that name none have the key
+ * undefined.
  */
 const membersByConfig = oncePerCluster((group: string, cluster) => {
   const found = new Map<string | undefined, ObjectName[]>()
@@ -305,8 +300,8 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
 })
 
 /**
- * The backends that `backends` does not list, by their own MCPExternalAuthConfig; undefined is the key where that does
- * not count.
+ * The backends that `backends` does not list, grouped by their own MCPExternalAuthConfig. The key undefined is for
+ * backends without one; when no release is known, for all.
  */
 function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
   const rest = unlisted(gateway, cluster)
@@ -323,8 +318,8 @@ function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefin
 }
 
 /**
- * The backends that are contacted without credentials. Not those where only the specification says so, and releases use
- * the backend's own reference (decision 10).
+ * The backends that are contacted without credentials. Excludes those where releases use the backend's own reference,
+ * although the specification does not (decision 10).
  */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
@@ -345,7 +340,7 @@ export function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectNam
   return membersOf(cluster, group).filter(({ name }) => !listed.has(name))
 }
 
-/** Every VirtualMCPServer that reaches the MCPExternalAuthConfig, once, by name. */
+/** All VirtualMCPServers that reach the MCPExternalAuthConfig, without repeats, by name. */
 export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
   for (const { through, gateways, users } of candidates(config, cluster)) {
@@ -358,7 +353,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether a VirtualMCPServer with an unreadable field may reach the MCPExternalAuthConfig. */
+/** Whether some VirtualMCPServer may reach the MCPExternalAuthConfig, because a field of it is unreadable. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
   candidates(config, cluster).some(({ gateways }) =>
     gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),
@@ -367,11 +362,11 @@ export const mayBeReached = (config: string, cluster: Cluster): boolean =>
 interface Candidates {
   readonly through: 'inline' | 'discovered'
   readonly gateways: readonly NamedGateway[]
-  /** The workloads of one group that name the MCPExternalAuthConfig themselves. */
+  /** The workloads of a group that themselves name the MCPExternalAuthConfig. */
   readonly users?: readonly string[]
 }
 
-/** The VirtualMCPServers that reach the MCPExternalAuthConfig if their source is `through`. */
+/** The VirtualMCPServers that reach the MCPExternalAuthConfig provided that their source is `through`. */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
@@ -381,7 +376,7 @@ const candidates = oncePerCluster((config: string, cluster): readonly Candidates
   return found
 })
 
-/** The workloads that name the MCPExternalAuthConfig themselves, by their group. */
+/** The workloads that themselves name the MCPExternalAuthConfig, by their group. */
 function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>()
   for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {

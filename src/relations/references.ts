@@ -3,44 +3,44 @@ import { isAbsent, isObject, type ObjectName, type Segment } from '../rule/index
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
   readonly to: ObjectName
-  /** The field of the spec that has the reference. */
+  /** The field of the spec that contains the reference. */
   readonly field: string
-  /** The path of the name in the reference; computed only for a finding. */
+  /** The path of the name in the reference; computed on demand, for a finding. */
   readonly at: () => readonly Segment[]
 }
 
 interface Field {
-  /** The path of the reference; `*` stands for any key of a map. */
+  /** The path of a field with references; `*` stands for any key of a map. */
   readonly at: readonly string[]
   readonly to: string
-  /** Whether the reference counts, given the object that has it; absent when it always counts. */
+  /** Whether the reference has an effect, judged by the object that contains it; absent when it always has. */
   readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
 const GROUP: Field = { at: ['spec', 'groupRef'], to: 'MCPGroup' }
 const AUTH: Field = { at: ['spec', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' }
-/** References that only releases have, not the specification (decision 3). */
+/** References that only releases have, but not the specification (decision 3). */
 const OF_RELEASES: readonly Field[] = [
   { at: ['spec', 'authServerRef'], to: 'MCPExternalAuthConfig', isRead: isToConfig },
   { at: ['spec', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
 ]
 
 /**
- * Whether the strategy of an entry of `backends` is the one that the entry names. With type `discovered`, which only
- * releases have, it is the backend's own (decision 5); a type that cannot be read may be `discovered`.
+ * Whether an entry of `backends` uses the MCPExternalAuthConfig that it names. With type `discovered`, which only
+ * releases have, the backend's own is used (decision 5); an unreadable type may be `discovered`.
  */
 export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
   return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
 }
 
-/** Whether `authServerRef` names an MCPExternalAuthConfig; its `kind` may be another one. */
+/** Whether `authServerRef` names an MCPExternalAuthConfig: its `kind` may be another one. */
 function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknown>>): boolean {
   return !isObject(reference) || isAbsent(reference, 'kind') || reference.kind === 'MCPExternalAuthConfig'
 }
 
 /**
- * The fields in which each kind refers to others. A rule about a new reference adds it here. Sections 1, 2.2; decision
- * 5.
+ * For each kind, the fields that refer to other objects. A rule about a new reference adds it here. Sections 1, 2.2;
+ * decision 5.
  */
 export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   VirtualMCPServer: [
@@ -58,7 +58,7 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   MCPServerEntry: [GROUP, AUTH],
 }
 
-/** Every reference of the resource, in the order of the specification; with `to` only those to this kind. */
+/** All references of the resource, in the order of the specification; with `to`, only those to this kind. */
 export function referencesOf(kind: string, resource: { readonly spec?: unknown }, to?: string): Reference[] {
   const found: Reference[] = []
   for (const field of REFERENCES[kind] ?? []) {
@@ -75,7 +75,7 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
 }
 
 /**
- * Calls `found` with each target only: for thousands of references, complete `Reference`s take more memory than names.
+ * Calls `found` for each target. For thousands of references, `Reference` objects would take more memory than names.
  */
 export function visitTargets(
   kind: string,
@@ -85,15 +85,14 @@ export function visitTargets(
   for (const field of REFERENCES[kind] ?? []) visit(resource, field, 0, '', (name) => found(field.to, name))
 }
 
-/** The name in a reference to a kind; older releases wrote a reference to a group as a bare name (decision 5). */
+/** The name in a reference; older releases wrote a reference to a group as a bare name (decision 5). */
 export function nameIn(reference: unknown, to: string): unknown {
   if (isObject(reference)) return reference.name
   return to === 'MCPGroup' ? reference : undefined
 }
 
 /**
- * `key` is the key of the map on the way to the reference; `isNamed`: the name is a field of the reference, not the
- * bare value.
+ * Calls `found` with each name in the field: `key` is the map key at `*`; `isNamed` tells `{name}` from a bare name.
  */
 function visit(
   value: unknown,

@@ -10,38 +10,36 @@ import {
 import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, VirtualMCPServer } from '../kinds/schemas.ts'
 import { nameIn } from './references.ts'
 
-/** The kinds as rules read them through `context.cluster`. */
+/** The kinds that rules read through `context.cluster`. */
 export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
 export type Gateway = Given<Static<typeof VirtualMCPServer>>
-/** MCPServer, MCPRemoteProxy and MCPServerEntry have one schema. */
+/** MCPServer, MCPRemoteProxy and MCPServerEntry share one schema. */
 export type Workload = Given<Static<typeof MCPServer>>
 
-/** The kinds of which a backend of a group can be. Section 1; decision 10. */
+/** The kinds that a backend of a group can have. Section 1; decision 10. */
 export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']
 
-/** The kinds whose authorization server has one upstream provider. Section 2.4.3. */
+/** The kinds whose authorization server can have only one upstream provider. Section 2.4.3. */
 export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy']
 
-/** The name of an MCPExternalAuthConfig. */
 export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
-/** The name of an MCPOIDCConfig. */
 export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
 
-/** The MCPExternalAuthConfig of the name; undefined when it does not exist or is not known. */
+/** The MCPExternalAuthConfig with this name; undefined when it does not exist or is not known. */
 export const getAuthConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
-/** The MCPOIDCConfig of the name; undefined when it does not exist or is not known. */
+/** The MCPOIDCConfig with this name; undefined when it does not exist or is not known. */
 export const getOidcConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
-/** The VirtualMCPServer of the name; undefined when it does not exist or is not known. */
+/** The VirtualMCPServer with this name; undefined when it does not exist or is not known. */
 export const getGateway = (cluster: Cluster, name: string) =>
   cluster.get('VirtualMCPServer', name) as Gateway | undefined
-/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined when it does not exist or is not known. */
+/** The workload with this kind and name; undefined when it does not exist or is not known. */
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
-/** Whether a workload refuses callers without a token: an MCPServerEntry has no proxy that could. */
+/** Whether a workload refuses callers without a token; never for an MCPServerEntry, which has no proxy. */
 export const checksTokens = (kind: string, { spec }: Workload): boolean =>
   kind !== 'MCPServerEntry' && spec !== undefined && !isAbsent(spec, 'oidcConfigRef')
 
@@ -52,21 +50,21 @@ const members = oncePerCluster((group: string, cluster) =>
   cluster.referrers('MCPGroup', group, BACKEND_KINDS),
 )
 
-/** The backends of a group that have this name: at most one of each kind. */
+/** The backends of a group with this name: at most one of each kind. */
 export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>
   BACKEND_KINDS.map((kind) => ({ kind, name })).filter((named) => {
     const workload = getWorkload(cluster, named)
     return workload !== undefined && groupOf(workload) === group
   })
 
-/** The group that a workload or VirtualMCPServer names; older releases wrote a bare name (decision 5). */
+/** The name of the group of a workload or VirtualMCPServer; older releases wrote a bare name (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {
   const ref = resource.spec?.groupRef
   const name = typeof ref === 'string' ? ref : ref?.name
   return name === '' ? undefined : name
 }
 
-/** The group in `spec.config.groupRef`, where older releases had it. */
+/** The group in `spec.config.groupRef`, the field of older releases. */
 export function olderGroupOf({ spec }: Gateway): string | undefined {
   const { config } = (spec ?? {}) as { readonly config?: unknown }
   const ref = isObject(config) ? config.groupRef : undefined
@@ -74,7 +72,7 @@ export function olderGroupOf({ spec }: Gateway): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** Whether a VirtualMCPServer has the source `inline`, but neither an entry in `backends` nor a `default`. */
+/** Whether a VirtualMCPServer has source `inline`, but neither an entry in `backends` nor a `default`. */
 export function hasNoStrategy({ spec }: Gateway): boolean {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return false
@@ -82,7 +80,7 @@ export function hasNoStrategy({ spec }: Gateway): boolean {
   return backends === undefined ? isAbsent(outgoingAuth, 'backends') : Object.keys(backends).length === 0
 }
 
-/** Whether a workload itself adds a header from a Secret to each request; MCPServer has no such field. */
+/** Whether a workload itself adds a header from a Secret to each request; an MCPServer cannot. */
 export function addsHeaderFromSecret({ spec }: Workload): boolean {
   const { headerForward } = (spec ?? {}) as { readonly headerForward?: unknown }
   const headers = isObject(headerForward) ? headerForward.addHeadersFromSecret : undefined
@@ -92,14 +90,14 @@ export function addsHeaderFromSecret({ spec }: Workload): boolean {
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]
-  /** Whether `names` is complete: false when a name cannot be read. */
+  /** Whether `names` is complete: false when a name is unreadable. */
   readonly complete: boolean
   has(name: string): boolean
 }
 
 type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
 
-/** The upstream providers of the authorization server in a field of the spec; undefined when the field is absent. */
+/** The upstream providers of the authorization server in this field of the spec; undefined when the field is absent. */
 export function providersOf<F extends string>(
   spec: Readonly<Partial<Record<F, AuthServer | undefined>>> | undefined,
   field: F,
@@ -118,7 +116,7 @@ export function providersOf<F extends string>(
 
 const WRITTEN = '/subject-provider-written'
 
-/** The annotation in which /mutate records the provider that it wrote, with the given API group (decision 25). */
+/** The annotation in which /mutate records the provider that it wrote, in the given API group (decision 25). */
 export const writtenAnnotation = (group: string): string => group + WRITTEN
 
 /** The value that /mutate wrote into subjectProviderName; undefined when it wrote none (decision 25). */
@@ -132,11 +130,11 @@ export function writtenProvider({ metadata }: AuthConfig, group: string): string
 export interface NamedProvider {
   readonly field: 'upstreamInject.providerName' | `${'tokenExchange' | 'xaa' | 'awsSts'}.subjectProviderName`
   readonly provider: string
-  /** Whether an earlier /mutate wrote the value, and not the user. */
+  /** Whether an earlier /mutate wrote the value, rather than the user. */
   readonly written: boolean
 }
 
-/** The provider that an MCPExternalAuthConfig names; undefined when it needs or names none. Sections 2.4.5, 2.4.6. */
+/** The provider that an MCPExternalAuthConfig names; undefined when it names none. Sections 2.4.5, 2.4.6. */
 export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
   const injected = upstreamInject?.providerName ?? ''
@@ -148,7 +146,7 @@ export function namedProvider(config: AuthConfig, group: string): NamedProvider 
   return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
 }
 
-/** The provider that a type of newer releases names as that of its subject token. */
+/** The provider of the subject token in an MCPExternalAuthConfig of a type that only newer releases have. */
 export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | undefined {
   const type: string | undefined = spec?.type
   if (type !== 'xaa' && type !== 'awsSts') return undefined
@@ -156,7 +154,7 @@ export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | unde
   return provider === '' ? undefined : { field: `${type}.subjectProviderName`, provider, written: false }
 }
 
-/** Whether /mutate chooses the subject provider: a token exchange in which the user left it open. Section 2.4.5. */
+/** Whether /mutate chooses the subject provider: for a token exchange without `subjectProviderName`. Section 2.4.5. */
 export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
   const { type, tokenExchange } = config.spec ?? {}
   if (type !== 'tokenExchange' || tokenExchange === undefined) return false

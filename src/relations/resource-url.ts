@@ -9,7 +9,7 @@ import {
 } from '../rule/index.ts'
 import type { Gateway } from './related-resources.ts'
 
-/** The port of a VirtualMCPServer, and the default port of the proxy of a workload. */
+/** The ports of a VirtualMCPServer and, by default, of a workload's proxy. */
 const GATEWAY_PORT = 4483
 const PROXY_PORT = 8080
 
@@ -18,23 +18,21 @@ interface Reference {
   readonly resourceUrl?: string | undefined
 }
 
-/** The process that checks the tokens of an embedded authorization server. */
+/** The process that validates the tokens of an embedded authorization server. */
 export interface Checker {
-  /** The name of its resource; empty while it has none. */
+  /** The name of the resource that runs the process; empty until the resource has one. */
   readonly name: string
-  /** The namespace; undefined where the deployment chooses it. */
+  /** The namespace; undefined when the deployment chooses it. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
-  /** The expected audience of tokens; `at` is its place. */
+  /** The audience that the process expects in tokens; `at` is the path of this setting. */
   readonly audience: string
   readonly at: Path<unknown>
   readonly resourceUrl: Path<unknown>
 }
 
-/**
- * The VirtualMCPServer that checks tokens of its own server; undefined where it does not, or where that cannot be read.
- */
+/** The VirtualMCPServer, if it validates the tokens of its own server; undefined if not, or a field is unreadable. */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,
@@ -60,8 +58,8 @@ export function gatewayChecker(
 }
 
 /**
- * Tokens of an embedded authorization server have `resourceUrl` as their audience. Without it, operator releases take the
- * address that a Service of the name of the resource would have.
+ * Errors when the expected audience is not `resourceUrl`, which all tokens of an embedded authorization server have.
+ * When `resourceUrl` is absent, operator releases use the address of a Service named like the resource.
  */
 export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   const { reference, audience, at } = checker
@@ -79,15 +77,14 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   }
 }
 
-/** Whether the server accepts the text as the `resource` of a token request (RFC 8707). */
+/** Whether the server accepts the text as `resource` of a token request (RFC 8707). */
 function isResource(text: string): boolean {
   const url = parseUrl(text)
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
 }
 
 /**
- * Whether releases take this URL when `resourceUrl` is missing; where name or namespace are not known, whether they
- * may.
+ * Whether releases use this URL when `resourceUrl` is absent; when name or namespace are not known, whether they may.
  */
 function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean {
   const end = `.svc.cluster.local:${port}`
@@ -96,7 +93,7 @@ function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean 
     : url === `http://${name}.${namespace}${end}`
 }
 
-/** The namespace of the judged resource; undefined where the deployment chooses it. */
+/** The namespace of the judged resource; undefined when the deployment chooses it. */
 export function namespaceOf({ metadata }: Resource): string | undefined {
   return metadata?.namespace === '' ? undefined : metadata?.namespace
 }
@@ -105,7 +102,7 @@ interface Resource {
   readonly metadata?: { readonly namespace?: string | undefined } | undefined
 }
 
-/** The port of the proxy of an MCPServer or MCPRemoteProxy; undefined when it cannot be read. */
+/** The port of the proxy of an MCPServer or MCPRemoteProxy; undefined when unreadable. */
 export function proxyPortOf(spec: { readonly proxyPort?: number | undefined }): number | undefined {
   return isAbsent(spec, 'proxyPort') ? PROXY_PORT : spec.proxyPort
 }

@@ -1,14 +1,16 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** The keys of a Secret and their lengths. Values are never kept (decision 22). */
+/** Facts about a Secret: its keys and the length of each value. Values are never stored (decision 22). */
 export interface SecretFacts extends Resource {
-  /** Number of bytes by key; undefined for a value that a tool fills in later. */
+  /** Number of bytes by key; undefined for a value that a deployment tool will replace. */
   readonly bytes: Readonly<Record<string, number | undefined>>
   /** Whether `bytes` has all keys of the Secret. */
   readonly complete: boolean
 }
 
-/** Reads `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises a text that a deployment tool fills in later. */
+/**
+ * Facts about `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises text that a tool will replace.
+ */
 export function secretFacts(
   { data, stringData }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
@@ -36,17 +38,17 @@ function decodedLength(base64: string): number | undefined {
   return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
 }
 
-/** The facts about the Secret of the name; undefined when it does not exist or is not known. */
+/** The facts about the Secret with this name; undefined when it does not exist or is not known. */
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
-/** The number of bytes at a key of a Secret, where that is known. */
+/** The number of bytes of a key in a Secret; undefined when not known. */
 export function bytesAt(cluster: Cluster, name: string, key: string): number | undefined {
   const secret = getSecret(cluster, name)
   return secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
 }
 
-/** Whether any Secret is known: by default the server has no right to read them (decision 22). */
+/** Whether any Secret is known: by default the server may not read them (decision 22). */
 export const seesSecrets = (cluster: Cluster): boolean =>
   cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true
 
@@ -58,14 +60,14 @@ export interface SecretReference {
   readonly at: readonly Segment[]
 }
 
-/** Every Secret reference of a spec: all are fields named `…SecretRef`, or items of `…SecretRefs`. */
+/** All references of a spec to Secrets: fields named `…SecretRef`, or items of `…SecretRefs`. */
 export function secretReferencesOf({ spec }: { readonly spec?: unknown }): SecretReference[] {
   const found: SecretReference[] = []
   collect(spec, ['spec'], found)
   return found
 }
 
-/** `at` is the path of the value: a stack, unchanged on return. */
+/** Adds the references inside a value; `at` is its path, a shared stack that is unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: SecretReference[]): void {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) step(value[i], i, at, found)

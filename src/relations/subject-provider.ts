@@ -12,23 +12,23 @@ import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 import { GATEWAY } from './ends.ts'
 
 /**
- * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is missing: its first; undefined
- * without one that can be read. Section 2.4.5.
+ * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first provider;
+ * undefined when it has none or its name is unreadable. Section 2.4.5.
  */
 export function firstProvider({ spec }: Gateway): string | undefined {
   const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
   return name === '' ? undefined : name
 }
 
-/** A provider, and the VirtualMCPServers, by name, that exchange its token. */
+/** A provider, and the names of the VirtualMCPServers that would exchange its token. */
 interface Choice {
   readonly provider: string
   readonly gateways: readonly ObjectName[]
 }
 
 /**
- * The first providers of all VirtualMCPServers that reach an MCPExternalAuthConfig and have an embedded server, each
- * once.
+ * The first providers of all VirtualMCPServers that reach an MCPExternalAuthConfig and have an embedded server, without
+ * repeats.
  */
 export const subjectProviders = oncePerCluster((config: string, cluster): readonly Choice[] => {
   const choices = new Map<string, ObjectName[]>()
@@ -57,22 +57,19 @@ export function choicesText(choices: readonly Choice[]): string {
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
 
-/** The place of the first provider in one VirtualMCPServer of each choice. */
+/** For each choice, the place of the first provider in one of its VirtualMCPServers. */
 export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
     const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
     return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
   })
 
-/**
- * The key in `causes` of an error that says that VirtualMCPServers choose different providers for an
- * MCPExternalAuthConfig.
- */
+/** The key in `causes` of an error that VirtualMCPServers choose different providers for an MCPExternalAuthConfig. */
 export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
- * The first provider of all VirtualMCPServers that reach the MCPExternalAuthConfig, when it is the same (decision 25).
- * Undefined when they differ, when there is none, or when one of them cannot be read.
+ * The first provider of all VirtualMCPServers that reach the MCPExternalAuthConfig, if they agree (decision 25).
+ * Undefined when they differ, when there is none, or when a field is unreadable.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
   const isUndecided = ({ gateway }: { readonly gateway: Gateway }) =>
@@ -83,7 +80,7 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 }
 
 /**
- * Whether /mutate can have written the provider: it is the first of a VirtualMCPServer that reaches the
+ * Whether /mutate can have written the provider: it is the first one of a VirtualMCPServer that reaches the
  * MCPExternalAuthConfig, now or as stored (`before`). The annotation alone proves nothing: every user can set it.
  */
 export function isDecided(

@@ -3,7 +3,7 @@ import type { Server } from '../kinds/embedded-auth-server/effective.ts'
 import { type AuthConfig, getAuthConfig, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 
-/** An MCPExternalAuthConfig that a workload names, and the field with the reference. */
+/** An MCPExternalAuthConfig that a workload names, and the field that names it. */
 interface Named {
   readonly to: ObjectName
   readonly field: string

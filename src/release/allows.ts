@@ -15,8 +15,8 @@ export interface Broken {
 const COMPARED: ReadonlySet<string> = new Set(['enum', 'minItems', 'minLength', 'maxLength'])
 
 /**
- * Whether a release accepts the value although it breaks the constraint. Not a field that the release lacks: the API
- * server drops it.
+ * Whether a release accepts the value although it violates the constraint. False for a field that the release does not
+ * have, because the API server drops it.
  */
 export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Broken): boolean {
   if (keyword === 'required') return mayLack(schema, at, holder)
@@ -26,7 +26,7 @@ export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Br
   return around === undefined || !breaksRule(around, holder)
 }
 
-/** Whether the release has the field, and neither `required` nor a CEL rule demands it. */
+/** Whether the release has the field, and neither `required` nor a CEL rule of the release demands it. */
 function mayLack(schema: ReleaseSchema, at: readonly Segment[], value: unknown): boolean {
   const holder = schemaAt(schema, at.slice(0, -1))
   const key = String(jsonKey(at.at(-1) ?? ''))

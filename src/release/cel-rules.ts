@@ -2,7 +2,7 @@ import { check, dyn, evaluate, type Expr, Failure, fromJson, parse, STRING_FUNCT
 import { BoundedCache, OutOfBudget } from '../rule/index.ts'
 import type { ValidationRule } from './schema.ts'
 
-/** `failed`: the evaluation ends with an error, such as on an absent field. `unknown`: only the API server can evaluate it. */
+/** `failed`: the evaluation ends with an error, as for an absent field. `unknown`: only the API server can evaluate. */
 export type RuleOutcome = 'holds' | 'broken' | 'failed' | 'unknown'
 
 /** The most that one evaluation may cost, in units of cel-go: the API server's limit for a rule (KEP-2876). */
@@ -10,19 +10,19 @@ const MOST_COST = 10_000_000
 
 interface Compiled {
   readonly expr: Expr
-  /** Whether the rule compares with the stored value (`oldSelf`). */
+  /** Whether the rule refers to the stored value (`oldSelf`). */
   readonly isTransition: boolean
 }
 
 const SELF = new Map([['self', dyn]])
 const BOTH = new Map([...SELF, ['oldSelf', dyn]])
 const compiled = new BoundedCache<{ readonly rule: Compiled | undefined }>('rules of CRDs', 4 * 2 ** 20)
-/** Estimated bytes of a compiled rule for each of its characters. */
+/** Estimated bytes of a compiled rule per character of its text. */
 const BYTES_PER_CHARACTER = 100
 
 /**
- * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and the stored one, undefined where there is
- * none. As at the API server a rule that compares with a stored value holds where there is none.
+ * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and its stored value, which is undefined
+ * when nothing is stored. As in the API server, a rule that refers to `oldSelf` holds when nothing is stored.
  */
 export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unknown): RuleOutcome {
   const known = compile(rule)
@@ -46,7 +46,7 @@ export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unkno
   }
 }
 
-/** Whether `evaluateRule` can evaluate the rule, beside the stored object or without it. */
+/** Whether `evaluateRule` can evaluate the rule, with a stored object or without one. */
 export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolean {
   const known = compile(rule)
   return known !== undefined && (besideStored || !known.isTransition)
@@ -54,7 +54,7 @@ export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolea
 
 class TooDear extends Error {}
 
-/** The compiled rule; undefined where it needs more than the standard library of CEL. */
+/** Compiles a rule; undefined when it uses more than the standard library of CEL. */
 function compile({ rule, optionalOldSelf = false }: ValidationRule): Compiled | undefined {
   if (optionalOldSelf) return undefined
   const known = compiled.get(rule)

@@ -6,8 +6,8 @@ export { NEWEST_RELEASE } from './generated/known-fields.ts'
 /** A field that some known release has. */
 export interface KnownField extends ReleaseSchema {
   /**
-   * The release that brought it; absent where the field around it came at the same time, or the oldest known release
-   * has it.
+   * The release that introduced the field; absent when its parent field came in the same release, or when the oldest
+   * known release has it.
    */
   readonly since?: string
 }
@@ -18,7 +18,7 @@ let fields: Readonly<Record<string, KnownField>> | undefined
 export const knownFields = (kind: string): KnownField | undefined =>
   (fields ??= JSON.parse(KNOWN_FIELDS) as Readonly<Record<string, KnownField>>)[kind]
 
-/** The fields at a place that every known release demands and gives no default, and those below it. */
+/** The fields at a place that every known release requires without a default, and the same for the places below. */
 export interface Demanded {
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Demanded>>
@@ -28,6 +28,6 @@ export interface Demanded {
 
 let demanded: Readonly<Record<string, Demanded>> | undefined
 
-/** What every known release demands of a kind. */
+/** The fields of a kind that every known release requires. */
 export const demandedFields = (kind: string): Demanded | undefined =>
   (demanded ??= JSON.parse(DEMANDED_FIELDS) as Readonly<Record<string, Demanded>>)[kind]

@@ -10,25 +10,25 @@ import {
 import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
-/** Something that the API server refuses, or drops. */
+/** A value that the API server refuses, or a field that it drops. */
 interface Refusal {
-  /** The keyword of the schema; `rule` for one of its CEL rules, `unknown` for a field that it does not have. */
+  /** The violated keyword of the schema; `rule` for a CEL rule, `unknown` for a field that the schema does not have. */
   readonly keyword: string
   readonly error: FieldError
 }
 
-/** A place in a written object. */
+/** The path of a value in an object that is being written. */
 interface Place {
   readonly at: readonly Segment[]
-  /** The stored value at the place; undefined where there is none. */
+  /** The stored value at this path; undefined when nothing is stored there. */
   readonly stored: unknown
 }
 
-/** The refusals of an API server with this schema for a value that replaces a stored one, in the order of the schema. */
+/** The values that an API server with this schema refuses when `value` replaces the stored one, in schema order. */
 export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
   ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 
-/** Whether the value itself, not something in it, breaks a CEL rule. */
+/** Whether the value itself, rather than a value inside it, violates a CEL rule. */
 export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
   !ofRules(schema, defaulted(schema, value), { at: [], stored: undefined }).next().done
 
@@ -108,13 +108,13 @@ function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place):
   }
 }
 
-/** The items of a stored list by their identity (`identityOf`); only of a list with keys. */
+/** The items of a stored list by `identityOf`; empty for a list whose items have no identity. */
 const storedItems = (schema: ReleaseSchema, stored: unknown): [string, unknown][] =>
   schema['x-kubernetes-list-type'] === 'map' && Array.isArray(stored)
     ? stored.map((item) => [identityOf(schema, item) ?? '', item])
     : []
 
-/** The identity of an item of a set, or of a list of objects with keys; undefined in other lists (KEP-555). */
+/** The identity of an item: its value in a set, its keys in a list with map keys; otherwise undefined (KEP-555). */
 function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
   const type = schema['x-kubernetes-list-type']
   if (type !== 'set' && type !== 'map') return undefined
@@ -166,8 +166,8 @@ function* ofObject(
 }
 
 /**
- * A CEL rule whose evaluation fails counts as broken, unless a required field `lacks`: then the API server evaluates
- * none.
+ * Yields the violated CEL rules. A rule whose evaluation fails counts as violated, unless a required field is missing
+ * (`lacks`): then the API server evaluates no rule.
  */
 function* ofRules(
   schema: ReleaseSchema,
@@ -184,8 +184,8 @@ function* ofRules(
 }
 
 /**
- * The places of the CEL rules that `refusals` cannot evaluate, each as often as it has such rules. `besideStored`: the
- * stored object is known, or it is known that there is none.
+ * The places of the CEL rules that `refusals` cannot evaluate, one for each such rule. `besideStored`: the stored
+ * object is known, or it is known that there is none.
  */
 export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema
@@ -221,10 +221,10 @@ function jsonType(value: unknown): string {
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Longest text that is compared with a pattern of a CRD; real values are shorter. */
+/** The longest text that is matched against a pattern of a CRD; real values are shorter. */
 const LONGEST = 20_000
 
-/** Whether the text matches; true where that cannot be told. */
+/** Whether the text matches; true when this cannot be decided. */
 function matches(pattern: string, text: string): boolean {
   if (text.length > LONGEST) return true
   return withinBudget(() => isFound(pattern, text, () => undefined)) !== false

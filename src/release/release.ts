@@ -1,24 +1,24 @@
 import { isObject } from '../rule/index.ts'
 import { ANYTHING, compared, type ReleaseSchema } from './schema.ts'
 
-/** The schemas in the CustomResourceDefinitions of an operator, by which an API server accepts resources. */
+/** The schemas in the CustomResourceDefinitions of an operator release: they decide what an API server accepts. */
 export interface Release {
-  /** For messages: `operator release 0.44`, or `the installed operator`. */
+  /** The name in messages: `operator release 0.44`, or `the installed operator`. */
   readonly name: string
-  /** The minor version, `0.44`, where somebody named it; CustomResourceDefinitions do not contain it. */
+  /** The minor version, `0.44`, when the user gave one; CustomResourceDefinitions do not contain it. */
   readonly version?: string
-  /** The schema of each kind that is known; the others are judged by the specification alone. */
+  /** The schemas by kind; kinds that are missing here are judged by the specification alone. */
   readonly schemas: ReadonlyMap<string, ReleaseSchema>
 }
 
-/** The annotation of the CRDs that this project generates from the specification: they tell no release. */
+/** The annotation on the CRDs that this project generates: such CRDs do not show an operator release. */
 export const OWN_CRD = 'vmcp-admission/generated-from'
 
 const VERSIONS = ['v1beta1', 'v1alpha1']
 
 /**
- * The release by its CustomResourceDefinitions of a group (apiextensions.k8s.io/v1); undefined where none of them is of
- * an operator. Of each kind the served version v1beta1 counts, or else v1alpha1. Ignores all that is not a CRD.
+ * Reads a release from the CustomResourceDefinitions of an API group (apiextensions.k8s.io/v1), by the served version
+ * v1beta1 of each kind, or else v1alpha1. Undefined when none is of an operator. Ignores objects that are not CRDs.
  */
 export function releaseOf(crds: Iterable<unknown>, group: string, name: string): Release | undefined {
   const schemas = new Map<string, ReleaseSchema>()
@@ -41,7 +41,7 @@ function schemaOf(crd: unknown, group: string): { kind: string; schema: ReleaseS
   const schema = served.find((version) => version !== undefined)?.schema
   if (!isObject(schema) || !isObject(schema.openAPIV3Schema)) return undefined
   const root = compared(schema.openAPIV3Schema)
-  // The API server validates the rest of metadata itself, and ignores the status in a write.
+  // The API server itself validates metadata, and ignores the status in a write.
   const properties = { ...root.properties, metadata: ANYTHING, status: ANYTHING }
   return { kind: String(spec.names.kind), schema: { ...root, properties } }
 }

@@ -1,6 +1,6 @@
 import { jsonKey, type Segment } from '../rule/index.ts'
 
-/** A structural schema (apiextensions.k8s.io/v1) of a CRD, with the keywords that are compared or checked here. */
+/** A structural schema (apiextensions.k8s.io/v1) of a CRD, with the keywords that this project reads. */
 export interface ReleaseSchema {
   readonly type?: string
   readonly format?: string
@@ -27,11 +27,11 @@ export interface ReleaseSchema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[]
 }
 
-/** A rule of CEL over `self` (KEP-2876). */
+/** A CEL rule over `self` (KEP-2876). */
 export interface ValidationRule {
   readonly rule: string
   readonly message?: string
-  /** `oldSelf` is an optional value, and the rule runs without a stored object too. */
+  /** When true, `oldSelf` is an optional value, and the rule also runs when nothing is stored. */
   readonly optionalOldSelf?: boolean
 }
 
@@ -43,7 +43,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ])
 
-/** The schema without descriptions and other keywords that are not compared. */
+/** The schema without descriptions and other keywords that are never read. */
 export function compared(schema: ReleaseSchema): ReleaseSchema {
   const { properties, items, additionalProperties } = schema
   return {
@@ -64,7 +64,7 @@ export function compared(schema: ReleaseSchema): ReleaseSchema {
 /** A schema that accepts anything. */
 export const ANYTHING: ReleaseSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
-/** The schema of a field of an object or of a value of a map; undefined where the API server drops the field. */
+/** The schema of a field of an object or of a value of a map; undefined when the API server drops the field. */
 export function fieldOf(schema: ReleaseSchema, key: string): ReleaseSchema | undefined {
   const { properties, additionalProperties: more } = schema
   if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key]
@@ -72,7 +72,7 @@ export function fieldOf(schema: ReleaseSchema, key: string): ReleaseSchema | und
   return more === true || schema['x-kubernetes-preserve-unknown-fields'] === true ? ANYTHING : undefined
 }
 
-/** The schema of what lies at a place; undefined where the API server drops what is there. */
+/** The schema of the value at a place; undefined when the API server drops the value. */
 export function schemaAt(root: ReleaseSchema, at: readonly Segment[]): ReleaseSchema | undefined {
   let schema: ReleaseSchema | undefined = root
   for (const segment of at) {

@@ -10,7 +10,7 @@ const PRIVATE = networks(
   ...['::/128', '::1/128', '2001::/32', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 )
 
-/** Every form of an IPv4 address begins with a digit, every IPv6 address has a colon; most hosts are names. */
+/** Every form of an IPv4 address begins with a digit and every IPv6 address has a colon, unlike most host names. */
 const mayBeAddress = (host: string): boolean => /^\d/.test(host) || host.includes(':')
 
 /** Whether the host of a URL is an IP address in one of the networks; an IPv4 address may be written as IPv6. */
@@ -26,10 +26,10 @@ export const isPrivateAddress = (host: string): boolean => isIn(PRIVATE, host)
 
 const THIS_MACHINE = networks('0.0.0.0/8', '127.0.0.0/8', '::/128', '::1/128')
 
-/** Whether an IP address leads to the machine itself. */
+/** Whether an IP address is a loopback or unspecified address, which leads to this machine. */
 export const isThisMachine = (address: string): boolean => isIn(THIS_MACHINE, address)
 
-/** A name of a Service: one label, or one that ends in the domain of Services. */
+/** The host name of a Service: a single label, or a name that ends in `.svc` or `.cluster.local`. */
 const SERVICE = /^[0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.local)?$|\.cluster\.local$/i
 
 /** Whether the host of a URL is known to be at a private address: by its address, or by the name of a Service. */
@@ -37,8 +37,8 @@ export const isInsideCluster = (host: string): boolean =>
   (SERVICE.test(host) && !/^localhost$/i.test(host)) || isPrivateAddress(host)
 
 /**
- * The last labels of names that are certainly on the internet: countries and the most common others. The name of a
- * Service ends in its namespace, such as `tools`, which may be a top-level domain too.
+ * Top-level domains that are certainly public: those of countries and the most common others. The list is short because
+ * the host name of a Service may end in its namespace, and a namespace such as `tools` may be a top-level domain too.
  */
 const OF_INTERNET = /\.(?:[a-z]{2}|com|net|org|edu|gov|app|dev|cloud|info)$/i
 
@@ -52,9 +52,7 @@ const NEVER_REMOTE_NAMES =
 const PRIVATE_REMOTE = networks('10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12', 'fc00::/7')
 const PRIVATE_REMOTE_NAMES = /(^|\.)cluster\.local$/i
 
-/**
- * How the operator treats a remote server at the host: refused, accepted where private ones are allowed, or accepted.
- */
+/** When the operator connects to a remote server: `never`; `private`: only if a setting allows it; `public`: always. */
 export function remoteHost(host: string): 'never' | 'private' | 'public' {
   if (isIn(NEVER_REMOTE, host) || NEVER_REMOTE_NAMES.test(host)) return 'never'
   return isIn(PRIVATE_REMOTE, host) || PRIVATE_REMOTE_NAMES.test(host) ? 'private' : 'public'

@@ -1,7 +1,7 @@
 /** The name and size of a cache that lives longer than one judgement. */
 export interface CacheSize {
   readonly name: string
-  /** The most bytes of all keys and values, as they are estimated. */
+  /** Limit of the estimated bytes of all keys and values. */
   readonly most: number
   readonly bytes: number
 }
@@ -9,12 +9,13 @@ export interface CacheSize {
 const ENTRY = 100
 const all: CacheSize[] = []
 
-/** Every cache of this process that outlives a judgement. */
+/** All caches of this process that outlive a judgement. */
 export const caches = (): readonly CacheSize[] => all
 
 /**
- * Results by text, bounded in bytes. A full cache drops all entries at once: dropping the oldest for each new one makes
- * a V8 Map scan thousands of deleted entries each time. The cache never changes a result, only the time that it takes.
+ * A cache of results by text, bounded in bytes. When it is full, it drops all entries at once: dropping the oldest
+ * entry for each new one makes a V8 Map scan thousands of deleted entries each time. The cache never changes a result,
+ * only the time that it takes.
  */
 export class BoundedCache<T> implements CacheSize {
   readonly name: string
@@ -36,7 +37,7 @@ export class BoundedCache<T> implements CacheSize {
     return this.#entries.get(key)
   }
 
-  /** Stores a value of about so many bytes; ignores one that is over the bound by itself. */
+  /** Stores a value of the given estimated bytes; ignores a value that alone exceeds the limit. */
   set(key: string, value: T, bytes: number): void {
     // V8 stores a text with any character beyond Latin-1 in two bytes a character.
     const size = ENTRY + key.length * (/[^\x00-\xff]/.test(key) ? 2 : 1) + bytes

@@ -11,8 +11,8 @@ export interface Undecided {
 }
 
 /**
- * Units are counted in these fractions: sums of them are exact in any order, so a cached result can be charged what it
- * cost first.
+ * The budget counts in 1/1,024 of a unit: sums of such fractions are exact in any order, so a cached result can be
+ * charged exactly what its first computation cost.
  */
 const PARTS = 1_024
 
@@ -28,14 +28,14 @@ export class Budget {
   #isOver = false
   #undecided: Undecided | undefined
 
-  /** `whole`: the budget of which this one is a part. Units that are spent here are spent there too. */
+  /** `whole`: the budget of which this one is a part. Units spent here are also spent from `whole`. */
   constructor(units: number, whole?: Budget) {
     this.#units = units
     this.#whole = whole
     this.#left = units
   }
 
-  /** Takes the units. Throws OutOfBudget, now and at every later call, when fewer are left. */
+  /** Spends units. Throws OutOfBudget, now and at every later call, when fewer are left. */
   spend(units: number): void {
     const counted = Math.ceil(units * PARTS) / PARTS
     this.#isOver ||= counted > this.#left
@@ -44,7 +44,7 @@ export class Budget {
     this.#left -= counted
   }
 
-  /** Units that were taken; a call that threw took none. */
+  /** Units spent so far; a call that threw spent none. */
   get spent(): number {
     return this.#units - this.#left
   }
@@ -54,12 +54,12 @@ export class Budget {
     return this.#whole === undefined ? left : Math.min(left, this.#whole.left)
   }
 
-  /** A budget of at most so many units, each of which is taken from this one too. */
+  /** A new budget of at most this many units; spending from it also spends from this budget. */
   part(units: number): Budget {
     return new Budget(units, this)
   }
 
-  /** The result of `run`; undefined where it runs out of budget, and then `undecided` names the first such place. */
+  /** The result of `run`; undefined when the budget runs out, and then `undecided` names the first such place. */
   decide<T>(place: () => Path<unknown>, run: () => T): T | undefined {
     if (this.left === 0) {
       this.leaveUndecided(place())
@@ -74,7 +74,7 @@ export class Budget {
     }
   }
 
-  /** Notes a place whose check ran out of budget, unless one is noted already. */
+  /** Records a place whose check ran out of budget, unless one is recorded already. */
   leaveUndecided(place: Path<unknown>, isCompiled = true): void {
     this.#undecided ??= { at: segmentsOf(place), isCompiled }
   }
@@ -85,7 +85,7 @@ export class Budget {
   }
 }
 
-/** The result of `run`; undefined where it runs out of budget. */
+/** The result of `run`; undefined when its budget runs out. */
 export function withinBudget<T>(run: () => T): T | undefined {
   try {
     return run()

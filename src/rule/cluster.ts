@@ -10,16 +10,16 @@ export interface ObjectName {
 }
 
 /**
- * The objects of one namespace as a rule sees them, with the judged object as it will be once it is stored. The answers of
- * one `Cluster` do not change; after a change of the objects there is a new one. A rule asks only for the kinds in its
+ * The objects of one namespace as a rule sees them, with the judged object as it will be once it is stored. A `Cluster`
+ * always gives the same answers; after a change of the objects a new one is made. A rule asks only for the kinds in its
  * `reads`.
  */
 export interface Cluster {
-  /** Undefined when the object does not exist, or is not known. */
+  /** The object; undefined when it does not exist, or is not known. */
   get(kind: string, name: string): Resource | undefined
-  /** The objects that refer to this one by name, sorted by kind and name; those of the given kinds when these are given. */
+  /** The objects that refer to this one by name, sorted by kind and name; only of the kinds in `among`, when given. */
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]
-  /** Whether every object of the kind is known, so that one that is not found does not exist. */
+  /** Whether every object of the kind is known: then an object that is not found does not exist. */
   knows(kind: string): boolean
   /** The names of the objects of a kind; at most 2,000. */
   names(kind: string): Iterable<string>
@@ -28,17 +28,17 @@ export interface Cluster {
   /** Where the objects were searched, for messages: `in namespace 'tools'`, `in the given files`. */
   readonly where: string
   /**
-   * The operator's release, such as `0.55`: the named one, or the newest of which its CRDs have a field. Undefined
-   * where none is known.
+   * The operator release, such as `0.55`: the one that a setting names, or else the newest one whose new fields the
+   * installed CRDs have. Undefined when none is known.
    */
   readonly release: string | undefined
   /** The API group of the objects and of the annotations that /mutate writes. */
   readonly group: string
-  /** Results that `oncePerCluster` keeps. */
+  /** Cached results of functions made with `oncePerCluster`. */
   readonly memo: Memo
 }
 
-/** Makes a function compute its result once for each argument and `Cluster`: several rules ask for the same. */
+/** Caches the results of a function for each argument and `Cluster`, because several rules need the same result. */
 export const oncePerCluster =
   <Of, R>(compute: (of: Of, cluster: Cluster) => R) =>
   (of: Of, cluster: Cluster): R =>
@@ -77,10 +77,10 @@ export const emptyCluster = (): Cluster => ({
   memo: new Map(),
 })
 
-/** The object as one text, to be a key: `MCPServer/jira`. */
+/** The object as a key: `MCPServer/jira`. */
 export const nameKey = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 
-/** `kind/namespace/name`, as a key and as a text. */
+/** The key of an object with its namespace, also shown to users: `kind/namespace/name`. */
 export const objectKey = ({ kind, namespace, name }: ObjectName & { readonly namespace: string }): string =>
   `${kind}/${namespace}/${name}`
 

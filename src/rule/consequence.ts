@@ -1,4 +1,4 @@
-/** Effects of a mistake at run time, the worst first, and the severities that a rule about each may have. */
+/** Effects of a mistake at run time, the worst first, and the severities that a rule about such a mistake may have. */
 export const CONSEQUENCES = {
   'does not start': ['error', 'warning'],
   'denies everyone': ['error', 'warning'],

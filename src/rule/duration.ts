@@ -25,7 +25,7 @@ export function parseDuration(text: string): bigint | undefined {
   if (unsigned === '0') return 0n
   if (unsigned === '') return undefined
   let sum = 0n
-  // Sum of the terms that a double holds exactly: much faster than BigInt, and a text may have half a million terms.
+  // Sum of the terms that are exact in a double: much faster than BigInt, and a text may have half a million terms.
   let exact = 0
   for (let end = 0; end < unsigned.length; end = TERM.lastIndex) {
     TERM.lastIndex = end
@@ -45,7 +45,7 @@ export function parseDuration(text: string): bigint | undefined {
   return sign > 0n && sum === MOST ? undefined : sign * sum
 }
 
-/** Nanoseconds of a term; undefined where it has a fraction, over 15 digits or none, or an unknown unit. */
+/** Nanoseconds of a term such as `5m`; undefined if it has a fraction, no digits, over 15 digits or an unknown unit. */
 function commonTerm([, whole = '', fraction, symbol = '']: RegExpExecArray): number | undefined {
   if (fraction !== undefined || whole === '' || whole.length > 15) return undefined
   const unit = NANOSECONDS_OF_COMMON.get(symbol)
@@ -63,9 +63,7 @@ function nanoseconds(term: RegExpExecArray | null): bigint | undefined {
   return sum > MOST ? undefined : sum
 }
 
-/**
- * Nanoseconds of the digits after the point. Go reads as many as fit in an int64 and computes in float64; so does this.
- */
+/** Nanoseconds of the digits after the point. As in Go, only digits that fit in an int64 count, and float64 is used. */
 function fractionOf(unit: bigint, digits: string): bigint {
   if (digits === '') return 0n
   const significant = withoutLeadingZeros(digits)

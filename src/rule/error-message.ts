@@ -1,4 +1,4 @@
-/** The message of whatever was thrown or rejected with; a value that is not an Error as text. */
+/** The message of a thrown or rejected value; the value as text when it is not an Error. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

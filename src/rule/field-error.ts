@@ -33,28 +33,28 @@ export interface FieldError {
   readonly at: readonly Segment[]
   readonly value?: unknown
   readonly detail: string
-  /** The other objects whose content or absence makes this an error. */
+  /** The other objects whose content or absence causes this error. */
   readonly dependsOn?: readonly ObjectName[]
-  /** Of a warning: the `dependsOn` that it gets when a severity setting makes it an error. */
+  /** For a warning: its `dependsOn` when a severity setting turns it into an error. */
   readonly dependsOnAsError?: readonly ObjectName[]
   /**
-   * What the error is about; the value at its place when absent. The ratchet (decision 8) excuses an error when the
-   * stored object has errors about the same things, whatever their rule, place and text.
+   * Identifies what the error is about; by default the value at its path. The ratchet (decision 8) excuses an error
+   * when the stored object has errors about the same things, whatever their rule, place and text.
    */
   readonly about?: () => Iterable<Thing>
-  /** The other places of a contradiction: at most four, the one that explains most first. */
+  /** The other places of a contradiction: at most four, the most helpful one first. */
   readonly related?: readonly Related[]
   /**
-   * Keys of the contradictions between objects that it reports, the same whichever of these objects is judged. Where
-   * several objects have findings with one key, outputs for people show one of them as the cause.
+   * Keys of the contradictions between objects that the error reports. They are the same whichever of these objects is
+   * judged: where several objects have findings with one key, the output for people shows one of them as the cause.
    */
   readonly causes?: () => Iterable<Thing>
   /**
-   * Of a warning: the operator is certain to fail. Where the release is known it is an error; one that depends on other
-   * objects is so only in files, because a later apply may bring them.
+   * For a warning: the operator is certain to fail. It becomes an error where the release is known. If it depends on
+   * other objects, then only for files, because a later apply to a cluster may bring these objects.
    */
   readonly isOutage?: true
-  /** A change that mends the error; only where it is certain and changes nothing else. */
+  /** A change that corrects the error; given only when it is certainly right and changes nothing else. */
   readonly fix?: Fix
 }
 
@@ -74,13 +74,13 @@ export type Edit =
 export interface Moving {
   readonly op: 'move'
   readonly at: readonly Segment[]
-  /** Paths from the object. Without `to` the member is taken away. */
+  /** Paths from the object. A move without `to` removes the member. */
   readonly moves: readonly { readonly from: readonly string[]; readonly to?: readonly string[] }[]
   /** Members to add before the moves. */
   readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
 }
 
-/** A place in another object, or elsewhere in the judged one, and a phrase about what stands there. */
+/** A place in another object, or elsewhere in the judged one, and a phrase about the value there. */
 export interface Related {
   readonly object: ObjectName
   readonly at: readonly Segment[]
@@ -103,17 +103,17 @@ export function forbidden(path: At, detail: string): FieldError {
   return { type: 'forbidden', at: segmentsOf(path), detail }
 }
 
-/** `Invalid value`: the value, and what it must be. */
+/** `Invalid value`: shows the value, and what it must be. */
 export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'invalid', at: segmentsOf(path), value, detail }
 }
 
-/** A reference to an object or key that does not exist. */
+/** `Not found`: a reference to an object or key that does not exist. */
 export function notFound<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'notFound', at: segmentsOf(path), value, detail }
 }
 
-/** `Too many`: the number of items, and how many there may be. */
+/** `Too many`: the number of items, and the most that are allowed. */
 export function tooMany(path: At, count: number, detail: string): FieldError {
   return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
 }
@@ -124,8 +124,8 @@ export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName
 }
 
 /**
- * The warning with the other objects that it depends on where a setting makes it an error: only then does the webhook
- * read them from the API server.
+ * The warning with the other objects that it depends on once a setting turns it into an error: only then does the
+ * webhook read them from the API server.
  */
 export function dependingAsError(error: FieldError, ...dependsOnAsError: readonly ObjectName[]): FieldError {
   return { ...error, dependsOnAsError }
@@ -139,15 +139,15 @@ export function about(error: FieldError, ...thing: Thing): FieldError {
   return { ...error, about: () => [thing] }
 }
 
-/** The error with the things that it is about; they are listed only when the ratchet (decision 8) asks. */
+/** The error with the things that it is about, which are listed only when the ratchet (decision 8) asks. */
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }
 
-/** The most `related` places of one error. */
+/** The most `related` places that an error has. */
 const MOST_RELATED = 4
 
-/** The error with the other places of the contradiction, and the keys of the contradictions that it reports. */
+/** The error with the other places of the contradiction, and with keys that identify the contradictions it reports. */
 export function relatedTo(
   error: FieldError,
   related: readonly Related[],

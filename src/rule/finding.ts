@@ -8,9 +8,9 @@ export interface Finding {
   readonly id: string
   readonly severity: 'error' | 'warning' | 'advice'
   readonly error: FieldError
-  /** The JSON Schema keyword that is violated: of the kind's schema, or of a rule that stands for it (`constraint`). */
+  /** The JSON Schema keyword that is violated: set by the schema of the kind, or by a rule that has a `constraint`. */
   readonly constraint?: string
-  /** Put before the text of an error that became a warning: `would be denied: `. */
+  /** The start of the text when an error became a warning: `would be denied: `. */
   readonly prefix?: string
   /**
    * Set where an error became a warning: in a trial or a dry run, when other objects could not be read, or by the
@@ -19,7 +19,7 @@ export interface Finding {
   readonly wasError?: true
   /** The exception that the rule threw; for the log. */
   readonly failure?: unknown
-  /** Set when the finding stands for several that are not shown. */
+  /** Set when this finding represents several others that are not shown. */
   readonly more?: true
 }
 
@@ -29,7 +29,7 @@ export const MOST_FINDINGS = 1_000
 /** The id of the error that part of an object was not judged. */
 export const NOT_JUDGED = 'object-judged-whole'
 
-/** The error, at the first violation that is not shown, that nothing further was judged. */
+/** An error at the first violation that is not shown: nothing beyond it was judged. */
 export const andNotJudged = (at: readonly Segment[]): Finding => ({
   id: NOT_JUDGED,
   severity: 'error',
@@ -44,7 +44,7 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
 /** The id of the finding that a check ran out of budget. */
 export const UNDECIDED = 'decided-within-budget'
 
-/** The finding that the check of a place ran out of budget; other rules ran as usual. */
+/** The finding that the check of a place ran out of budget; all other rules ran as usual. */
 export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   id: UNDECIDED,
   severity: 'warning',
@@ -57,13 +57,13 @@ export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   },
 })
 
-/** The finding that stands for all findings beyond `MOST_FINDINGS`, at the place of the first of these. */
+/** The finding that replaces all findings beyond `MOST_FINDINGS`, at the place of the first of them. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
   return { id, severity, error: { type: 'advice', at, detail }, more: true }
 }
 
-/** The text without the path, as a cause carries it: `Required value: detail (id)`. */
+/** The text without the path, as a `StatusCause` has it: `Required value: detail (id)`. */
 export function causeText({ error, id }: Finding): string {
   return `${errorBody(error)} (${id})`
 }
@@ -73,15 +73,15 @@ export function findingText(finding: Finding): string {
   return withPlace(finding, causeText(finding))
 }
 
-/** The prefix and the place of the finding before the text of its cause. */
+/** The text of a cause with the prefix and the place of the finding before it. */
 export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
   const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
   return prefix + place + cause
 }
 
 /**
- * Orders by place (list items in order, names alphabetically), then id, then text; "and more" comes last. The order in
- * which rules run therefore does not matter.
+ * Orders by place (list items in order, names alphabetically), then by id, then by text; "and more" comes last. So the
+ * order in which rules run does not matter.
  */
 export function compareFindings(a: Finding, b: Finding): number {
   return (

@@ -1,6 +1,6 @@
 /**
- * Whether a pattern fits the whole text: `*` stands for any characters, and `anyOne`, where it is given, for one character.
- * The time is at most the product of both lengths.
+ * Whether a pattern matches the whole text: `*` stands for any characters, and `anyOne`, where it is given, for one
+ * character. Takes time proportional to the product of both lengths at most.
  */
 export const fitsGlob = (pattern: string, text: string, anyOne?: string): boolean =>
   fitsAll(
@@ -11,19 +11,19 @@ export const fitsGlob = (pattern: string, text: string, anyOne?: string): boolea
   )
 
 /**
- * Whether a pattern fits a path or a folder around it: `*` and `?` stand for characters of one name, `**` for any number of
- * names. The time is at most the product of both lengths.
+ * Whether a pattern matches a path or a folder that contains it: `*` and `?` stand for characters of one name, `**` for
+ * any number of names. Takes time proportional to the product of both lengths at most.
  */
 export function fitsPath(pattern: string, path: string): boolean {
   const names = pattern.split('/')
-  // A path that fits `a/**` is in the folder a, not the folder itself.
+  // `a/**` matches the content of the folder a, not the folder itself.
   const within = names.at(-1) === '**' ? ['*'] : []
   return fitsAll([...names, ...within, '**'], path.split('/'), '**', (name, each) =>
     fitsGlob(name, each, '?'),
   )
 }
 
-/** On a mismatch only the last star takes one item more: giving an earlier star more could not make the rest fit. */
+/** On a mismatch only the last star takes one more item: giving an earlier star more cannot help. */
 function fitsAll(
   signs: readonly string[],
   items: readonly string[],
@@ -42,7 +42,6 @@ function fitsAll(
       sign += 1
       at += 1
     } else if (star >= 0) {
-      // The star takes one item more.
       taken += 1
       at = taken
       sign = star + 1

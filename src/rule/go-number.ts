@@ -1,5 +1,5 @@
 /**
- * As Go's `strconv.FormatFloat(value, 'g', -1, …)`, from the shortest digits of the value in exponent form, as
+ * Formats a number as Go's `strconv.FormatFloat(value, 'g', -1, …)`, from its shortest digits in exponent form, as
  * `toExponential` gives them: `1.5e+07` from `1.5e+7`, `0.001` from `1e-3`. Not for NaN, infinities and -0.
  */
 export function goFloat(exponential: string): string {

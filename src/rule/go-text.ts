@@ -47,7 +47,7 @@ export function goValue(value: unknown): string {
 
 const INT64 = 2 ** 63
 
-/** An integer that fits int64 plain; any other number as Go's `%v` of a float64, `1.5e+07`. */
+/** Prints an integer that fits int64 in plain digits; any other number as Go's `%v` prints a float64: `1.5e+07`. */
 function goNumber(value: number): string {
   if (Number.isInteger(value) && value >= -INT64 && value < INT64) return BigInt(value).toString()
   return goFloat(value.toExponential())
@@ -56,8 +56,8 @@ function goNumber(value: number): string {
 const LONGEST_QUOTED = 200
 
 /**
- * As `goQuote`, at most 200 characters and without user information: for a text of another object, which may be of any
- * length and stand in many messages.
+ * Quotes text of another object for a message: like `goQuote`, but at most 200 characters and without user information,
+ * because the text may be of any length and stand in many messages.
  */
 export function shortQuote(text: string): string {
   const shown = withoutUserInfo(text, LONGEST_SHOWN)
@@ -70,9 +70,9 @@ const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 
 /**
- * A text as it may be printed: messages end up in logs, and `https://user:password@host` is printed as
- * `https://***@host`. A password may hold any character, a `/` too; an e-mail address stays. Whoever prints only the
- * first characters says how many in `most`: the rest stays as it is, so that a long text takes little time.
+ * Replaces user information in URLs, because messages end up in logs: `https://user:password@host` becomes
+ * `https://***@host`. A password may contain any character, even `/`; an e-mail address is not changed. `most` is the
+ * number of characters that the caller prints: later ones are not searched, which saves time on long texts.
  */
 export function withoutUserInfo(text: string, most = Infinity): string {
   const last = text.lastIndexOf('@')

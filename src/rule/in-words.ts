@@ -5,12 +5,12 @@ const UNITS = [
   ['minutes', 60 * SECOND],
 ] as const
 
-/** Milliseconds as a person says them, in the largest unit of which there are two at least, or in seconds. */
+/** A time span in the largest unit of which there are at least two, or else in seconds: `3 hours`. */
 export function inWords(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['seconds', SECOND]
   return `${Math.round(milliseconds / size)} ${unit}`
 }
 
-/** How a clock that is ahead of another by so many milliseconds (negative: behind) compares to it. */
+/** Describes by how many milliseconds one clock is ahead of another (negative: behind): `5 minutes behind`. */
 export const aheadOrBehind = (offset: number): string =>
   `${inWords(Math.abs(offset))} ${offset < 0 ? 'behind' : 'ahead of'}`

@@ -1,7 +1,7 @@
-/** Results that functions have computed, by function and then by argument. Lives as long as a review, or a `Cluster`. */
+/** Cached results, by function and then by argument. Lives as long as a review, or a `Cluster`. */
 export type Memo = Map<unknown, Map<unknown, unknown>>
 
-/** The result of `compute(...args)`, kept in the memo by `compute` and the first argument alone. */
+/** The result of `compute(...args)`, cached in the memo by `compute` and its first argument alone. */
 export function remembered<A extends readonly [unknown, ...unknown[]], R>(
   memo: Memo,
   compute: (...args: A) => R,

@@ -1,4 +1,4 @@
-/** Longest text that has a near name: names in Kubernetes have at most 253 characters. */
+/** Longest text for which a near name is searched: names in Kubernetes have at most 253 characters. */
 const LONGEST = 253
 const MOST = 500
 
@@ -6,9 +6,9 @@ const MOST = 500
 export const MOST_HINTS = 5
 
 /**
- * The known name that was probably meant; undefined when none is near. Case and `_` count little; of several equally
- * near ones, the first by name. Users write both sides, so a long text has no near name, and only the first 500 known
- * names are compared.
+ * The known name that was probably meant; undefined when none is near. Differences in case and `_` count little; of
+ * several equally near names it is the first alphabetically. Because users write both sides, only the first 500 known
+ * names are compared, and a text over `LONGEST` characters has no near name.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined
@@ -33,9 +33,9 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
- * The number of insertions, deletions, replacements and swaps of adjacent letters between two names; any
- * number over `limit` when there are more. Computes only the band of the table in which a distance within the limit can
- * lie, and the cell at each side of it.
+ * The number of insertions, deletions, replacements and swaps of adjacent letters between two names; any number over
+ * `limit` when there are more. Computes only the diagonal band of the table in which a distance within the limit can
+ * lie, and one cell on each side of the band.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1

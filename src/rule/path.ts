@@ -7,7 +7,7 @@ export interface MapKey {
 const SEGMENTS = Symbol('segments')
 const VALUE = Symbol('value')
 
-/** The place of a field of type `T`. A misspelt field does not compile; `at` steps into a list or a map. */
+/** The path of a field of type `T`. A misspelt field does not compile; `at` steps into a list or a map. */
 export type Path<T> = { readonly [SEGMENTS]: readonly Segment[]; readonly [VALUE]?: T } & Steps<
   NonNullable<T>
 >
@@ -23,18 +23,18 @@ type Steps<T> = T extends string | number | boolean
         : unknown
 
 /**
- * The target of the Proxy behind a path. It links to the path above, and segments are listed only when asked for: most
- * paths are made for findings that never come.
+ * The target of the Proxy behind a path. It links to its parent path, and the list of segments is made only on demand:
+ * most paths are made for findings that never occur.
  */
 interface Place {
   readonly above: Place | readonly Segment[]
   readonly step: Segment | undefined
-  /** The field of the last access, and its path: a rule asks for the same list at each of its items. */
+  /** Cache of the last accessed field and its path, because a rule asks for the same list at each of its items. */
   field: string | undefined
   path: unknown
 }
 
-/** The path of the given segments. Sound because the caller names the type that lies there. */
+/** The path of the given segments. Safe only if the caller names the type of the value there. */
 export const pathTo = <T>(segments: readonly Segment[]): Path<T> => pathOf(segments, undefined) as Path<T>
 
 const pathOf = (above: Place['above'], step: Segment | undefined): unknown =>
@@ -85,10 +85,10 @@ function pathStart(segments: readonly Segment[], most: number): string {
   return text === '' ? '<nil>' : text
 }
 
-/** Most characters of a path or a value that are shown to a person. */
+/** Most characters of a path or a value that a message shows. */
 export const LONGEST_SHOWN = 1_024
 
-/** As `pathText`, cut where it is long: users choose the keys of maps, and a thousand findings may lie below one. */
+/** As `pathText`, but cut when long: users choose the keys of maps, and a thousand findings may be below one key. */
 export function shownPath(segments: readonly Segment[]): string {
   const text = pathStart(segments, LONGEST_SHOWN)
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`
@@ -119,20 +119,20 @@ function endOf(sticky: RegExp, text: string, from: number): number {
   return sticky.lastIndex
 }
 
-/** The property name, index or map key as it stands in JSON. */
+/** A segment as a property name, list index or map key in JSON. */
 export function jsonKey(segment: Segment): string | number {
   return typeof segment === 'object' ? segment.key : segment
 }
 
-/** RFC 6901 pointer. */
+/** A path as an RFC 6901 JSON pointer. */
 export const jsonPointer = (segments: readonly Segment[]): string =>
   segments.reduce<string>((pointer, segment) => `${pointer}/${pointerToken(String(jsonKey(segment)))}`, '')
 
-/** A key within a pointer. Where a key is megabytes long, splitting takes a fraction of the memory of replacing. */
+/** A key as a token of a JSON pointer. For keys of megabytes, splitting takes a fraction of the memory of replacing. */
 export const pointerToken = (key: string): string =>
   key.includes('~') || key.includes('/') ? key.split('~').join('~0').split('/').join('~1') : key
 
-/** The key that a token of a pointer stands for. */
+/** The key for a token of a JSON pointer. */
 export const keyOfToken = (token: string): string =>
   token.includes('~') ? token.split('~1').join('/').split('~0').join('~') : token
 

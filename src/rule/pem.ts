@@ -1,7 +1,7 @@
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const END = '-----END CERTIFICATE-----'
 
-/** The certificates in a PEM text, as they stand there. */
+/** The certificates in a PEM text, each as written there. */
 export function certificateBlocks(pem: string): string[] {
   const blocks: string[] = []
   for (let start = pem.indexOf(BEGIN); start >= 0;) {

@@ -1,6 +1,6 @@
 /**
- * A value of type `T` as a rule sees it: read-only, and any part may be missing, because a part with a wrong JSON
- * type is taken away and a required part may not be there.
+ * A value of type `T` as a rule sees it: read-only, and any part may be missing, because parts with a wrong JSON type
+ * are removed and a required part may be absent.
  */
 export type Given<T> = unknown extends T
   ? unknown
@@ -26,8 +26,8 @@ export interface Resource {
 }
 
 /**
- * Whether the holder was given without the field. A field that was taken away because its JSON type is wrong is
- * neither absent nor readable: it is there with the value undefined, so that no rule reports it as missing.
+ * Whether the user left the field out. A field that was removed because of a wrong JSON type still exists, with the
+ * value undefined: so no rule reports it as missing.
  */
 export function isAbsent<T extends object>(holder: T, field: keyof T): boolean {
   return !Object.hasOwn(holder, field)
@@ -43,7 +43,7 @@ export function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
   return isObject(object) && isObject(object.metadata) ? object.metadata : {}
 }
 
-/** Sets an own member, also one named `__proto__`, which plain assignment would take for the prototype. */
+/** Sets an own property. Plain assignment to `__proto__` would change the prototype. */
 export function setOwn(holder: object, key: string | number, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })

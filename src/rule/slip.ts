@@ -1,9 +1,9 @@
-/** The least letters of a word that is suggested: shorter words are too near to other words. */
+/** The shortest word that is suggested, in letters: shorter words resemble too many other words. */
 const SHORTEST = 5
 
 /**
- * The known word of which the given one is a slip of the fingers: inside it two letters are swapped, or one is missing or too
- * many. Undefined where an end differs, or one letter is another: `group`, `emails` and `rules` may well be meant.
+ * The known word that was mistyped: between its first and last letter two are swapped, or one is missing or added.
+ * Undefined when an end differs or a letter is replaced: `group`, `emails` and `rules` may well be meant.
  */
 export const slipOf = (word: string, known: Iterable<string>): string | undefined =>
   [...known].find((each) => each.length >= SHORTEST && isSlip(word, each))
@@ -16,11 +16,11 @@ function isSlip(word: string, known: string): boolean {
   return longer.length === shorter.length + 1 && places(longer).some((i) => without(longer, i) === shorter)
 }
 
-/** The indexes of the letters between the first and the last one. */
+/** The indexes of all letters except the first and the last. */
 const places = (word: string): number[] => Array.from({ length: word.length - 2 }, (_, i) => i + 1)
 
 const without = (word: string, i: number): string => word.slice(0, i) + word.slice(i + 1)
 
-/** The word with the letters at `i` and `i + 1` swapped; unchanged where `i + 1` is the last one. */
+/** The word with the letters at `i` and `i + 1` swapped; unchanged when `i + 1` is the last letter. */
 const swapped = (word: string, i: number): string =>
   i === word.length - 2 ? word : word.slice(0, i) + (word[i + 1] ?? '') + (word[i] ?? '') + word.slice(i + 2)

@@ -1,6 +1,6 @@
 /**
- * The text without those characters at its end, in linear time: `/x+$/` rescans a run of them from each of its
- * characters.
+ * Removes the given characters from the end of a text, in linear time: the expression `/x+$/` would rescan a run of
+ * them from each of its characters.
  */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length

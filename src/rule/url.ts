@@ -1,17 +1,17 @@
-/** The parts of a URL that rules read, as written; only the scheme is in lower case. */
+/** The parts of a URL that rules read, as the user wrote them; only the scheme is in lower case. */
 export interface Url {
   /** Empty in a relative reference. */
   readonly scheme: string
   readonly hasUserInfo: boolean
-  /** Without port and brackets; empty where there is none. */
+  /** Without port and brackets; empty when the URL has no host. */
   readonly host: string
   readonly port: string
 }
 
 /**
- * The text cut where `net/url.Parse` of Go 1.26 cuts it; undefined where Parse refuses. Never WHATWG `URL`, which reads
- * `127.1` and `127.0.0.1\@evil.com` as loopback hosts. Percent-escapes are checked as there but stay as written: in a
- * host they only encode characters that no rule searches. Takes time linear in the length of the text.
+ * Splits a URL as `net/url.Parse` of Go 1.26 does; undefined where Go returns an error. WHATWG `URL` would read `127.1`
+ * and `127.0.0.1\@evil.com` as loopback hosts. Percent-escapes are checked as in Go, but not decoded: in a host they
+ * only encode characters that no rule searches for. Takes time linear in the length of the text.
  */
 export function parseUrl(text: string): Url | undefined {
   const plain = PLAIN.exec(text)
@@ -46,7 +46,7 @@ export function isLoopback(host: string): boolean {
   return host === '::1' || /^localhost$/i.test(host) || LOOPBACK_IPV4.test(host)
 }
 
-/** The form of nearly every URL, read with one expression; the full parser gives the same result for it. */
+/** Matches nearly every real URL; the full parser would give the same result for these. */
 const PLAIN = /^(https?):\/\/([A-Za-z0-9.-]+)(?::(\d*))?(?:\/[A-Za-z0-9\-._~/]*)?$/
 
 const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
@@ -56,16 +56,16 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/
 /** The ASCII characters that Go accepts unescaped in a host, and everything beyond ASCII. */
 const HOST_CHARACTERS = /^[A-Za-z0-9!"$&'()*+,\-.:;<=>[\]_~\u0080-\uffff]*$/
-/** In a host an escape stands for a byte beyond ASCII or for the percent sign. */
+/** In a host a percent-escape stands for a byte beyond ASCII or for the percent sign. */
 const HOST_ESCAPE = /%(?:25|[89A-Fa-f][0-9A-Fa-f])/g
-/** In a zone an escape stands for ASCII that a host may hold, the space or the percent sign. */
+/** In an IPv6 zone a percent-escape stands for an ASCII character allowed in a host, a space or the percent sign. */
 const ZONE_ESCAPE = /%(?:2[0-24-9A-Ea-e]|3[0-9A-Ea-e]|4[1-9A-Fa-f]|5[0-9AaBbDdFf]|6[1-9A-Fa-f]|7[0-9AaEe])/g
 
 function isUserInfo(text: string): boolean {
   return USER_INFO.test(text) && !BAD_ESCAPE.test(text)
 }
 
-/** `net/url.parseHost`, then `URL.Hostname` and `URL.Port`. */
+/** Works as `net/url.parseHost` of Go, followed by `URL.Hostname` and `URL.Port`. */
 function parseHost(scheme: string, text: string): Pick<Url, 'host' | 'port'> | undefined {
   const bracket = text.lastIndexOf('[')
   if (bracket > 0) return undefined
@@ -87,7 +87,7 @@ function optionalPort(text: string): string | undefined {
   return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
 }
 
-/** The text in brackets: an IPv6 address as `net/netip.ParseAddr` reads it, with a zone after `%25` or without. */
+/** Whether the text is an IPv6 address as `net/netip.ParseAddr` reads it, with or without a zone after `%25`. */
 function isIpLiteral(text: string): boolean {
   const zoneAt = text.indexOf('%25')
   if (zoneAt < 0) return isIpv6(text)

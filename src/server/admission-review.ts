@@ -14,17 +14,17 @@ import type { Body } from './json.ts'
 
 export const REVIEW_VERSION = 'admission.k8s.io/v1'
 
-/** A decoded AdmissionReview: its submission, and what the answer and the log need beside that. */
+/** A decoded AdmissionReview: its submission, and the other values that the answer and the log need. */
 export interface Review {
   readonly uid: string
-  /** The name, or `generateName` while there is none, so that kubectl has something to print. */
+  /** The name, or `generateName` when the object has no name yet, so that kubectl can print one. */
   readonly name: string
   readonly submission: Submission
 }
 
 /**
- * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is not one, for an answer 400. The object
- * in it may be any JSON: judging finds what is wrong with it.
+ * Decodes an AdmissionReview v1 (k8s.io/api/admission/v1). Returns a string when it is not one: the text of a 400
+ * answer. Its object may be any JSON, because the judge checks that.
  */
 export function decodeReview({ value: body, text, nulls }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'
@@ -65,7 +65,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isOptionalText = (value: unknown): value is string | undefined => value === undefined || isText(value)
 const textOr = (value: unknown, fallback: string) => (isText(value) && value !== '' ? value : fallback)
 
-/** The answer to /validate: HTTP 200 whatever the verdict; a denial is 422 Invalid with every cause. */
+/** The answer to /validate: always HTTP 200; a denial is a 422 Invalid inside it, with every cause. */
 export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdict): string {
   const { errors, warnings } = verdict
   if (errors.length === 0 && warnings.length === 0) return admitted(uid)
@@ -79,13 +79,13 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
   })
 }
 
-/** The answer to the probe of the arming (src/arming): denied, with the nonce that only this installation knows. */
+/** The answer to a probe by src/arming: a denial with the nonce, which only this installation knows. */
 export function encodeProbe({ uid }: Review, nonce: string): string {
   const status = { status: 'Failure', code: 403, reason: 'Forbidden', message: probeAnswer(nonce) }
   return encode({ uid, allowed: false, status })
 }
 
-/** The answer when too many reviews wait: not judged, and the client may try again. */
+/** The answer when too many reviews wait: the review was not judged, and the client may try again. */
 export function encodeBusy({ uid }: Review): string {
   const message = 'vmcp-admission has too many reviews at hand; try again'
   return encode({
@@ -95,7 +95,7 @@ export function encodeBusy({ uid }: Review): string {
   })
 }
 
-/** The answer to /mutate: always allowed, with a JSON Patch where defaults are added. */
+/** The answer to /mutate: always allowed, with a JSON Patch when defaults are missing. */
 export function encodePatch({ uid }: Review, patch: readonly PatchOperation[]): string {
   if (patch.length === 0) return admitted(uid)
   const encoded = Buffer.from(JSON.stringify(patch)).toString('base64')
@@ -106,12 +106,15 @@ function encode(response: object): string {
   return JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', response })
 }
 
-/** The answer that admits, by far the most frequent; `more` are further members of the response, as JSON. */
+/** The answer that allows a request, by far the most frequent; `more` are more members of the response, as JSON. */
 function admitted(uid: string, more = ''): string {
   return `{"apiVersion":"${REVIEW_VERSION}","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":true${more}}}`
 }
 
-/** As `apierrors.NewInvalid` writes it: kubectl prints the causes, other clients the message, so both are complete. */
+/**
+ * A denial as `apierrors.NewInvalid` makes it, complete for kubectl, which prints the causes, and for other clients,
+ * which print the message.
+ */
 function denial({ group, kind }: Submission, name: string, errors: readonly Finding[]) {
   const causes = errors.map((finding) => ({
     reason: causeOf(finding.error.type),
@@ -143,7 +146,7 @@ function idsOf(name: string, findings: readonly Finding[]): Record<string, strin
 /** The most characters of a name in a warning; most names are shorter. */
 const LONGEST_NAME = 63
 
-/** The object, at the beginning of a warning: for many objects kubectl prints warnings without it. */
+/** The object, as the beginning of a warning: kubectl may print warnings about many objects without their names. */
 const beginningOf = ({ kind }: Submission, name: string): string =>
   `${kind} ${name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`}: `
 
@@ -151,8 +154,8 @@ const LONGEST_WARNING = 256
 const ALL_WARNINGS = 4_096
 
 /**
- * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters. Texts are
- * therefore cut here, without losing the id, and the last one says how many are not shown (decision 21).
+ * The texts of warnings. The API server cuts each at 256 characters and all of them at 4,096, and refuses control
+ * characters. So they are cut here without losing the id, and the last one says how many are not shown (decision 21).
  */
 function warningTexts(findings: readonly Finding[], of: string): string[] {
   const shown: string[] = []

@@ -29,32 +29,32 @@ import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { type ReviewStep, Turns } from './turns.ts'
 
-/** The services that the webhook uses. */
+/** The services on which the webhook depends. */
 export interface Parts {
-  /** The judge by the current settings and the installed release. */
+  /** Returns the judge for the current settings and the installed release. */
   readonly judge: () => Judge
   readonly logger: Logger
   readonly metrics: Metrics
-  /** Reads from the API server what a verdict depends on; absent without a cluster. */
+  /** Reads the objects that a verdict depends on from the API server; absent without a cluster. */
   readonly live?: LiveReads | undefined
-  /** How many reviews may wait at a time for reads from the API server. */
+  /** Most reviews that may wait for reads from the API server at the same time. */
   readonly mostInFlight: number
-  /** The request bodies in memory. */
+  /** The request bodies that are in memory. */
   readonly bodies: Bodies
-  /** Whether answers make clients close the connection, so that their next request goes to another replica. */
+  /** Whether answers ask clients to close the connection, so that their next request goes to another replica. */
   readonly isStopping: () => boolean
 }
 
 /**
- * Milliseconds, more than the 90 s for which an API server keeps an idle connection: it never sends on one that was
- * closed here. It also holds for a connection without a request so far.
+ * Milliseconds for which idle connections are kept: more than the 90 s of an API server, so that it never sends on a
+ * connection that was closed here. Also applies before the first request of a connection.
  */
 const KEEP_ALIVE = 95_000
 
-/** Milliseconds for a TLS handshake; by default an API server waits 10 s for a whole review. */
+/** Milliseconds for a TLS handshake; by default an API server waits 10 s for the whole review. */
 const HANDSHAKE = 10_000
 
-/** Cipher suites with forward secrecy and authenticated encryption: of TLS 1.2 neither CBC nor RSA key exchange. */
+/** Cipher suites with forward secrecy and authenticated encryption: for TLS 1.2 neither CBC nor RSA key exchange. */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -67,11 +67,11 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** The TLS options for a serving pair, at the start and after each change of the pair. */
+/** The TLS options for a serving certificate, at start and after each change of it. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
   ({ cert: certificate, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }) as const
 
-/** The webhook: POST /validate and /mutate over HTTPS. Fastify validates nothing here: its Ajv would change bodies. */
+/** The webhook: POST /validate and /mutate over HTTPS. Fastify validates no body: its Ajv would change it. */
 export function buildWebhook(
   parts: Parts,
   pair: ServingPair,
@@ -122,7 +122,7 @@ export function buildWebhook(
   return app
 }
 
-/** An answer; `record` counts and logs it once it is sent. `seconds`: since the last byte of the body arrived. */
+/** An answer. `record` counts and logs it once it is sent, with the seconds since the last byte of the body. */
 interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
@@ -131,7 +131,7 @@ interface Answer {
 type Take = <T>(step: ReviewStep, work: () => T) => Promise<T>
 type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
-/** Parses, judges, answers and records a review, each step in its turn. */
+/** Returns the handler that parses, judges, answers and records a review, each step in its turn. */
 function answering(parts: Parts, turns: Turns, respond: Responding) {
   const { bodies } = parts
   const answer = async (held: HeldBody, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -166,8 +166,8 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
 }
 
 /**
- * The flow of a review (see `Turns`): its client and namespace. Unknown namespaces of a client share one flow, because
- * a client can name a new one in each review.
+ * The flow of a review (see `Turns`): its client and namespace. All unknown namespaces of a client share one flow,
+ * because a client could name a new one in each review.
  */
 function flowOf({ judge }: Parts, client: string, { submission: { namespace } }: Review): string {
   const { state } = judge().world
@@ -178,7 +178,7 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
   return isStopping() ? reply.header('connection', 'close') : reply
 }
 
-/** Judges by the cache. Where the verdict depends on other objects, it reads these and judges once more. */
+/** Judges beside the cached objects. If the verdict depends on others, reads these and judges again. */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
   const { live } = parts
@@ -199,8 +199,8 @@ async function validateReview(parts: Parts, review: Review, url: string, take: T
 }
 
 /**
- * Whether every error depends on objects that may have changed since they were cached. Not for a deletion, which fails
- * open.
+ * Whether every error depends on objects that may have changed since they were cached. False for a deletion, because
+ * its webhook fails open.
  */
 function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolean {
   const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
@@ -215,7 +215,7 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The nonce of a probe by the arming; undefined for any other review. */
+/** The nonce of a probe by src/arming; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
   const metadata = metadataOf(object)
@@ -224,7 +224,7 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   return typeof nonce === 'string' ? nonce : undefined
 }
 
-/** Answers at once that too many reviews wait for the API server, so that the client may try again. */
+/** Answers immediately that too many reviews wait for the API server, so that the client may try again. */
 function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
   logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
@@ -232,8 +232,8 @@ function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer 
 }
 
 /**
- * How often objects are read for one review: a VirtualMCPServer leads to a group, to its backends, and to their
- * references.
+ * Most rounds of reads for one review: a VirtualMCPServer refers to a group, the group to backends, and these to
+ * others.
  */
 export const MOST_ROUNDS = 4
 
@@ -254,7 +254,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = NOTHING_READ
   let verdict = byCache
-  // An object that was not cached whole may refer to further objects.
+  // An object that was not cached completely may refer to further objects.
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const asked = verdict.unconfirmed
     if (asked.length === 0) break
@@ -305,11 +305,11 @@ function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly
   return { json, record }
 }
 
-/** The most fields of a denial that are logged, and the most characters of each: keys of maps are part of a path. */
+/** The most fields of a denial that are logged, and the most characters of a path, which may have keys of maps. */
 const MOST_FIELDS = 20
 const LONGEST_FIELD = 256
 
-/** The log fields of a denial: who asked, and which fields are wrong, never what is in them. */
+/** The log fields of a denial: the user, and the paths of the wrong fields, never their values. */
 function denied({ submission: { user } }: Review, errors: Verdict['errors']) {
   const fields = new Set(
     errors.slice(0, MOST_FIELDS).map(({ error: { at } }) => pathText(at).slice(0, LONGEST_FIELD)),
@@ -317,7 +317,7 @@ function denied({ submission: { user } }: Review, errors: Verdict['errors']) {
   return { user, fields: [...fields] }
 }
 
-/** The log fields of a review: the name, never the object. */
+/** The log fields of a review: with the name of the object, but never its content. */
 function logged(review: Review, webhook: string, verdict: string, seconds: number) {
   return { webhook, verdict, ...about(review), ms: Math.round(seconds * 1e6) / 1e3 }
 }
@@ -331,7 +331,7 @@ function ids(findings: readonly { readonly id: string }[]): string[] | undefined
   return findings.length === 0 ? undefined : [...new Set(findings.map(({ id }) => id))]
 }
 
-/** Answers a request that is not a review with 4xx and a sentence, and an error of this server with 500, which is logged. */
+/** Answers a request that is not a review with 4xx and a sentence; logs an internal error and answers it with 500. */
 function refuse(
   parts: Parts,
   error: Error & { statusCode?: number },
@@ -341,7 +341,7 @@ function refuse(
   if (error instanceof BodyError) return answerProblem(parts, reply, 400, error.message)
   const status = error.statusCode ?? 500
   if (status === 415) return answerProblem(parts, reply, 415, "content-type must be 'application/json'")
-  // The rest of the body is read and dropped: a client that is still sending when the connection closes never sees the
+  // Reads and drops the rest of the body: a client that is still sending when the connection closes never sees the
   // answer.
   if (error instanceof RefusedBody) {
     if (!error.closes) reply.removeHeader('connection')
@@ -365,13 +365,13 @@ function answerProblem(parts: Parts, reply: FastifyReply, status: number, proble
     .send(JSON.stringify({ error: problem }))
 }
 
-/** The API server shows its user the text of a 403, and nothing of a 401 or of JSON. */
+/** API servers show their users the text of a 403 answer, but not the text of a 401 answer or a JSON body. */
 function refuseClient(parts: Parts, reply: FastifyReply, problem: string): void {
   parts.metrics.refused(403)
   leaving(parts, reply).code(403).type('text/plain').send(problem)
 }
 
-/** The probes, over plain HTTP on a port of their own: /livez, /readyz (503 and the reason when there is one), /metrics. */
+/** The probes, over plain HTTP on a separate port: /livez, /readyz (503 with the reason when not ready), /metrics. */
 export function buildProbes(
   { metrics }: Pick<Parts, 'metrics'>,
   whyNotReady: () => string | undefined,

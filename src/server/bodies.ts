@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Bytes of a body. An API server accepts requests of up to 3 MiB (etcd stores half of that by default), and an update
- * has the old and the new object: 2 × 3 MiB, and 1 MiB for the rest of the review, as in controller-runtime.
+ * Most bytes of a body. An API server accepts requests of up to 3 MiB (etcd stores half of that by default), and an
+ * update has the old and the new object: 2 × 3 MiB, and 1 MiB for the rest of the review, as in controller-runtime.
  */
 const BODY_LIMIT = 7 * 1024 * 1024
 /**
- * Bytes of all bodies that are judged at a time. The keys and values of a large one are bounded (json.ts) and take 25
- * MB. A small one takes up to 21 times its text when parsed (a list of empty objects), so that 1 MiB of them takes 22
- * MB.
+ * Most bytes of bodies that are judged at the same time. A large body has a bounded number of keys and values
+ * (json.ts), which take 25 MB. A small one takes up to 21 times its size when parsed (a list of empty objects), so that
+ * 1 MiB of small bodies takes 22 MB.
  */
 const JUDGED_AT_ONCE = 8 * 1024 * 1024
-/** The part of that which only small bodies may use, so that ordinary reviews do not wait for large ones. */
+/** The part of `JUDGED_AT_ONCE` that only small bodies may use, so that ordinary reviews do not wait for large ones. */
 const KEPT_FOR_SMALL = JUDGED_AT_ONCE - BODY_LIMIT
-/** The most bytes of a small body; a larger one is judged in the lane for large reviews (turns.ts). */
+/** The most bytes of a small body; larger bodies are judged in the lane for large reviews (turns.ts). */
 export const SMALL = 64 * 1024
-/** Milliseconds for a body to arrive and to get its turn: API servers send it at once, and wait 10 s by default. */
+/** Milliseconds in which a body must arrive and get its turn: API servers send it at once, and wait 10 s by default. */
 const LONGEST = 10_000
-/** Milliseconds after which a body that is still arriving gives way to another one of the same client. */
+/** Milliseconds after which an incomplete body may be refused in favour of another one of the same client. */
 const SLOW = 1_000
 
-/** Thrown for a body that is refused, with the status and the text of the answer. */
+/** Thrown when a body is refused, with the status and the text of the answer. */
 export class RefusedBody extends Error {
   readonly statusCode: number
   /** Whether the connection is closed after the answer, because the rest of the body is not read. */
@@ -33,18 +33,18 @@ export class RefusedBody extends Error {
   }
 }
 
-/** Also closes the connection: reading and dropping the rest of the body would need memory. */
+/** A refusal that closes the connection, because reading and dropping the rest of the body would need memory. */
 const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try again', true)
 
-/** A request body, from the head of the request until its review is answered. */
+/** A request body, from the headers of the request until the answer. */
 export interface HeldBody {
   readonly client: string
-  /** The port of the client; with the address it identifies the connection. */
+  /** The port of the client; together with the address it identifies the connection. */
   readonly port: number
-  /** Bytes reserved for the body: its content-length or, without one, room for what has arrived. */
+  /** Bytes reserved for the body: its content-length or, if it has none, room for the bytes so far. */
   bytes: number
   readonly begun: number
-  /** When the last byte arrived, in milliseconds of the monotonic clock. */
+  /** Time at which the last byte arrived, in milliseconds of the monotonic clock. */
   arrived: number
   state: 'arriving' | 'waiting' | 'judged' | 'over'
   /** Refuses the body. */
@@ -53,42 +53,42 @@ export interface HeldBody {
 }
 
 /**
- * The request bodies in memory, bounded in bytes over all connections. Where there is no room, a body of the client
- * with most bytes is refused, so that other clients are served whatever one sends.
+ * The request bodies in memory, bounded in bytes over all connections. When there is no room, a body of the client with
+ * the most bytes is refused, so that one client cannot keep others from being served.
  */
 export class Bodies {
   readonly #most: number
   readonly #now: () => number
-  /** The bodies, the oldest first. */
+  /** All bodies, the oldest first. */
   readonly #held = new Set<HeldBody>()
   readonly #waiting = new Map<HeldBody, () => void>()
   #bytes = 0
   #judged = 0
   #displaced = 0
 
-  /** `most`: bytes of all bodies together; a single body always has room. */
+  /** `most`: the limit for the bytes of all bodies together; a single body always fits. */
   constructor(most: number, now: () => number = () => performance.now()) {
     this.#most = Math.max(most, BODY_LIMIT)
     this.#now = now
   }
 
-  /** Bytes that are reserved at present. */
+  /** Bytes that are currently reserved. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** How many bodies were refused to make room for others. */
+  /** Number of bodies that were refused to make room for others. */
   get displaced(): number {
     return this.#displaced
   }
 
-  /** Whether a body of this connection is in memory: its review is under way. */
+  /** Whether a body from this connection is in memory, because its review is not answered yet. */
   isHeld(address: string, port: number): boolean {
     for (const { client, port: held } of this.#held) if (client === address && held === port) return true
     return false
   }
 
-  /** Reads the body of a request if there is room for it; calls `done` with a HeldBody or a RefusedBody. */
+  /** Reads the body of a request if it fits; calls `done` with a HeldBody or a RefusedBody. */
   receive(request: IncomingMessage, done: (error: Error | null, body?: HeldBody) => void): void {
     const given = request.headers['content-length']
     const length = given === undefined ? undefined : Number(given)
@@ -105,7 +105,7 @@ export class Bodies {
       state: 'arriving',
       fail: (error) => {
         request.off('data', take).off('end', end).off('error', broken)
-        // Without this listener nobody would notice a connection that breaks off later.
+        // Without this listener a connection that breaks later would go unnoticed.
         request.on('error', () => undefined)
         this.end(held)
         done(error)
@@ -121,7 +121,7 @@ export class Bodies {
       else if (arrived > held.bytes && !this.#reserve(held, roomFor(arrived) - held.bytes)) held.fail(busy())
       else if (part.length === length) whole = part
       else {
-        // All parts are copied into one buffer: a part of a single byte takes hundreds.
+        // The parts are copied into one buffer: each separate part takes hundreds of bytes, however small.
         whole = whole === undefined || whole.length < arrived ? grown(whole, held.bytes) : whole
         part.copy(whole, start)
       }
@@ -138,7 +138,7 @@ export class Bodies {
     else held.fail(busy())
   }
 
-  /** Waits until there is room to judge a body, the smallest first; undefined when there is. Rejects with RefusedBody. */
+  /** Waits until the body may be judged, the smallest first; undefined if it may at once. Rejects with RefusedBody. */
   turn(held: HeldBody): Promise<void> | undefined {
     if (this.#fits(held)) {
       this.#judge(held)
@@ -153,14 +153,14 @@ export class Bodies {
     })
   }
 
-  /** The bytes of a body, which are then released here; to be called once. */
+  /** Returns the bytes of a body and drops them here; may be called only once. */
   bytesOf(held: HeldBody): Buffer {
     const [whole = NOTHING] = held.parts
     held.parts = []
     return whole
   }
 
-  /** Releases a body whose review is answered, or that was refused. */
+  /** Releases the memory of a body after the answer to its review, or after its refusal. */
   end(held: HeldBody): void {
     if (held.state === 'over') return
     if (held.state === 'judged') this.#judged -= held.bytes
@@ -172,7 +172,7 @@ export class Bodies {
     if (this.#waiting.size > 0) this.#judgeNext()
   }
 
-  /** Refuses the bodies that have been arriving, or waiting for their turn, for too long. */
+  /** Refuses bodies that have taken too long to arrive or to get their turn. */
   dropSlow(): void {
     const now = this.#now()
     for (const held of this.#held) {
@@ -199,8 +199,8 @@ export class Bodies {
   }
 
   /**
-   * The largest waiting body of the client with most bytes; undefined when there is none. If that is the client of the
-   * new body, it loses only a body that is larger than the new one, or slow.
+   * The body to refuse for a new one: the largest waiting body of the client with the most bytes; undefined when there
+   * is none. If that client sends the new body, only a body that is larger than the new one, or slow, is refused.
    */
   #toDisplace(coming: HeldBody, bytes: number): HeldBody | undefined {
     const totals = new Map([[coming.client, bytes]])
@@ -241,10 +241,10 @@ const NOTHING = Buffer.alloc(0)
 
 const tooLong = () => new RefusedBody(413, `the body is over ${BODY_LIMIT} bytes`)
 
-/** Bytes to reserve for a body without a content-length: a power of two, so that it is seldom copied. */
+/** Bytes to reserve for a body without content-length: a power of two, so that it is seldom copied. */
 const roomFor = (bytes: number) => Math.min(BODY_LIMIT, 2 ** Math.ceil(Math.log2(Math.max(bytes, 4_096))))
 
-/** A buffer of this size with the bytes so far; the system gives no memory to pages that are never written. */
+/** A buffer of this size with the bytes so far; the system allocates no memory for pages that are never written. */
 function grown(before: Buffer | undefined, size: number): Buffer {
   const buffer = Buffer.allocUnsafeSlow(size)
   before?.copy(buffer)

@@ -8,24 +8,24 @@ import type { ClusterState } from '../state/index.ts'
 import { metadataOf } from '../rule/index.ts'
 
 /**
- * Milliseconds from a change to the round that checks its namespace, so that changes in quick succession are checked
+ * Milliseconds between a change and the round that checks its namespace, so that quick successive changes are checked
  * once.
  */
 const DELAY = 1_000
-/** Milliseconds for which a round checks objects without a pause, and below the pause: together a fifth of one core. */
+/** Milliseconds for which a round checks objects before it pauses for `PAUSE`: together a fifth of a core. */
 const STRETCH = 10
 const PAUSE = 40
-/** After an object was read and judged, a pause of so many times the judging: also a fifth of one core. */
+/** The pause after a large object was judged, as a multiple of the time that it took: also a fifth of a core. */
 const REST = 4
-/** Milliseconds until an object that could not be read is read again. */
+/** Milliseconds until a failed read of an object is repeated. */
 const RETRY = 10_000
 
 /** Reads an object from the API server; undefined when it does not exist. */
 type Read = (kind: Kind, namespace: string, name: string, signal: AbortSignal) => Promise<object | undefined>
 
 /**
- * The cache of the cluster. Informers put objects in; changed namespaces are checked again in the background, to keep
- * the current findings up to date.
+ * The cache of the cluster. Informers store objects in it; changed namespaces are checked again in the background,
+ * which updates the current findings.
  */
 export class ClusterCache implements Sink {
   readonly #state: ClusterState
@@ -35,9 +35,7 @@ export class ClusterCache implements Sink {
   #wasFull = false
   #isReading = false
 
-  /**
-   * `read` is for large objects, which the cache holds only as a reduced copy, and which must be judged all the same.
-   */
+  /** `read` is for large objects: the cache stores only a reduced copy, so they are read again to be judged. */
   constructor(
     state: ClusterState,
     findings: CurrentFindings,
@@ -105,7 +103,7 @@ export class ClusterCache implements Sink {
     }
   }
 
-  /** Checks changed namespaces in short stretches until the signal aborts. No timer runs while nothing changes. */
+  /** Checks changed namespaces in short stretches until the signal aborts. While nothing changes, no timer runs. */
   keepChecking(signal: AbortSignal): void {
     let timer: NodeJS.Timeout | undefined
     const after = (milliseconds: number, act: () => void) => {
@@ -131,7 +129,7 @@ export class ClusterCache implements Sink {
     signal.addEventListener('abort', () => clearTimeout(timer))
   }
 
-  /** Reads and judges objects that are cached only as a reduced copy, one at a time and once for each version. */
+  /** Reads and judges objects that are cached only as reduced copies, one at a time and each version once. */
   async #judgeLarge(signal: AbortSignal): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true

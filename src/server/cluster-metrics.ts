@@ -6,11 +6,11 @@ import type { ClusterState } from '../state/index.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 
-/** The most series of current findings; more would burden Prometheus. */
+/** The most time series of current findings; more would burden Prometheus. */
 const MOST_SERIES = 1_000
 const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
-/** Adds the gauge of the clock's offset in milliseconds; undefined until the API server has answered. */
+/** Adds a gauge for the clock's offset in milliseconds; undefined until the API server has answered. */
 export function measureClock(registry: Registry, offset: () => number | undefined): void {
   measureGauge(
     registry,
@@ -23,7 +23,7 @@ export function measureClock(registry: Registry, offset: () => number | undefine
   )
 }
 
-/** Adds the gauge of the installed release. */
+/** Adds a gauge for the installed release. */
 export function measureRelease(registry: Registry, release: () => Release | undefined): void {
   measureGauge(
     registry,
@@ -33,7 +33,7 @@ export function measureRelease(registry: Registry, release: () => Release | unde
   )
 }
 
-/** Adds the metrics of the cache of the cluster and of the current findings; returns the counter of live reads. */
+/** Adds the metrics of the cluster cache and of the current findings; returns the counter of live reads. */
 export function measureCluster(
   registry: Registry,
   informers: Pick<Informers, 'statuses'>,

@@ -10,14 +10,14 @@ import type { Release } from '../release/index.ts'
 import { errorMessage } from '../rule/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds between two reads; kubelets bring a changed ConfigMap into a pod within a minute or so. */
+/** Milliseconds between two reads; kubelets update a ConfigMap in a pod within about a minute. */
 const EVERY = 10_000
 
 /** The state of the configuration file, for metrics. */
 export interface ConfigurationFileState {
-  /** Whether the file had no mistakes when it was last read. */
+  /** Whether the file was valid when it was last read. */
   readonly isRight: boolean
-  /** When the configuration in use was read, in Unix milliseconds. */
+  /** Unix milliseconds at which the current configuration was read. */
   readonly since: number
   readonly exemptions: { readonly active: number; readonly expired: number }
 }
@@ -25,7 +25,7 @@ export interface ConfigurationFileState {
 type Flags = Pick<ServerConfiguration, 'config-file' | 'profile' | 'severity' | 'mode'>
 
 /**
- * The settings of the flags and of the file in `--config-file`. The file is read again and again; a wrong one changes
+ * The settings of the flags and of the file in `--config-file`. The file is read regularly; an invalid file changes
  * nothing.
  */
 export class ConfigurationFile {
@@ -39,7 +39,7 @@ export class ConfigurationFile {
   #since = 0
   #problem: string | undefined
 
-  /** `now` is the wall clock. */
+  /** `now` returns the time of the wall clock. */
   constructor(flags: Flags, logger: Pick<Logger, 'info' | 'warn' | 'error'>, now: () => number = Date.now) {
     this.#flags = flags
     this.#logger = logger
@@ -51,7 +51,7 @@ export class ConfigurationFile {
     return this.#settings
   }
 
-  /** The release that the file names; one that the cluster shows takes precedence. */
+  /** The release that the file names; an installed release in the cluster takes precedence. */
   get release(): Release | undefined {
     return this.#release
   }
@@ -67,7 +67,7 @@ export class ConfigurationFile {
   }
 
   /**
-   * Reads the file for the first time. Throws UsageError, so that a rollout with a wrong file stops at its first
+   * Reads the file for the first time. Throws UsageError, so that a rollout with an invalid file stops at its first
    * replica.
    */
   async open(): Promise<void> {
@@ -97,7 +97,7 @@ export class ConfigurationFile {
     return this.#expire()
   }
 
-  /** Reads the file if its content has changed; true when it has. Throws UsageError where it is wrong. */
+  /** Reads the file if its content has changed, and returns true then. Throws UsageError when it is invalid. */
   async #read(): Promise<boolean> {
     const file = this.#flags['config-file']
     const text = await readRegularFile(file).catch((error: unknown) => {
@@ -105,7 +105,7 @@ export class ConfigurationFile {
     })
     if (text === undefined) throw new UsageError(`${file}: does not exist`)
     if (text === this.#text) return false
-    // Imported only now: servers without a file never load the parser.
+    // Imported on demand, so that servers without a configuration file never load the parser.
     const { readConfiguration } = await import('../configuration/read-file.ts')
     const configuration = readConfiguration(file, text)
     this.#release = releaseOfFile(configuration)
@@ -120,7 +120,7 @@ export class ConfigurationFile {
     return true
   }
 
-  /** Drops the exemptions that have expired since the last read; true when there are any. */
+  /** Drops exemptions that have expired since the last read; returns whether there were any. */
   #expire(): boolean {
     const settings = this.#choose()
     if (settings.exemptions.length === this.#settings.exemptions.length) return false

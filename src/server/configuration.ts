@@ -63,7 +63,7 @@ const webhookTimeout: Flag<number> = {
   },
 }
 
-/** Every setting of the server, by flag and by environment variable. */
+/** All settings of the server, as flags and environment variables. */
 export const SERVER_FLAGS = {
   role: choice(
     'what this process does: webhook answers reviews and writes nothing; leader writes the webhook configurations and the CA, and answers none; all does both',
@@ -175,7 +175,7 @@ export const SERVER_FLAGS = {
 
 export type ServerConfiguration = Values<typeof SERVER_FLAGS>
 
-/** Throws UsageError for settings that contradict each other. */
+/** Throws UsageError when settings contradict each other. */
 export function checkTogether(configuration: ServerConfiguration): void {
   if (configuration['check-secrets'] === 'known-callers' && configuration['client-ca'] === '')
     throw new UsageError(
@@ -187,6 +187,6 @@ export function checkTogether(configuration: ServerConfiguration): void {
     )
 }
 
-/** Bytes of a memory budget: the setting or, for 0, a share of the heap's limit. */
+/** A memory budget in bytes: the setting or, for 0, a share of the heap limit. */
 export const memoryBudget = (megabytes: number, share: number): number =>
   megabytes > 0 ? megabytes * 2 ** 20 : Math.floor(getHeapStatistics().heap_size_limit * share)

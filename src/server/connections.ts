@@ -1,14 +1,14 @@
 import type { Server, Socket } from 'node:net'
 
 /**
- * The most connections at a time; an idle one takes about 60 KB (measured). An API server has one for each review that
- * it waits for, and keeps at most 25 idle ones.
+ * The most connections at the same time; an idle one takes about 60 KB (measured). An API server opens one for each
+ * review that it waits for, and keeps at most 25 idle ones.
  */
 const MOST_CONNECTIONS = 500
 
 /**
- * Bounds the connections of a server without refusing a new one: beyond the bound, the client (an IP address) with most
- * connections loses its oldest one that is not busy. `isBusy` says whether a review is under way on it.
+ * Limits the connections of a server without refusing new ones: above the limit, the client (an IP address) with the
+ * most connections loses its oldest one that is not busy. `isBusy`: a review on the connection is not answered yet.
  */
 export function boundConnections(
   server: Server,

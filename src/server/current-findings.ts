@@ -13,7 +13,7 @@ import {
 import { shape } from '../shape/index.ts'
 import type { ClusterState } from '../state/index.ts'
 
-/** A finding in a stored object, without its place in the object. */
+/** A finding in a stored object, without its path. */
 export interface CurrentFinding {
   readonly kind: string
   readonly namespace: string
@@ -22,10 +22,10 @@ export interface CurrentFinding {
   readonly severity: 'error' | 'warning' | 'advice'
 }
 
-/** The most distinct sets of findings in the shared table; beyond that it is emptied. */
+/** The most distinct lists of findings in the shared table; when it is full, it is emptied. */
 const MOST_SHARED = 10_000
 
-/** `id severity` of each finding in one object; objects with the same findings share the list. */
+/** `id severity` for each finding in an object; objects with the same findings share one list. */
 type Tags = readonly string[]
 
 /** An object of a namespace. */
@@ -34,7 +34,7 @@ interface Named {
   readonly name: string
 }
 
-/** A running check of all objects of one namespace. */
+/** The progress of checking all objects of a namespace. */
 interface Check {
   readonly namespace: string
   readonly left: Named[]
@@ -42,9 +42,9 @@ interface Check {
 }
 
 /**
- * The findings in the objects of a cluster state. A change makes its namespace due. A round checks every object of the
- * namespaces that are due when it starts, one namespace after the other; a namespace that changes during its check is
- * due for the next round.
+ * The findings in the objects of a cluster state. A change makes its namespace due for a check. A round checks all
+ * objects of the namespaces that are due when the round starts, one namespace after the other; a namespace that changes
+ * during its check is due in the next round.
  */
 export class CurrentFindings {
   readonly #state: ClusterState
@@ -52,15 +52,15 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** Large objects that are stored as a reduced copy, in a version that was not judged yet. */
+  /** Large objects that are stored as reduced copies and whose current version was not judged yet. */
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
-  /** The namespaces of the current round that are still to be checked. */
+  /** The namespaces that remain to be checked in the current round. */
   #round: string[] = []
   #check: Check | undefined
   #removals = 0
   #onChange: () => void = () => undefined
 
-  /** `judge` is called at each check of a namespace; call `recheck` when it would return another judge. */
+  /** `judge` is called for each check of a namespace; call `recheck` when it would return a different judge. */
   constructor(state: ClusterState, judge: () => Judge) {
     this.#state = state
     this.#judge = judge
@@ -71,7 +71,7 @@ export class CurrentFindings {
     this.#onChange = listener
   }
 
-  /** Stores an object of the cluster in the state, unless the state has this version of it. */
+  /** Stores an object of the cluster in the state, unless the state already has this version. */
   put(kind: Kind, object: unknown): void {
     const { name, namespace, resourceVersion } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
@@ -88,15 +88,15 @@ export class CurrentFindings {
     const self = { kind: kind.kind, name, namespace }
     const isKept = this.has(kind.kind, namespace, name)
     if (!isKept) this.#keep(namespace, self, [])
-    // A reduced copy cannot be judged.
+    // Reduced copies cannot be judged.
     if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
     else this.#unread.delete(objectKey(self))
     this.#enqueue(namespace)
   }
 
   /**
-   * As `put`, for an object that was just read. Where the state holds only a reduced copy of it or none, returns the
-   * object as rules read it, and whether rules will see it in the state from now on.
+   * As `put`, for an object that was just read from the API server. If the state stores only a reduced copy of it or
+   * nothing, returns the object as rules read it, and whether rules will find it in the state from now on.
    */
   putRead(
     kind: Kind,
@@ -110,19 +110,19 @@ export class CurrentFindings {
     return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
   }
 
-  /** The next object to read, because only a reduced copy of it is stored and its version was not judged. */
+  /** The next object to read from the API server: only its reduced copy is stored, and it was not judged yet. */
   nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
     const [next] = this.#unread.values()
     if (next !== undefined) this.#unread.delete(objectKey(next))
     return next
   }
 
-  /** To call when the object from `nextUnread` could not be read: it will be returned again. */
+  /** To be called when the object from `nextUnread` could not be read: it will be returned again. */
   readAgain(next: ObjectName & { readonly namespace: string }): void {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }
 
-  /** Judges an object that is too large for the state to keep whole, by its full text and without the other objects. */
+  /** Judges the complete text of an object that is too large to be stored, without other objects. */
   judgeWhole(kind: Kind, object: unknown): void {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
@@ -142,17 +142,17 @@ export class CurrentFindings {
     this.#enqueue(namespace)
   }
 
-  /** Whether the state has an object, whole or as a reduced copy. */
+  /** Whether the state has an object, complete or as a reduced copy. */
   has(kind: string, namespace: string, name: string): boolean {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether rules see an object as it was read, although only a reduced copy of it is stored. */
+  /** Whether rules see the fields of the object that was read, although only a reduced copy is stored. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
   }
 
-  /** Estimated bytes of the whole object where a reduced copy is stored; else 0. */
+  /** Estimated bytes of the whole object when it is stored as a reduced copy; 0 otherwise. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#state.partialBytes(kind, namespace, name)
   }
@@ -162,12 +162,12 @@ export class CurrentFindings {
     return this.#state.hasNamespace(namespace)
   }
 
-  /** A text that differs after each change of the object, and perhaps without one. */
+  /** A text that changes whenever the object changes, and perhaps at other times too. */
   stamp(kind: string, namespace: string, name: string): string {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Makes a namespace, or all of them, due: the installed release has changed, or whether all objects are known. */
+  /** Makes a namespace, or all, due for a check: the installed release, or whether all objects are known, changed. */
   recheck(namespace: string | undefined): void {
     for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
@@ -178,7 +178,7 @@ export class CurrentFindings {
     this.#due.clear()
   }
 
-  /** Checks up to `most` objects of the round; true when some are left. */
+  /** Checks up to `most` objects of the round; returns whether some remain. */
   work(most: number): boolean {
     for (let count = 0; count < most; count++) {
       const check = (this.#check ??= this.#begin())
@@ -190,19 +190,19 @@ export class CurrentFindings {
     return this.#check !== undefined || this.#round.length > 0
   }
 
-  /** How many namespaces are due, are part of the round, or are being checked. */
+  /** Number of namespaces that are due, in the current round, or being checked. */
   get waiting(): number {
     return this.#due.size + this.#round.length + (this.#check === undefined ? 0 : 1)
   }
 
-  /** How many findings there are. */
+  /** Number of current findings. */
   get count(): number {
     let count = 0
     for (const objects of this.#tags.values()) for (const tags of objects.values()) count += tags.length
     return count
   }
 
-  /** Every finding, errors first. */
+  /** All current findings, errors first. */
   *findings(): Iterable<CurrentFinding> {
     for (const severity of ['error', 'warning', 'advice'] as const) {
       for (const [namespace, objects] of this.#tags) {
@@ -258,7 +258,7 @@ export class CurrentFindings {
 
 const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
 
-/** The object with only the metadata that rules read: name, version, and annotations of the API group. */
+/** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {
   if (!isObject(object)) return object
   const { name, namespace, resourceVersion, annotations } = metadataOf(object)

@@ -1,13 +1,13 @@
 import type { Submission } from '../engine/index.ts'
 import type { LiveReads } from './live.ts'
 
-/** Users in whose name Kubernetes deletes the dependants of a deleted object or namespace. */
+/** The users as which Kubernetes deletes the dependants of a deleted object or namespace. */
 const CLEANERS = new Set([
   'system:serviceaccount:kube-system:namespace-controller',
   'system:serviceaccount:kube-system:generic-garbage-collector',
 ])
 
-/** Whether a deletion may be refused: never while its namespace or owner is being deleted (decision 11). */
+/** Whether a deletion may be denied: never while its namespace or owner is being deleted (decision 11). */
 export async function mayBlock(
   { user, namespace }: Submission,
   live: Pick<LiveReads, 'isTerminating'>,

@@ -29,19 +29,19 @@ export class InstalledRelease {
   }
 
   /**
-   * The release by the last successful read; undefined where the CRDs are those of this project, missing or may not be
-   * read.
+   * The release by the last successful read; undefined when the CRDs are missing, are those of this project, or may not
+   * be read.
    */
   current(): Release | undefined {
     return this.#release
   }
 
-  /** Whether the first read has ended: with CRDs, or refused for want of the right. */
+  /** Whether the first read has completed: with CRDs, or with a refusal because the server lacks the permission. */
   isRead(): boolean {
     return this.#isRead
   }
 
-  /** Reads until the signal aborts; calls `onChange` when another release is found. Never rejects. */
+  /** Reads until the signal aborts; calls `onChange` when the release has changed. Never rejects. */
   async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
     while (!signal.aborted) {
       await this.#read(onChange)
@@ -64,7 +64,7 @@ export class InstalledRelease {
       }
       this.#isRead = true
     } catch (error) {
-      // Without an answer, the release of the last read remains the best guess.
+      // Without an answer, the release of the previous read remains in use.
       this.#isRead ||= error instanceof StatusError
       const problem = errorMessage(error)
       if (problem !== this.#problem)

@@ -1,7 +1,7 @@
-/** Thrown for a body that is not JSON which an API server could have sent; the message is for the client. */
+/** Thrown for a body that an API server cannot have sent; the message is for the client. */
 export class BodyError extends Error {}
 
-/** A parsed body of a request, its text, and the number of its nulls. */
+/** A parsed request body, its text, and its number of nulls. */
 export interface Body {
   readonly value: unknown
   readonly text: string
@@ -10,26 +10,26 @@ export interface Body {
 
 const DEEPEST = 1_000
 /**
- * The most bytes of one object: an API server accepts no longer request (`MaxRequestBodyBytes` of
+ * The most bytes of one object: an API server does not accept longer requests (`MaxRequestBodyBytes` of
  * k8s.io/apiserver/pkg/server, 3 MiB), and etcd stores half of that by default.
  */
 const LONGEST_OBJECT = 3 * 1024 * 1024
 /**
- * The most keys and values of one object, and below of a body, which has two objects in an update. An object of 1.4 MB
- * with 15,000 upstream providers has 165,000. The most expensive to parse is a key that no other object has, about half
- * a microsecond, so that an object is parsed in 50 ms; in memory each takes up to 70 bytes.
+ * The most keys and values of an object; the next constant is for a body, which has two objects in an update. An object
+ * of 1.4 MB with 15,000 upstream providers has 165,000. Parsing is slowest for a key that no other object has, about
+ * half a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70 bytes of memory.
  */
 const MOST_OF_ONE = 175_000
 const MOST_VALUES = 2 * MOST_OF_ONE
 /**
- * From so many bytes on, a body is scanned before it is parsed. Shorter ones are within the bounds, and counting nulls
- * in the parsed value is faster.
+ * Bodies with at least this many bytes are scanned before they are parsed. Shorter ones are always within the limits,
+ * and counting nulls in the parsed value is faster.
  */
 export const LARGE = 256 * 1024
 
 /**
- * Parses a body. Throws BodyError when it is not JSON, nests over 1,000 levels, or has a number out of range. A body
- * with an object that no API server could store is refused before it is parsed.
+ * Parses a body. Throws BodyError when it is not JSON, nests over 1,000 levels, or has a number out of range. Refuses a
+ * body with an object that no API server could store before parsing it.
  */
 export function parseBody(bytes: Buffer): Body {
   const seen = bytes.length < LARGE ? undefined : look(bytes)
@@ -52,7 +52,7 @@ function refuseLargest({ values, largest, longest }: Look): void {
   if (values > MOST_VALUES) throw new BodyError(`the body has over ${MOST_VALUES} keys and values`)
 }
 
-/** Walks the whole value once and counts its nulls. */
+/** Counts the nulls of a value in one pass. */
 function inspect(value: unknown, depth: number): number {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new BodyError(OUT_OF_RANGE)
@@ -75,15 +75,15 @@ function inspect(value: unknown, depth: number): number {
 const OUT_OF_RANGE = 'a number is out of the range of a 64-bit float'
 const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
-/** Facts about the bytes of a body, which need not be JSON. */
+/** The counts of a scan over the bytes of a body, which may not be JSON. */
 interface Look {
-  /** Number of keys and values: of the characters outside of strings that open or separate them. */
+  /** Number of keys and values, counted by the characters outside of strings that begin or separate them. */
   readonly values: number
-  /** The most values, and below the most bytes, of one member of an object in the root, such as `request.object`. */
+  /** The most values of a second-level member such as `request.object`; `longest` is the most bytes of one. */
   readonly largest: number
   readonly longest: number
   readonly nulls: number
-  /** Why the body cannot be judged, if it is JSON. */
+  /** Why the body must be refused if it is JSON; undefined when it need not be refused. */
   readonly problem: string | undefined
 }
 
@@ -103,19 +103,19 @@ const MINUS = 0x2d
 const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
-/** The depth of nesting at which the members of `request` are. */
+/** The nesting depth of the members of `request`. */
 const MEMBERS = 2
 
 /**
- * Scans each byte once, about two milliseconds a megabyte; stops where there are too many values. Bytes above 0x7f
- * occur in strings only.
+ * Scans each byte once, at about two milliseconds per megabyte; stops when there are too many values. Bytes above 0x7f
+ * occur only in strings.
  */
 function look(bytes: Buffer): Look {
   let values = 0
   let depth = 0
   let nulls = 0
   let problem: string | undefined
-  /** Where the current member begins, and the number of values before it. */
+  /** The start of the current member, and the number of values before it. */
   let [begun, before] = [0, 0]
   let [largest, longest] = [0, 0]
   for (let i = 0; i < bytes.length && values <= MOST_VALUES; i++) {
@@ -126,7 +126,7 @@ function look(bytes: Buffer): Look {
       values++
       if (++depth > DEEPEST) problem ??= TOO_DEEP
     } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--
-    // `null` is the only word of JSON with an n.
+    // `null` is the only JSON literal with an n.
     else if (code === N) nulls++
     else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(bytes, i)
@@ -143,7 +143,7 @@ function look(bytes: Buffer): Look {
   return { values, largest, longest, nulls, problem }
 }
 
-/** The index of the closing quote; beyond the bytes where there is none. */
+/** The index of the closing quote; an index after the last byte when there is none. */
 function endOfString(bytes: Buffer, start: number): number {
   let end = start + 1
   for (let code = bytes[end]; code !== QUOTE && end < bytes.length; code = bytes[end])

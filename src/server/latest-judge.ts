@@ -3,13 +3,13 @@ import type { Release } from '../release/index.ts'
 
 interface Changing {
   readonly settings: () => Settings
-  /** The installed release; undefined while it is not known. */
+  /** Returns the installed release; undefined when it is not known. */
   readonly release: () => Release | undefined
-  /** Changes the settings for this judge. */
+  /** Modifies the settings for this judge. */
   readonly counting?: (settings: Settings) => Settings
 }
 
-/** The judge by the current settings and the installed release; a new one is made only after these have changed. */
+/** Returns the judge for the current settings and the installed release; makes a new one when these have changed. */
 export function latestJudge(
   world: Omit<World, 'settings' | 'release'>,
   { settings, release, counting = (all) => all }: Changing,

@@ -8,14 +8,14 @@ import { overlay } from '../state/index.ts'
 import { answering, isObject, nameKey, objectKey, type ObjectName, type Resource } from '../rule/index.ts'
 import { ReadLimits } from './read-limits.ts'
 
-/** The most objects that are read from the API server for one review. */
+/** The most objects that are read from the API server for a review. */
 const MOST_READS = 20
-/** The most attempts to read an object that changes during the read. */
+/** The most attempts to read an object that keeps changing meanwhile. */
 const MOST_ATTEMPTS = 3
-/** Milliseconds for which an object that did not exist is not read again. */
+/** Milliseconds for which an object that does not exist is not read again. */
 const MISS_HOLDS = 1_000
 
-/** The most large objects for which the time of the last read is remembered. */
+/** The most large objects for which the time of the last read is stored. */
 const MOST_REMEMBERED = 1_000
 
 /** The result of a read, as a label of a metric. */
@@ -23,14 +23,14 @@ export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
 
-/** Reads from the API server the objects that a verdict depends on, so that no denial depends on an old cache. */
+/** Reads from the API server the objects that a verdict depends on, so that no denial depends on an outdated cache. */
 export class LiveReads {
   readonly #connection: Connection
   readonly #findings: CurrentFindings
   readonly #count: (outcome: ReadOutcome) => void
-  /** When each of these objects was found not to exist, in monotonic milliseconds. */
+  /** Times at which objects were found not to exist, in monotonic milliseconds. */
   readonly #misses = new Map<string, number>()
-  /** When each of these large objects was last read, in monotonic milliseconds. */
+  /** Times at which large objects were last read, in monotonic milliseconds. */
   readonly #largeReads = new Map<string, number>()
   readonly #limits = new ReadLimits()
   #waiting = 0
@@ -41,14 +41,12 @@ export class LiveReads {
     this.#count = count
   }
 
-  /** How many reviews wait for reads at present. */
+  /** Number of reviews that currently wait for reads. */
   get waiting(): number {
     return this.#waiting
   }
 
-  /**
-   * Reads objects and puts them into the cache. Never throws: an object that cannot be read in time is not confirmed.
-   */
+  /** Reads objects into the cache. Never throws: an object that cannot be read in time is not part of the result. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
     const confirmed = new Set<string>()
     const reading: Reading = { facts: new Map(), uncached: new Map() }
@@ -75,7 +73,7 @@ export class LiveReads {
     }
   }
 
-  /** Whether the namespace is being deleted; also true without an answer, because it may be. */
+  /** Whether the namespace is being deleted; also true when the API server does not answer, because it may be. */
   async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
     try {
       const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
@@ -96,7 +94,7 @@ export class LiveReads {
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
     if (missed && !this.#findings.has(kind, namespace, name)) return true
     const known = kindNamed.get(kind)
-    // Unknown namespaces share one bound, because a client can name a new one in each review.
+    // Unknown namespaces share one limit, because a client could name a new one in each review.
     const bounded = this.#findings.hasNamespace(namespace) ? namespace : ''
     const bytes = this.#findings.partialBytes(kind, namespace, name)
     if (!this.#limits.allows(bounded, known === undefined, bytes)) {
@@ -108,7 +106,7 @@ export class LiveReads {
       if (known !== undefined && bytes > 0)
         return await this.#limits.alone(signal, async () => {
           const isFresh = (this.#largeReads.get(key) ?? -Infinity) >= asked
-          // Another review has read the object since this one asked for it.
+          // Another review has read the object since this review requested it.
           if (isFresh && this.#findings.hasDigest(kind, namespace, name)) return true
           if (this.#largeReads.size >= MOST_REMEMBERED) this.#largeReads.clear()
           const begun = performance.now()
@@ -134,8 +132,8 @@ export class LiveReads {
   }
 
   /**
-   * Reads an object into the cache. An event of the watch during the read may be newer than the answer, and would not
-   * come again: then the answer is dropped and the object is read once more.
+   * Reads an object into the cache. A watch event during the read may be newer than the answer, and would not be
+   * repeated: then the answer is dropped and the object is read again.
    */
   async #isKnown(
     kind: Kind,
@@ -173,24 +171,24 @@ export class LiveReads {
       if (now - since < MISS_HOLDS) break
       this.#misses.delete(other)
     }
-    // Deleted first, so that it moves to the end: the oldest entries stay first.
+    // The old entry is deleted first, so that the new one is last: the map is ordered by age.
     this.#misses.delete(key)
     this.#misses.set(key, now)
   }
 }
 
-/** The objects read for one review, kept until it is answered. */
+/** The objects read for one review, kept in memory until it is answered. */
 interface Reading {
-  /** What rules read of Secrets and ConfigMaps, by kind and name. */
+  /** The facts about Secrets and ConfigMaps that rules read, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** The fields that rules read of objects that the cache could not take, not even as a digest. */
+  /** The fields that rules read of objects that were too large for the cache, even as a digest. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
-/** The result where nothing was read. */
+/** The result when nothing was read. */
 export const NOTHING_READ: Confirmed = { has: () => false, with: (cluster) => cluster }
 
-/** The results of two reads together. */
+/** Merges the results of two reads. */
 export const mergeReads = (one: Confirmed, other: Confirmed): Confirmed => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),

@@ -18,41 +18,41 @@ import { crd, probeAnnotation, WEBHOOK_NAME } from '../registration/index.ts'
 import { errorMessage, isObject } from '../rule/index.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds in which the first lists must be complete. */
+/** Milliseconds in which the first lists of all kinds must be complete. */
 const SYNCED_WITHIN = 30_000
 /**
- * Milliseconds in which the API server must reach this process: it notices a webhook configuration within a second or
+ * Milliseconds in which the API server must call this process: it applies a webhook configuration within a second or
  * two.
  */
 const REACHED_WITHIN = 20_000
-/** Milliseconds in which everything must be removed. */
+/** Milliseconds in which everything that was installed must be removed. */
 const REMOVED_WITHIN = 20_000
 const POLL_EVERY = 50
 
-/** The address on which the server listens. */
+/** The address of the running server. */
 export interface Listening {
   /** `https://HOST:PORT`. */
   readonly url: string
   /** The CA (PEM) that signed the serving certificate. */
   readonly ca: string
-  /** Whether the cache of the cluster has all objects. */
+  /** Whether the cluster cache is complete. */
   isReady(): boolean
 }
 
 /**
- * Serves the cluster of a kubeconfig from this machine while the process lives: installs missing CRDs, registers the
+ * Serves the cluster of a kubeconfig from this machine while the process runs: installs missing CRDs, registers the
  * process as a webhook, and removes both at the end. Call `prepare`, `register` and `close` in this order; `close` may
- * come at any time.
+ * be called at any time.
  */
 export class LocalCluster {
   readonly #given: ServerConfiguration
   readonly #holder = `process ${process.pid} on ${hostname()}`
   readonly #ended = new AbortController()
-  /** Plurals of the CRDs that this process installed, and removes at the end. */
+  /** Plural names of the CRDs that this process installed, and removes at the end. */
   readonly #own = new Set<string>()
   #opened:
     { connection: ClusterConnection; cluster: TemporaryCluster; namespaces: readonly string[] } | undefined
-  /** The current work; the removal waits for its end. */
+  /** The work in progress; the removal waits until it ends. */
   #work: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -64,14 +64,14 @@ export class LocalCluster {
     this.#given = given
   }
 
-  /** The settings for serving this cluster. Throws UsageError, or an Error that says what is wrong. */
+  /** The settings for serving this cluster. Throws UsageError, or an Error that describes the problem. */
   prepare(): Promise<ServerConfiguration> {
     return this.#during(() => this.#prepare())
   }
 
   /**
-   * Registers the URL once the cache is complete, and prints what to try. Rejects when the API server does not reach
-   * the URL; returns when `close` is called before that.
+   * Registers the URL once the cache is complete, and prints commands to try. Rejects when the API server does not
+   * reach the URL; returns early when `close` is called.
    */
   async register(at: Listening): Promise<void> {
     try {
@@ -82,7 +82,7 @@ export class LocalCluster {
   }
 
   /**
-   * Removes all that this process installed, and prints what was removed and what was not. A second call waits for the
+   * Removes all that this process installed, and prints what was removed and what remains. A second call waits for the
    * first. Never rejects.
    */
   close(): Promise<void> {
@@ -112,7 +112,7 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Set only after the removal above: until then the registration may be that of another process.
+    // Set only after the removal above, because until then the registration may belong to another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
       definitionOf: (kind) => crd(kind, false, group),
@@ -185,12 +185,12 @@ export class LocalCluster {
 }
 
 /**
- * The shell command of the CLI. Without --no-install, npx would run a package of that name from the registry where it
+ * The shell command for the CLI. Without --no-install, npx could run a package of that name from the registry if it
  * finds none here.
  */
 export const CLI = 'npx --no-install vmcp-admission'
 
-/** Files of examples to try first: one object that is wrong alone, and objects that contradict each other. */
+/** Example files to try first: an object with an error of its own, and objects that contradict each other. */
 export const EXAMPLES = [
   'examples/bad/role-mapping-with-claim-and-matcher.yaml',
   'examples/together/three-mistakes.yaml',
@@ -198,7 +198,7 @@ export const EXAMPLES = [
 
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
 
-/** A word, quoted for a shell where necessary. */
+/** A word for a shell, quoted if necessary. */
 export const quoted = (word: string) =>
   /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
@@ -219,9 +219,9 @@ function clusterOf(connection: ClusterConnection, group: string): TemporaryClust
 }
 
 /**
- * The address of this machine that the API server can most probably reach: that of the interface towards the endpoints
- * of the Service `kubernetes`. These are in the network of the container for kind, k3d and minikube, while the
- * kubeconfig has only a port that is forwarded to it.
+ * The address of this machine that the API server can most probably reach: that of the network interface towards the
+ * endpoints of the Service `kubernetes`. With kind, k3d and minikube these are in the network of the container, while
+ * the kubeconfig has only a forwarded port.
  */
 async function addressTowards(connection: ClusterConnection): Promise<string> {
   const slices = await connection
@@ -240,7 +240,7 @@ async function addressTowards(connection: ClusterConnection): Promise<string> {
   return SERVER_FLAGS.host.fallback
 }
 
-/** The local address from which packets to the host would leave; it sends none. */
+/** The local address from which packets to the host would be sent; sends none. */
 async function localAddressTowards(host: string): Promise<string> {
   const { address, family } = await lookup(host)
   const socket = createSocket(family === 6 ? 'udp6' : 'udp4')

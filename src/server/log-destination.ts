@@ -3,9 +3,9 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 
 const BATCH = 16_384
 const MOST_MILLISECONDS = 1_000
-/** Characters that may wait for a slow reader; lines beyond are dropped. */
+/** Characters that may wait for a slow reader; further lines are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024
-/** Milliseconds between two attempts to write the last lines to a slow reader, and below the most attempts. */
+/** Milliseconds between attempts to write the last lines to a slow reader; the next constant is the most attempts. */
 const PAUSE = 10
 const ATTEMPTS = 100
 const STDOUT = 1
@@ -19,10 +19,10 @@ const isSlow = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EA
 
 /**
  * Standard output as a destination for pino that never blocks: it writes in batches of 16 KiB or once a second, and the
- * rest when the process exits. It drops and counts lines while the reader is 4 MiB behind, or gone.
+ * rest when the process exits. While the reader is 4 MiB behind or gone, it drops and counts lines.
  *
- * Not pino.destination: at the exit that calls `flushSync` of sonic-boom 4.2, which repeats a write that failed with
- * EPIPE for ever, so that a server whose log reader is gone does not end on SIGTERM.
+ * Not pino.destination, which calls `flushSync` of sonic-boom 4.2 at exit: that repeats a write that failed with EPIPE
+ * forever, so that a server whose log reader is gone would not stop on SIGTERM.
  */
 export function logDestination() {
   let lines: string[] = []
@@ -54,7 +54,7 @@ export function logDestination() {
     })
   }
   const flushSync = () => {
-    // The operating system already has a batch that is being written.
+    // The operating system already has the batch that is being written.
     const batches = [isWriting ? undefined : sending, take()]
     if (!isWriting) sending = undefined
     let left = Buffer.concat(batches.map((batch) => batch?.bytes ?? Buffer.alloc(0)))
@@ -80,14 +80,14 @@ export function logDestination() {
       length += line.length
       if (length >= BATCH) send()
     },
-    /** Writes all waiting lines before it returns; gives up after a second with a slow reader. */
+    /** Writes all waiting lines before it returns; gives up after a second if the reader is slow. */
     flushSync,
-    /** Number of lines dropped so far. */
+    /** Number of lines dropped since the start. */
     dropped: () => dropped,
   }
 }
 
-/** A log of lines of JSON, each with the ISO time and the name of its level. */
+/** A logger that writes JSON lines, each with the time in ISO format and the name of the level. */
 export const openLog = (destination: DestinationStream, level = 'info'): Logger =>
   pino(
     {

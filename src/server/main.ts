@@ -24,9 +24,7 @@ import { errorMessage } from '../rule/index.ts'
 import { collectGarbage } from './garbage.ts'
 import { warmUp } from './warm-up.ts'
 
-/**
- * The command that starts the server: in a clone, in the image (its path is that in the Dockerfile), or in the package.
- */
+/** The command that starts the server: in a clone, in the image (at the path in the Dockerfile), or in the package. */
 const START = import.meta.url.endsWith('.ts')
   ? 'npm start --'
   : import.meta.url === 'file:///app/dist/server/main.js'
@@ -52,8 +50,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Serves the cluster of a trial (`--local-cluster`), and removes what it installed there before the process ends, by an
- * error or a signal.
+ * Serves the cluster of a trial (`--local-cluster`), and removes what it installed there before the process ends, even
+ * by an error or a signal.
  */
 async function serveLocalCluster(local: LocalCluster): Promise<void> {
   const leave = () => void local.close().then(() => process.exit(0))
@@ -99,7 +97,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     connection?.close()
     process.exit(code)
   }
-  // Installed before all else, so that a server that is still starting also ends in order.
+  // This handler is installed first, so that a server that is still starting also stops in an orderly way.
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught error')
     metrics.uncaught()
@@ -108,14 +106,14 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     void stop('uncaught error', 1)
   })
   for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
-  // A closed standard error must not end the process.
+  // A closed standard error must not stop the process.
   process.stderr.on('error', () => undefined)
   const chosen = new ConfigurationFile(configuration, logger)
-  // The leader judges nothing.
+  // The leader judges no objects.
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
-  // The leader judges nothing, so it needs no cache.
+  // The leader judges no objects, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
       ? undefined
@@ -156,7 +154,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   }
   let listeningSince = Infinity
   /**
-   * With an expired certificate it is not ready: API servers would refuse it, and another replica may have a valid one.
+   * Without a valid certificate the server is not ready: API servers would refuse it, and another replica may have one.
    */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
@@ -189,7 +187,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
-  // Reviews that arrive during the warm-up are answered, only more slowly.
+  // Reviews that arrive during the warm-up are answered too, but more slowly.
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
@@ -211,8 +209,8 @@ async function filled(cluster: OpenClusterCache | undefined, ended: AbortSignal)
 const POLL = 20
 
 /**
- * Milliseconds for open requests at the end: as long as an API server waits by default. Then the process ends anyway,
- * because Node would wait for connections without a request, and API servers keep such.
+ * Milliseconds for unanswered requests at the end: as long as an API server waits by default. Then the process exits in
+ * any case, because Node would wait for idle connections, which API servers keep open.
  */
 const DRAIN = 10_000
 
@@ -236,14 +234,14 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state for metrics, without the leaf certificate of the leader, which serves no clients. */
+/** The state for metrics; without the leaf certificate of the leader, which serves no clients. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state
 }
 
 interface Welcome {
-  /** The URL of the webhook; undefined in the leader, which answers no reviews. */
+  /** The URL of the webhook; undefined for the leader, which answers no reviews. */
   readonly url: string | undefined
   readonly probeUrl: string
   readonly source: string | undefined
@@ -281,7 +279,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
   ].join('\n')
 }
 
-/** Advice how to register this process at an API server, as it does not do so itself. */
+/** Advice on registering this process at an API server, which it does not do itself. */
 function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
   const file = quoted(kubeconfig)
   const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 type Read = () => number | undefined
 
-/** Adds a gauge that reads its value at each scrape; it has no sample while the value is undefined. */
+/** Adds a gauge that reads its value at each scrape; there is no sample while the value is undefined. */
 export function measureGauge(registry: Registry, name: string, help: string, read: Read): void {
   new Gauge({
     name,
@@ -16,7 +16,7 @@ export function measureGauge(registry: Registry, name: string, help: string, rea
   })
 }
 
-/** Adds a counter of what something else counts since the start of the process. */
+/** Adds a counter for a number that other code counts since the start of the process. */
 export function measureCounter(registry: Registry, name: string, help: string, read: () => number): void {
   new Counter({
     name,

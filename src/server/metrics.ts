@@ -21,7 +21,7 @@ const BATCH = 256
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** The metrics of the server in a registry of their own; names begin with `vmcp_admission_`. */
+/** The metrics of the server in a separate registry; all names begin with `vmcp_admission_`. */
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
@@ -31,8 +31,8 @@ export function createMetrics() {
     help: 'Reviews answered, by webhook, kind, operation and verdict (admitted, warned, denied, patched).',
     labelNames: ['webhook', 'kind', 'operation', 'verdict'],
     registers,
-    // Reviews are counted in a map and added to the counter at each scrape: a look-up of a label set takes longer than
-    // a rule.
+    // Reviews are counted in a map and added to the counter at each scrape: looking up a label set takes longer than a
+    // rule.
     collect() {
       for (const { labels, count } of counted.values()) this.inc(labels, count)
       counted.clear()
@@ -76,7 +76,7 @@ export function createMetrics() {
     registers,
     collect: () => WEBHOOKS.forEach(observeAll),
   })
-  /** Times are added to the histogram in batches, which is several times faster. */
+  /** Times are added to the histogram in batches, which is several times faster than one by one. */
   const times: Record<Webhook, number[]> = { validate: [], mutate: [] }
   const observeAll = (webhook: Webhook) => {
     for (const seconds of times[webhook].splice(0)) duration.observe({ webhook }, seconds)
@@ -119,7 +119,7 @@ export function createMetrics() {
     refused(status: number) {
       refused.inc({ status })
     },
-    /** `dropped`: lines of the log that were dropped since the start. */
+    /** `dropped` returns the number of log lines that were dropped since the start. */
     log(dropped: () => number) {
       measureCounter(
         registry,
@@ -143,7 +143,7 @@ export function createMetrics() {
   }
 }
 
-/** The first two metrics have the names that Prometheus gives to those about its own configuration. */
+/** The first two metrics are named like the metrics of Prometheus about its own configuration. */
 function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
   measureGauge(
     registry,

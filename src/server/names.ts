@@ -1,7 +1,7 @@
 import { serviceNames } from '../certificates/authority.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
-/** The DNS names and addresses by which API servers call this server. */
+/** The DNS names and addresses with which API servers call this server. */
 export function servingNames({
   service,
   namespace,
@@ -12,12 +12,11 @@ export function servingNames({
 }
 
 /**
- * The names by which an API server reaches this server without a Service: first the host of --webhook-url, if it is
- * set.
+ * The names with which an API server reaches this server without a Service: first the host of --webhook-url, if set.
  */
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
   [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))
 
-/** The names that a certificate of somebody else needs: where there is a URL, nobody calls the Service. */
+/** The names that a certificate from outside must have: with a --webhook-url, the Service is not called. */
 export const calledNames = (configuration: ServerConfiguration): string[] =>
   configuration['webhook-url'] === '' ? servingNames(configuration) : localNames(configuration).slice(0, 1)

@@ -9,9 +9,9 @@ import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 
 /**
- * The arming by `--arming`; undefined with `off`. It is steps 2 and 3 of the trust loop: it writes the caBundle of
- * `serving` into the webhook configurations, and passes to `serving` what is stored there. Throws UsageError without a
- * cluster.
+ * The arming that `--arming` selects; undefined with `off`. Does steps 2 and 3 of the trust loop: writes the caBundle
+ * of `serving` into the webhook configurations, and passes the stored caBundles back to `serving`. Throws UsageError
+ * without a cluster.
  */
 export function openArming(
   configuration: ServerConfiguration,
@@ -55,7 +55,7 @@ export function openArming(
   )
 }
 
-/** Commands that take the webhook out of service for good: a running leader reverts other changes within seconds. */
+/** Commands that permanently take the webhook out of service: a running leader reverts other changes within seconds. */
 function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
   const deployment = role === 'leader' ? LEADER_NAME : WEBHOOK_NAME
   const stop =

@@ -15,12 +15,12 @@ import type { Release } from '../release/index.ts'
 import { LiveReads } from './live.ts'
 import { errorMessage } from '../rule/index.ts'
 
-/** The cache of the cluster, and what reads from its API server. */
+/** The cluster cache, and functions that read from the API server. */
 export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: LiveReads
   /**
-   * The schemas of the installed operator or, where they are not known, of the release that the configuration file
+   * The schemas of the installed operator or, when these are not known, of the release that the configuration file
    * names.
    */
   release(): Release | undefined
@@ -31,14 +31,14 @@ export interface OpenClusterCache {
   stop(): void
 }
 
-/** The share of the heap for the cache; the rest is for parsing requests and reads. */
+/** The share of the heap for the cache; the rest is for parsing requests and answers. */
 const CACHE_SHARE = 0.3
-/** The most estimated bytes of an object that is stored whole; an ordinary one has two thousand. */
+/** The most estimated bytes of an object that is stored completely; an ordinary one has two thousand. */
 const MOST_OF_ONE = 256 * 1024
 
 /**
- * A connection to the cluster of the kubeconfig, or else of the pod; undefined when there is neither. It sends nothing
- * yet. Throws UsageError for a kubeconfig that cannot be used.
+ * A connection to the cluster of the kubeconfig or, without one, of the pod; undefined when there is neither. Sends
+ * nothing yet. Throws UsageError for a kubeconfig that cannot be used.
  */
 export async function openConnection(
   configuration: ServerConfiguration,
@@ -54,9 +54,7 @@ export async function openConnection(
   return new ClusterConnection(access, { group })
 }
 
-/**
- * Opens the cache of the cluster and starts its informers, which keep trying while the API server cannot be reached.
- */
+/** Opens the cluster cache and starts its informers, which keep trying while the API server cannot be reached. */
 export function openClusterCache(
   configuration: ServerConfiguration,
   connection: ClusterConnection,
@@ -79,7 +77,7 @@ export function openClusterCache(
   const installed =
     configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
   const release = () => installed?.current() ?? chosen.release
-  // With --mode warn, errors are counted as errors in the current findings all the same.
+  // The current findings count errors as errors, even with --mode warn.
   const counting = (chosen: Settings): Settings => ({ ...chosen, mode: 'enforce' })
   const judge = latestJudge(
     { group, state, defaults: ALL_DEFAULTS },

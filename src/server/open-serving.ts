@@ -16,8 +16,8 @@ import type { Serving } from './serving.ts'
 import { TrustLoop } from './trust-loop.ts'
 
 /**
- * Opens the source of certificates that `--certificates` names; undefined for a leader of webhooks that serve from
- * files, because it serves nothing itself and knows no CA. Throws an Error that says what is wrong with the files, and
+ * Opens the source of certificates that `--certificates` selects; undefined for the leader when webhooks serve from
+ * files, because it serves nothing itself and knows no CA. Throws an Error that describes a problem with the files, and
  * UsageError when settings contradict each other.
  */
 export async function openServing(
@@ -56,12 +56,12 @@ function isFor(certificate: string, name: string): boolean {
   return (isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined
 }
 
-/** A serving pair that is made for this process and kept in memory only. */
+/** A serving certificate made for this process, in memory only. */
 async function openInMemory(configuration: ServerConfiguration): Promise<Serving> {
   return fixedServing(await makePair(localNames(configuration)), 'made a certificate for this run')
 }
 
-/** The source of a pair that never changes. */
+/** A source that has only one certificate, which never changes. */
 function fixedServing(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {
@@ -134,7 +134,7 @@ const firstExpiry = (pem: string): number | undefined => {
   return all.length === 0 ? undefined : Math.min(...all)
 }
 
-/** TLS options that ask for client certificates; undefined without a CA for them. Throws UsageError on an unfit file. */
+/** TLS options for requesting client certificates; undefined without their CA. Throws UsageError on an unfit file. */
 export async function clientOptions(file: string): Promise<ReturnType<typeof clientTlsOptions> | undefined> {
   if (file === '') return undefined
   const ca = await readRegularFile(file).catch((error: unknown) => {

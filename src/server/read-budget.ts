@@ -1,11 +1,11 @@
 import { parseDuration } from '../rule/index.ts'
 
-/** The timeout of the API server, in seconds, if its URL has none. */
+/** The timeout, in seconds, of an API server that sends none in the URL. */
 const DEFAULT_SECONDS = 10
-/** The share of the timeout for reads; the rest is for judging twice, and for the network. */
+/** The share of the timeout for reads; the rest is for two judgements and the network. */
 const SHARE = 0.8
 
-/** How long reads for one review may take, in whole milliseconds: four fifths of the `timeout` in the query of its URL. */
+/** The longest time for the reads of a review, in milliseconds: four fifths of `timeout` in the query of its URL. */
 export function readBudgetMs(url: string): number {
   const given = /[?&]timeout=([^&]*)/.exec(url)?.[1]
   const nanoseconds = given === undefined ? undefined : parseDuration(given)

@@ -1,33 +1,33 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 
-/** The most objects, and below the most Secrets, that are read in a second for one namespace. */
+/** The most objects that are read per second for one namespace; the next constant is for Secrets. */
 const MOST_READS = 200
 const MOST_SECRETS = 20
 /**
- * The most estimated bytes of large objects that are read in a second for one namespace: six of 700 KB, which take a
- * seventh of a core. One is always read.
+ * The most estimated bytes of large objects that are read per second for one namespace: six objects of 700 KB, which
+ * take a seventh of a core. At least one object is always read.
  */
 const MOST_BYTES = 16 * 1024 * 1024
 const WINDOW = 1_000
-/** The most reads at a time: an answer has up to 1.5 MiB, and parsing takes several times that. */
+/** The most concurrent reads: an answer has up to 1.5 MiB, and parsing takes several times that. */
 const MOST_AT_ONCE = 40
 
-/** Bounds the reads from the API server for reviews, because every client that reaches the port can send reviews. */
+/** Limits the reads from the API server for reviews, because every client that reaches the port can send reviews. */
 export class ReadLimits {
   readonly #now: () => number
   readonly #counts = new Map<string, number>()
   #begun = -Infinity
   #running = 0
   readonly #waiting = new Set<() => void>()
-  /** The latest read of a large object; the next one waits for it. */
+  /** The latest read of a large object, for which the next one waits. */
   #large: Promise<unknown> = Promise.resolve()
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Counts one more read for a namespace; false when there were too many in this second. `bytes`: of a large object. */
+  /** Counts a read for a namespace; false if there were too many in this second. `bytes` is for a large object. */
   allows(namespace: string, isSecret: boolean, bytes = 0): boolean {
     const now = this.#now()
     if (now - this.#begun >= WINDOW) {
@@ -56,7 +56,7 @@ export class ReadLimits {
     return mine
   }
 
-  /** Reads when fewer than `MOST_AT_ONCE` reads are running; throws the reason of a signal that aborts before. */
+  /** Reads when fewer than `MOST_AT_ONCE` reads are running; throws the reason of a signal that aborts earlier. */
   async inTurn<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
     while (this.#running >= MOST_AT_ONCE) await this.#turn(signal)
     signal.throwIfAborted()

@@ -11,22 +11,22 @@ import { LatestPair } from './latest-pair.ts'
 import { servingNames } from './names.ts'
 import type { Serving, ServingState } from './serving.ts'
 
-/** Milliseconds in which the first certificate must come. */
+/** Milliseconds in which the first certificate must be available. */
 const FIRST_CERTIFICATE = 60_000
 /** The name of the Secret with the CA. */
 const SECRET = 'vmcp-admission-ca'
-/** Milliseconds in which the leader has certainly read a new CA (once a minute) and written it. */
+/** Milliseconds after which the leader has certainly read a new CA (once a minute) and written it. */
 const WRITTEN_WITHIN = 90_000
 
 /**
- * How API servers come to trust the serving certificate of a self-managed CA. Each replica runs this loop, in the order
- * of the methods below; src/certificates/README.md draws it:
+ * Makes API servers trust the serving certificate of a self-managed CA. Each replica runs this loop, in the order of
+ * the methods below; src/certificates/README.md has a drawing:
  *
  * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
  * 2. The arming of the leader writes the CAs of the Secret as `caBundle` into both webhook configurations.
  * 3. The arming of every replica reads both configurations back, every five seconds and at each change.
- * 4. The propagation measures how long both have had which CA, and tells the authority: a new CA signs only once API
- *    servers have had the time to learn of it. This closes the loop.
+ * 4. The propagation measures for how long both have had which CA, and informs the authority: a new CA signs only after
+ *    API servers have had the time to learn of it. This closes the loop.
  * 5. A replica is ready once both configurations have the CA of its certificate.
  */
 export class TrustLoop implements Serving {
@@ -68,7 +68,7 @@ export class TrustLoop implements Serving {
     void this.#authority.run(signal)
   }
 
-  /** Step 1: the first pair. A replica with a wrong clock waits until it is right, and says so at /readyz. */
+  /** Step 1: the first certificate. A replica with a wrong clock waits until it is right, and says so at /readyz. */
   async first(): Promise<ServingPair> {
     do this.#first = await this.#pairs.within(FIRST_CERTIFICATE)
     while (this.#first === undefined && this.clockProblem() !== undefined)
@@ -90,13 +90,13 @@ export class TrustLoop implements Serving {
     return this.#caBundle
   }
 
-  /** Steps 3 and 4: takes the caBundles that the arming has read back. */
+  /** Steps 3 and 4: receives the caBundles that the arming has read back. */
   observe(caBundles: readonly string[]): void {
     this.#propagation.observe(caBundles.map(fingerprintsIn))
     const { leafAuthority } = this.#authority.status()
     const isInBundles = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
     this.#isTrusted ||= caBundles.length === 0 || isInBundles
-    // Checks now, because the leader may have made another CA; the next regular check is up to a minute away.
+    // Checks immediately, because the leader may have made another CA; the next regular check may be a minute away.
     if (!this.#writes && !isInBundles) void this.#authority.check()
   }
 
@@ -112,16 +112,14 @@ export class TrustLoop implements Serving {
 }
 
 /**
- * Whether API servers may be sent to a replica that has listened for so many milliseconds. When the arming fails, or
- * the leader does not write in time, waiting would only take away a replica that some API servers trust.
+ * Whether a replica that has listened for this many milliseconds may receive requests. When the arming fails, or the
+ * leader does not write in time, waiting longer would only remove a replica that some API servers trust.
  */
 export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN
 }
 
-/**
- * The fingerprints of the CAs in a caBundle; none when it cannot be parsed, because then API servers trust none of it.
- */
+/** The fingerprints of the CAs in a caBundle; none if it cannot be parsed, because then API servers trust none. */
 function fingerprintsIn(caBundle: string): string[] {
   try {
     return authoritiesIn(caBundle).map(({ fingerprint }) => fingerprint)

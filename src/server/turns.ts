@@ -1,22 +1,22 @@
 import { SMALL } from './bodies.ts'
 
 /**
- * The steps of a review, in their order. A review that depends on other objects is judged again after these were read.
+ * The steps of a review, in this order. A review that depends on other objects is judged again after these were read.
  */
 const STEPS = ['parse', 'judge', 'answer', 'record'] as const
 export type ReviewStep = (typeof STEPS)[number]
 
-/** Milliseconds for which small reviews run before the event loop gets control; a step is never interrupted. */
+/** Milliseconds for which small reviews run before the event loop gets control; a single step is never interrupted. */
 const STRETCH = 5
-/** Milliseconds after which the costs of flows are counted from 0 again, and below the most flows that are counted. */
+/** Milliseconds after which the costs of flows restart from 0; the next constant is the most flows counted. */
 const WINDOW = 10_000
 const MOST_FLOWS = 10_000
 
-/** The facts about a review that decide on its turns. */
+/** The facts about a review that determine its turns. */
 export interface ReviewTurns {
-  /** Bytes of its body. */
+  /** Bytes of the request body. */
   readonly bytes: number
-  /** The client and namespace of the review, once it is parsed: reviews of one flow wait for each other. */
+  /** The client and namespace of the review, known after parsing: reviews of the same flow wait for each other. */
   flow: string
 }
 
@@ -26,17 +26,17 @@ interface Waiting {
 }
 
 /**
- * Decides which review runs its next step. Each step is synchronous; between two turns the event loop receives what has
- * arrived (decision 30).
+ * Decides which review runs its next step. Each step is synchronous; between two turns the event loop receives new data
+ * (decision 30).
  *
- * - While nothing waits, a small review runs its steps at once, so that it ends before the next one is parsed: the
- *   garbage collector has to copy what lives longer. After STRETCH milliseconds of this the event loop gets control.
+ * - While no review waits, a small one runs its steps immediately, so that it ends before the next one is parsed: the
+ *   garbage collector has to copy objects that live longer. After STRETCH milliseconds the event loop gets control.
  * - Waiting reviews run the same step together, for STRETCH milliseconds at a time, but at least one review.
  * - The flow with the least cost in this window is judged first, then the smallest review: a client that sends
  *   expensive reviews waits for others, and others wait for one step of it.
  * - Large reviews share a lane. In each turn one of them runs one step, after the small ones; then the lane pauses for
- *   as long as that step took, so that it has at most half of the time. Those at a later step go first: few are in
- *   memory.
+ *   as long as that step took, so that it has at most half of the time. Those at a later step go first, so that few are
+ *   in memory.
  */
 export class Turns {
   readonly #small = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))
@@ -46,7 +46,7 @@ export class Turns {
   #windowBegun = 0
   /** When the pause of the lane for large reviews ends, in monotonic milliseconds. */
   #rested = 0
-  /** Milliseconds of steps that ran at once since the event loop last had control. */
+  /** Milliseconds of steps that ran immediately since the event loop last had control. */
   #atOnce = 0
   #around: NodeJS.Immediate | undefined
   #next: NodeJS.Immediate | undefined
@@ -57,7 +57,7 @@ export class Turns {
     this.#now = now
   }
 
-  /** Runs `work` when the review has this turn; resolves and rejects as `work` does. */
+  /** Runs `work` in a turn for this review; resolves and rejects as `work` does. */
   take<T>(review: ReviewTurns, step: ReviewStep, work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
@@ -115,15 +115,13 @@ export class Turns {
     this.#schedule()
   }
 
-  /**
-   * Runs a step of the review that is next among the waiting ones; returns the time at its end. `begun`: the time now.
-   */
+  /** Runs this step of the next waiting review; `begun` is the time now; returns the time at the end. */
   #run(waiting: Waiting[], step: ReviewStep, begun: number): number {
     const place = waiting.length === 1 ? 0 : this.#first(waiting, step)
     return this.#timed((place === 0 ? waiting.shift() : waiting.splice(place, 1)[0]) ?? IDLE, step, begun)
   }
 
-  /** Runs a step and adds its time to the cost of its flow; returns the time at its end. */
+  /** Runs a step and adds its time to the cost of its flow; returns the time at the end. */
   #timed({ review, run }: Waiting, step: ReviewStep, begun: number): number {
     run()
     const end = this.#now()
@@ -140,7 +138,7 @@ export class Turns {
     this.#costs.set(review.flow, this.#costOf(review) + milliseconds)
   }
 
-  /** The index of the review that is next. For `parse` only the bytes decide, because the flow is not known yet. */
+  /** The index of the next review. For `parse` only the bytes decide, because the flow is not yet known. */
   #first(waiting: readonly Waiting[], step: ReviewStep): number {
     let first = 0
     for (const [i, { review }] of waiting.entries()) {
@@ -168,12 +166,12 @@ export class Turns {
   }
 }
 
-/** Lets the reviews that have run a step join the queue of the next one. */
+/** Lets reviews that have run a step enter the queue of their next step. */
 const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }
 
-/** The reviews at the latest step for which any waits; undefined when none waits. */
+/** The reviews that wait for the latest step; undefined when none wait. */
 function furthest(
   steps: ReadonlyMap<ReviewStep, Waiting[]>,
 ): [waiting: Waiting[], step: ReviewStep] | undefined {

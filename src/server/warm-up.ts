@@ -10,18 +10,17 @@ import { buildWebhook, type Parts } from './app.ts'
 import { Bodies } from './bodies.ts'
 import { createMetrics } from './metrics.ts'
 
-/** How often each example is judged: after two rounds it hardly gets faster. */
+/** Rounds in which each example is judged: after two the judge hardly gets faster. */
 const ROUNDS = 2
-/** Milliseconds of CPU time at most; two rounds take a fifth of it on a server of 2024. */
+/** Most milliseconds of CPU time; on a server of 2024, two rounds take a fifth of this time. */
 const MOST_CPU = 3_000
-/** Milliseconds at most, for a container whose CPU is throttled. */
+/** Most milliseconds of elapsed time, for a container whose CPU is throttled. */
 const LONGEST = 10_000
 
 /**
  * Judges a valid and an invalid example of each rule before the first review arrives: V8 compiles code when it first
- * runs, and a first review would take ten times as long as later ones. The requests go over loopback to a second
- * webhook with the same code, so that none of them is in the log or the metrics of the real one, or reads from the API
- * server.
+ * runs, so a first review would take ten times as long as later ones. The requests go over loopback to a second webhook
+ * with the same code: so none of them is logged, counted in metrics, or causes reads from the API server.
  */
 export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal): Promise<void> {
   const quiet = pino({ base: null }, { write: () => undefined })
@@ -34,9 +33,9 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   try {
     await webhook.listen({ host: '127.0.0.1', port: 0 })
     const { port } = webhook.server.address() as AddressInfo
-    // The process calls itself, so the certificate need not be verified.
+    // The process calls itself, so its certificate need not be verified.
     socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
-    // Between two requests there is no other listener for an error, which would end the process.
+    // Between two requests no other listener handles an error, which would stop the process.
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
     const { group } = parts.judge().world
@@ -58,7 +57,7 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
 
 /** Reviews of a valid and an invalid example of each rule, as the API server sends them, for both paths. */
 function* exampleRequests(group: string): Iterable<string> {
-  // One place of each rule is enough: the same code runs at the others, and for its other examples.
+  // One place for each rule is enough: other places and examples run the same code.
   const places = new Map(rulePlaces().map((place) => [place.rule.id, place]))
   for (const place of places.values()) {
     const examples = Object.values(
@@ -79,12 +78,12 @@ function* exampleRequests(group: string): Iterable<string> {
   }
 }
 
-/** Matchers in each request, and parts of each matcher: 12 KB, all different, so that no cache has them. */
+/** Matchers in each request, and parts of each matcher: together 12 KB, all different, so that no cache has them. */
 const MATCHERS = 6
 const PARTS = 20
 const LONG = 1
 
-/** Reviews with long matchers, because the CEL parser is the slowest code while it is not compiled. */
+/** Reviews with long matchers, because the CEL parser is the slowest code until V8 compiles it. */
 function* longRequests(group: string): Iterable<string> {
   for (let i = 0; i < LONG; i++) {
     const roleMappings = Array.from({ length: MATCHERS }, (_, j) => ({

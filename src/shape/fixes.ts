@@ -1,4 +1,4 @@
-/** The fixes of schema errors and unknown fields: data, which a front end applies to the text that it has. */
+/** The fixes of schema errors and unknown fields, as data: front ends apply them to their own text. */
 
 import { mismatchFix } from '../kinds/pattern-advice.ts'
 import {
@@ -19,7 +19,7 @@ const setting = (at: readonly Segment[], value: unknown, title: string): Fix => 
   edits: [{ op: 'set', at, value }],
 })
 
-/** The fix of a value that breaks a keyword of its schema; undefined where what is meant is not certain. */
+/** The fix of a value that violates a keyword of its schema; undefined when the intended value is not certain. */
 export function schemaFix(
   keyword: string,
   at: readonly Segment[],
@@ -37,7 +37,7 @@ export function schemaFix(
   return fix && setting(at, fix.text, fix.title)
 }
 
-/** The fix of a boolean in quotes, or of a reference that is a bare name, as older releases had it. */
+/** The fix of a boolean in quotes, or of a reference written as a bare name, as in older releases. */
 function typeFix(at: readonly Segment[], value: unknown, node: SchemaNode | undefined): Fix | undefined {
   if (typeof value !== 'string') return undefined
   if (node?.type === 'boolean' && (value === 'true' || value === 'false'))
@@ -48,10 +48,7 @@ function typeFix(at: readonly Segment[], value: unknown, node: SchemaNode | unde
     : undefined
 }
 
-/**
- * The rename of a misspelt field, by which its value takes effect; undefined where the right field is given too, or has
- * another type.
- */
+/** The fix that renames a misspelt field; undefined when the right field is present too, or has another type. */
 export function renameFix(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
@@ -67,7 +64,7 @@ const hasType = (value: unknown, type: unknown): boolean =>
   type === (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value) ||
   (type === 'integer' && Number.isInteger(value))
 
-/** The object after an edit; shares what has not changed. */
+/** The object after an edit; unchanged parts are shared with the original. */
 export function edited(object: object, edit: Edit): object {
   if (edit.op === 'move') return moved(object, edit)
   return changedAt(object, [edit], (holder, key) => {

@@ -6,7 +6,7 @@ const INT64 = 2 ** 63
 
 /**
  * The formats of our schemas. int64 ends at ±2^63 as in the API server; JSON numbers beyond ±2^53 have lost their last
- * digits before we see them (decision 17).
+ * digits when they are parsed (decision 17).
  */
 export const FORMATS = {
   'date-time': { validate: isDateTime },
@@ -17,8 +17,8 @@ export const FORMATS = {
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 /**
- * RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The whole
- * form comes first: ajv-formats cuts a text at every T, and a looser expression takes hours for millions of them.
+ * RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The
+ * whole form comes first: ajv-formats splits a text at every T, and a looser one takes hours for millions of them.
  */
 function isDateTime(text: string): boolean {
   return DATE_TIME.test(text) && !text.includes(':60') && dateTime(text)

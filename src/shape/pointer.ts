@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { jsonKey, keyOfToken, type Segment } from '../rule/index.ts'
 
-/** A node of a schema: its fields, and the keywords by which it is judged. */
+/** A node of a JSON schema: its fields, and the keywords that are checked. */
 export interface SchemaNode {
   readonly type?: string | readonly string[]
   readonly open?: boolean
@@ -19,13 +19,13 @@ export interface SchemaNode {
   readonly maximum?: number
 }
 
-/** The schema of a field of an object or map; undefined when the object does not declare the field. */
+/** The schema of a field or map value; undefined when the schema does not declare the field. */
 export function fieldOf(node: SchemaNode | undefined, key: string): SchemaNode | undefined {
   const { properties, additionalProperties } = node ?? {}
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : additionalProperties
 }
 
-/** Whether the object is a map, whose keys the user chooses. */
+/** Whether the key belongs to a map, whose keys the user chooses. */
 export const isKeyOfMap = (node: SchemaNode | undefined, key: string): boolean =>
   node?.additionalProperties !== undefined &&
   !(node.properties !== undefined && Object.hasOwn(node.properties, key))
@@ -62,7 +62,7 @@ export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]):
   })
 }
 
-/** Where the schema lists no fields, a step that looks like a field name counts as a field. */
+/** Where the schema lists no fields, a step that looks like a field name is treated as one. */
 function isField(holder: SchemaNode | undefined, key: string): boolean {
   if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
   return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)

@@ -35,7 +35,7 @@ export interface Shaped {
 
 const validatorOf = validators as unknown as Readonly<Record<string, ValidateFunction>>
 
-/** Facts about the JSON text of an object, which spare searches in the object. */
+/** Facts about the JSON text of an object: they make searches in the object unnecessary. */
 export interface Contents {
   readonly nulls: boolean
   /** The JSON text that contains the object. */
@@ -46,8 +46,8 @@ export const ANYTHING: Contents = { nulls: true }
 
 /**
  * Judges the value by the schema of its kind: types, required fields, enums, patterns, bounds (specification 2, 8).
- * `unknown` holds the places of values that cannot be judged yet (placeholders, decision 28): they have no findings of
- * the schema, and rules read them as undefined.
+ * `unknown` lists the places of values that cannot be judged yet (placeholders, decision 28): the schema reports
+ * nothing there, and rules read them as undefined.
  */
 export function shape(
   kind: Kind,
@@ -67,7 +67,7 @@ export function shape(
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
 }
 
-/** The findings that are neither at one of the places nor below one. */
+/** The findings that are neither at one of these places nor below one. */
 export function outside(
   places: readonly (readonly Segment[])[],
   findings: readonly Finding[],
@@ -77,7 +77,7 @@ export function outside(
   return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
-/** The first errors, and the error that the rest is not judged: the validator has stopped, and the rules do not run. */
+/** The first errors, and one that says that the rest is not judged: the validator stopped, and no rule runs. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
   const hidden = errors.slice(MOST_FINDINGS, MOST_FINDINGS + 1)
@@ -85,7 +85,7 @@ function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[
   return { findings: [...findings, ...rest], mistyped: true }
 }
 
-/** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
+/** The value without null fields: null is absent for an optional field, missing for a required one (decision 17). */
 function withoutNulls(value: unknown): unknown {
   if (!isHolder(value)) return value
   let copy: JsonHolder | undefined
@@ -115,13 +115,13 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
   return changedAt(value, taken, (holder, key) => setOwn(holder, key, undefined))
 }
 
-/** By keyword: the keywords whose error at the same place makes its own needless. */
+/** For each keyword: the keywords whose error at the same place makes an error of this keyword redundant. */
 const SAID_BY: Readonly<Record<string, readonly string[]>> = {
   pattern: ['type', 'minLength'],
   format: ['type', 'minimum', 'maximum'],
 }
 
-/** One finding for each mistake: a wrong type hides every other keyword at its place, an empty value the pattern. */
+/** One finding for each mistake: a wrong type hides all other keywords at its place, an empty value the pattern. */
 function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
   const said = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`))
   return errors
@@ -142,7 +142,7 @@ function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding 
   }
 }
 
-/** Whether a place is in a field of newer releases, whose content only those releases define (decision 3). */
+/** Whether a place is in a field that newer releases added, whose content only these releases define (decision 3). */
 const isOfNewerReleases = (schema: SchemaNode, at: readonly Segment[]): boolean =>
   at.some((_, i) => nodeAt(schema, at.slice(0, i + 1))?.newer === true)
 
@@ -184,7 +184,7 @@ const fromKeyword: Record<
   ],
 }
 
-/** An Ajv error as the field error that Kubernetes would print. */
+/** Converts an Ajv error to the field error that Kubernetes would print. */
 function fieldError(
   kind: Kind,
   { keyword, params }: ErrorObject,
@@ -201,7 +201,7 @@ function fieldError(
   return { type, at, detail, value: shown, ...(fix && { fix }) }
 }
 
-/** The allowed value that was probably meant, as the end of a message. */
+/** The end of a message: the allowed value that the user probably meant, or an empty text. */
 function nearValue(value: unknown, allowed: readonly string[]): string {
   const near = typeof value === 'string' ? nearest(value, allowed.map(String)) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`
@@ -217,7 +217,7 @@ const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.lengt
 const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)
 const typeNames = (type: string | readonly string[]) => [type].flat().join(' or ')
 
-/** The JSON type, printed instead of a mistyped value, which may be a pasted secret. */
+/** The JSON type, shown in place of a mistyped value, which may be a pasted secret. */
 function jsonType(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'array'

@@ -27,8 +27,8 @@ export function typeAdvice(node: SchemaNode | undefined, value: unknown): string
 }
 
 /**
- * Advice to put the text in quotes or, where the pattern would refuse it, what the pattern demands; empty where no text
- * fits.
+ * Advice to put the text in quotes or, if the pattern would refuse that, what the pattern requires; empty when no text
+ * is allowed.
  */
 function asText({ pattern, enum: values, format }: SchemaNode, text: string): string {
   if (format !== undefined || values?.includes(text) === false) return ''

@@ -24,7 +24,7 @@ export interface Extent {
   where?(namespace: string): string
 }
 
-/** Most estimated bytes of all objects together, and of one. */
+/** Limits on the estimated bytes of all objects together, and of a single object. */
 export interface MemoryBudget {
   readonly all: number
   readonly object: number
@@ -39,9 +39,9 @@ export interface Displaced extends ObjectName {
 
 interface Stored {
   readonly name: ObjectName
-  /** The object as it was put, without the metadata that no rule reads. */
+  /** The object as it was passed to `put`, without the metadata that no rule reads. */
   readonly object: unknown
-  /** The object as rules read it: without nulls and parts of a wrong JSON type. */
+  /** The object as rules read it: without nulls and without parts of a wrong JSON type. */
   readonly resource: Resource
   /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
@@ -57,21 +57,21 @@ interface Part {
   readonly wholeBytes: number
 }
 
-/** What rules read of the objects that are stored as reduced copies. */
+/** The fields that rules read of the objects that are stored as reduced copies. */
 type PartDigests = Digests<Stored>
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
   /** `names`, sorted; computed on demand, and dropped when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
-  /** Referrers of certain kinds, by the list of kinds; each review asks for them again. */
+  /** Cache of the referrers of certain kinds, by the list of kinds: every review asks for them. */
   among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
 interface Namespace {
   /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** Referrers by `kind/name` of the target, whether or not it exists; without those in `partial`. */
+  /** Referrers by `kind/name` of the target, which may not exist; excludes the referrers in `partial`. */
   readonly referrers: Map<string, Referrers>
   /** The objects that are stored as reduced copies (`factsOf`). */
   readonly partial: Set<Stored>
@@ -92,7 +92,7 @@ export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace: the kinds of dropped objects, each with the value of `#leftOut` at its last drop. */
+  /** By namespace: the kinds of which objects were dropped, each with the value of `#leftOut` at the last drop. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0
@@ -109,10 +109,10 @@ export class ClusterState {
   }
 
   /**
-   * Stores an object, in place of the one of its name. `fallback` is the namespace of an object that names none; rules
-   * cannot read the values at the places in `unknown`, which are placeholders. Ignores an object without a name:
-   * nothing can refer to it. Of an object over the budget it stores a reduced copy (`factsOf`). When full, it drops
-   * objects of the largest namespace and returns their names.
+   * Stores an object, replacing the one of the same kind, namespace and name. `fallback` is the namespace of an object
+   * that names none; `unknown` lists places whose values are placeholders, which rules cannot read. Ignores an object
+   * without a name, because nothing can refer to it. Stores only a reduced copy (`factsOf`) of an object over its
+   * limit. When the state is full, drops objects of the largest namespace and returns their names.
    */
   put(
     kind: Kind,
@@ -138,13 +138,13 @@ export class ClusterState {
     return (this.#namespaces.get(namespace)?.partial.size ?? 0) > 0
   }
 
-  /** Whether rules can read an object although it is stored as a reduced copy: its digest is there. */
+  /** Whether rules can read an object that is stored as a reduced copy: its digest is cached. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     const stored = this.#find(kind, namespace, name)
     return stored !== undefined && this.#digests.has(stored)
   }
 
-  /** Estimated bytes of the whole object where a reduced copy is stored; else 0. */
+  /** Estimated bytes of the whole object when it is stored as a reduced copy; 0 otherwise. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#find(kind, namespace, name)?.part?.wholeBytes ?? 0
   }
@@ -158,8 +158,8 @@ export class ClusterState {
   }
 
   /**
-   * Keeps what rules read of an object that is stored as a reduced copy, until it changes or others need the room.
-   * False when it is of another version, or when there is no room.
+   * Caches the fields that rules read of an object stored as a reduced copy, until the object changes or the memory is
+   * needed. False when the version differs, or when there is no room.
    */
   keepDigest({ kind, name }: ObjectName, namespace: string, resource: Resource): boolean {
     const stored = this.#find(kind, namespace, name)
@@ -191,19 +191,19 @@ export class ClusterState {
     return this.#namespaces.has(namespace)
   }
 
-  /** Estimated bytes of objects and digests; the number of reduced copies; how many drops there were so far. */
+  /** Estimated bytes of objects and digests; the number of reduced copies; the number of drops so far. */
   get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
     return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
   }
 
-  /** Whether any dropped object is still missing. */
+  /** Whether objects are missing because they were dropped for want of room. */
   get isFull(): boolean {
     return this.#lacking.size > 0
   }
 
   /**
-   * To call after every object of a kind was put again since `leftOut` had the given value: drops before that no longer
-   * count. Returns the namespaces in which no object of the kind is missing any more.
+   * To be called after every object of a kind was stored again since `leftOut` had the given value: earlier drops no
+   * longer count. Returns the namespaces in which no object of the kind is missing any more.
    */
   settle(kind: string, within: string | undefined, leftOut: number): string[] {
     const settled: string[] = []
@@ -217,7 +217,7 @@ export class ClusterState {
     return settled
   }
 
-  /** Stores facts in place of an object: of a Secret or a ConfigMap, which is never stored itself. */
+  /** Stores extracted facts of a Secret or a ConfigMap, which itself is never stored. */
   putFacts(name: ObjectName, namespace: string, facts: Resource): void {
     this.#store(namespace, { name, object: facts, resource: facts, version: '' })
   }
@@ -235,17 +235,17 @@ export class ClusterState {
     return this.#find(kind, namespace, name)?.resource
   }
 
-  /** An object as it was put. */
+  /** An object exactly as it was passed to `put`. */
   object(kind: string, namespace: string, name: string): unknown {
     return this.#find(kind, namespace, name)?.object
   }
 
-  /** The resourceVersion of an object; undefined when it is not there. */
+  /** The resourceVersion of an object; undefined when the object is not stored. */
   version(kind: string, namespace: string, name: string): string | undefined {
     return this.#find(kind, namespace, name)?.version
   }
 
-  /** Every object of a kind, in no order; in one namespace or in all. */
+  /** Every object of a kind, in no particular order; in one namespace or in all. */
   *all(kind: string, namespace?: string): Iterable<{ readonly namespace: string; readonly name: string }> {
     for (const [each, { objects }] of this.#namespaces) {
       if (namespace !== undefined && each !== namespace) continue
@@ -263,8 +263,8 @@ export class ClusterState {
   }
 
   /**
-   * The objects as rules in one namespace see them; to be made anew after a change. `onPartial` is called with each
-   * object that a rule asks for and that is only a reduced copy; `release` is that of the operator, where it is known.
+   * The objects as rules in one namespace see them; call it again after a change. `onPartial` gets each object that a
+   * rule asks for and that is only a reduced copy; `release` is that of the operator, when known.
    */
   in(namespace: string, release?: string, onPartial?: (name: ObjectName) => void): Cluster {
     return new NamespaceObjects(namespace, {
@@ -339,7 +339,7 @@ export class ClusterState {
   }
 
   /**
-   * Drops objects of the largest namespace until the new one has room; does not fit when its own namespace is the
+   * Drops objects of the largest namespace until the new object fits. `fits` is false when its own namespace is the
    * largest.
    */
   #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
@@ -489,7 +489,7 @@ class NamespaceObjects implements Cluster {
   }
 }
 
-/** The resourceVersion of a stored object; empty for one that is not stored. */
+/** The resourceVersion of a stored object; empty when it has none. */
 function versionOf({ metadata }: Resource): string {
   const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
   return typeof version === 'string' ? version : ''

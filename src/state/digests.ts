@@ -4,8 +4,8 @@ import { visitTargets } from '../relations/index.ts'
 import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'
 
 /**
- * Milliseconds for which a used digest is not dropped for another: where too many are needed, some stay, instead of all
- * in turn.
+ * Milliseconds for which a recently used digest is not replaced by another. When more digests are needed than fit, some
+ * stay useful, instead of each replacing the next.
  */
 const HOLDS = 10_000
 
@@ -15,11 +15,9 @@ interface Digest {
   used: number
 }
 
-/**
- * The fields that rules read of large objects, by a key that stands for one version of the object. Bounded in bytes.
- */
+/** Digests of large objects, by a key that stands for one version of the object. Bounded in bytes. */
 export class Digests<Of extends object> {
-  /** In the order of last use, the oldest first. */
+  /** The digests in the order of their last use, the oldest first. */
   readonly #kept = new Map<Of, Digest>()
   readonly #now: () => number
   #bytes = 0
@@ -46,8 +44,8 @@ export class Digests<Of extends object> {
   }
 
   /**
-   * Stores a digest where all fit below `most` bytes, after dropping those unused for `HOLDS`. False when there is no
-   * room.
+   * Stores a digest if all digests together stay below `most` bytes, after dropping those unused for `HOLDS`. False
+   * when there is no room.
    */
   keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
     this.drop(of)
@@ -69,7 +67,7 @@ export class Digests<Of extends object> {
     this.#kept.delete(of)
   }
 
-  /** Drops the digests that were used longest ago, until the rest takes at most `most` bytes. */
+  /** Drops the least recently used digests until the rest takes at most `most` bytes. */
   shrink(most: number): void {
     for (const of of this.#kept.keys()) {
       if (this.#bytes <= most) return
@@ -85,7 +83,7 @@ export function referenceHashes(kind: string, resource: Resource): Float64Array 
   return new Float64Array(hashes).sort()
 }
 
-/** Whether the hash of an object is among those of `referenceHashes`. */
+/** Whether the hashes from `referenceHashes` contain the hash of an object. */
 export function isAmong(hashes: Float64Array, target: number): boolean {
   let [from, to] = [0, hashes.length]
   while (from < to) {
@@ -96,12 +94,12 @@ export function isAmong(hashes: Float64Array, target: number): boolean {
   return hashes[from] === target
 }
 
-/** Random for each process, so that nobody can choose two names with the same hash. */
+/** Random in each process, so that nobody can choose two names with the same hash. */
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
 /**
- * A hash of 53 bits: among a million names two are equal once in ten thousand processes. Two lanes of 32 bits, each as
- * in MurmurHash3.
+ * A hash of 53 bits: in one of ten thousand processes two among a million names are equal. Two lanes of 32 bits, each
+ * as in MurmurHash3.
  */
 export function hashOf(name: ObjectName): number {
   const key = nameKey(name)

@@ -8,7 +8,7 @@ import {
   type Resource,
 } from '../rule/index.ts'
 
-/** The cluster with one object in place of the stored one of its name: rules see the judged object among the others. */
+/** The cluster with one object replaced or added: rules see the judged object among the others. */
 export function overlay(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
   const isSelf = (kind: string, name: string) => name === self.name && kind === self.kind
   /** The keys of the objects to which the resource refers; computed when a rule asks for referrers. */
@@ -31,7 +31,7 @@ export function overlay(cluster: Cluster, self: ObjectName, resource: Resource):
 const targetsOf = (kind: string, resource: Resource): Set<string> =>
   new Set(referencesOf(kind, resource).map(({ to }) => nameKey(to)))
 
-/** The index of a name in sorted names, or the index at which it would be inserted. */
+/** The index of a name in a sorted list of names, or the index at which to insert it. */
 function placeOf(names: readonly ObjectName[], name: ObjectName): number {
   let [from, to] = [0, names.length]
   while (from < to) {

@@ -1,11 +1,11 @@
 import { isObject, type Resource, setOwn } from '../rule/index.ts'
 
-/** Bytes in V8's heap on 64 bits; measured against it in test/memory.test.ts. */
+/** Bytes in the heap of 64-bit V8; test/memory.test.ts compares them with measurements. */
 const OBJECT = 56
 const ENTRY = 32
 const TEXT = 20
 const NUMBER = 8
-/** Bytes of an object in the maps of the cache: its name, their keys, its references and its findings. */
+/** Bytes that the cache's maps need for an object: for its name, keys, references and findings. */
 const STORED = 450
 
 /** Estimated bytes that an object takes in the cluster cache. */
@@ -31,13 +31,13 @@ const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/
 
 /** The longest text in a reduced copy; names of objects and providers are shorter. */
 const LONGEST_FACT = 1_000
-/** The most fields of an object in a reduced copy: one with more is a map of any length. */
+/** The most fields of an object in a reduced copy: an object with more fields is a map, whose keys have no limit. */
 const MOST_FIELDS = 50
 
 /**
- * The reduced copy of an object over the budget: its spec without lists, large maps and long texts. Rules read these as
- * parts of a wrong JSON type, and so assume nothing about them. Where the copy takes over `most` bytes, the spec is
- * undefined.
+ * The reduced copy of an object over its size limit: the spec without lists, large maps and long texts. To rules these
+ * look like parts of a wrong JSON type, so they assume nothing about them. If the copy takes over `most` bytes, the
+ * spec is undefined.
  */
 export function factsOf({ spec }: Resource, most: number): Resource {
   const facts = factsIn(spec)

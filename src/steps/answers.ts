@@ -11,14 +11,14 @@ import type { Lattice, Move, StateNode } from './lattice.ts'
 import { costAlong, type StepPath } from './search.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** Whether a tool can apply the change as a single commit, and how. */
+/** Whether a tool can apply the whole change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
-  /** What goes wrong: `VirtualMCPServer default/tools is refused: …`; undefined where nothing does. */
+  /** The problem with one commit: `VirtualMCPServer default/tools is refused: …`; undefined when there is none. */
   readonly problem: string | undefined
-  /** Argo CD: sync waves with which a single commit passes all the same; only beside a problem. */
+  /** For Argo CD: sync waves with which one commit works in spite of the problem. */
   readonly waves?: readonly Wave[]
-  /** Argo CD: the waves need the sync option PruneLast=true. */
+  /** For Argo CD: whether the waves need the sync option PruneLast=true. */
   readonly isPruneLast: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Commits {
   readonly asOne: readonly ToolAnswer[]
 }
 
-/** Divides an order of writes into commits, each of which passes with every tool. */
+/** Divides a sequence of writes into commits, each of which works with every tool. */
 export function commitsOf(
   lattice: Lattice,
   path: StepPath,
@@ -55,7 +55,7 @@ export function commitsOf(
     let to: StateNode | undefined
     for (const tool of tools) {
       const groups = ordered(tool, moves)
-      // In the order of the tool, a harm that cannot be avoided could last longer.
+      // In this tool's order, a harm that no order avoids could last longer.
       if (path.cost > 0 && costAlong(lattice, from, groups.flat()) > costAlong(lattice, from, moves))
         return undefined
       const delivered = deliver(lattice, from, groups, allowed)
@@ -96,7 +96,7 @@ function problemText({ move, refused, harm }: CommitProblem, changes: readonly C
   return `after ${who}, ${harm.text}${why}`
 }
 
-/** The sync waves in which Argo CD applies all writes as one commit; undefined where waves alone do not help. */
+/** The sync waves with which Argo CD can apply all writes as one commit; undefined when waves alone do not help. */
 function wavesOf(
   lattice: Lattice,
   { moves, cost }: StepPath,

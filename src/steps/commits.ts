@@ -7,10 +7,10 @@ import type { ChangedObject } from './versions.ts'
 export const TOOLS = ['kubectl', 'flux', 'argocd'] as const
 export type Tool = (typeof TOOLS)[number]
 
-/** Writes in their order. A tool sends those of one group at once, so that they arrive in any order. */
+/** A sequence of groups of writes. A tool sends the writes of a group at the same time, so they arrive in any order. */
 export type Groups = readonly (readonly Move[])[]
 
-/** What goes wrong when a tool applies a commit: the write that is refused, or does harm. */
+/** The problem when a tool applies a commit: the write that is refused, or that causes harm. */
 export interface CommitProblem {
   readonly move: Move
   readonly refused?: readonly Finding[]
@@ -20,14 +20,14 @@ export interface CommitProblem {
 export type Delivered =
   { readonly to: StateNode; readonly problem?: undefined } | { readonly problem: CommitProblem }
 
-/** The index of the document of a change in the new state: kubectl applies documents in this order. */
+/** The index of a change's document in the new state: kubectl applies documents in this order. */
 export type DocumentOrder = (change: ChangedObject) => number
 
 /**
- * The order in which a tool writes the changes of one commit. kubectl: the documents, then the deletions, which its user
- * runs. Flux: kind and name, then the deletions in the opposite order (fluxcd/pkg ssa/sort.go, manager_delete.go). Argo CD:
- * the deletions of a wave, then its objects by name; neighbours of one kind at once (gitops-engine pkg/sync/sync_tasks.go
- * and runTasks of sync_context.go).
+ * The order in which a tool writes the changes of a commit. kubectl: the documents, then the deletions, which the user
+ * runs. Flux: by kind and name, then the deletions in reverse (fluxcd/pkg ssa/sort.go, manager_delete.go). Argo CD: the
+ * deletions of a wave, then its objects by name, adjacent ones of the same kind at once (gitops-engine
+ * pkg/sync/sync_tasks.go and runTasks of sync_context.go).
  */
 export function orderOf(
   tool: Tool,
@@ -70,10 +70,10 @@ export function orderOf(
   }
 }
 
-/** The most writes at once of which every order is tried. */
+/** The most writes in a group for which all orders are tried. */
 const MOST_AT_ONCE = 8
 
-/** Applies groups of writes one after the other; `allowed` are the harms that no order avoids. */
+/** Applies the groups in sequence; `allowed` are the harms that no order avoids. */
 export function deliver(
   lattice: Lattice,
   from: StateNode,
@@ -96,7 +96,7 @@ function inAnyOrder(
   allowed: ReadonlySet<string>,
 ): Delivered {
   if (group.length > MOST_AT_ONCE) {
-    // Too many orders to try: only the given one and its reverse.
+    // There are too many orders to try: only this order and its reverse are tried.
     const problem = [group, group.toReversed()]
       .map((order) =>
         deliver(
@@ -128,14 +128,14 @@ function inAnyOrder(
   }
   const [to = from, another] = ends.values()
   const [move] = group
-  // The order can change what /mutate writes, so that several last states are possible.
+  // The order may determine what /mutate writes, so several final states are possible.
   return another === undefined || move === undefined ? { to } : { problem: { move } }
 }
 
-/** The most writes for which every division into commits is tried. */
+/** The most writes for which all divisions into commits are tried. */
 const MOST_DIVIDED = 6
 
-/** The fewest commits that all the tools apply without a refusal, and with no more harm than the path does. */
+/** The fewest commits that all tools apply without a refusal, and without more harm than the path has. */
 export function fewestCommits(
   lattice: Lattice,
   path: StepPath,
@@ -151,7 +151,7 @@ interface Reached {
   readonly commits: readonly (readonly Move[])[]
 }
 
-/** Tries divisions by the number of commits, breadth-first; large commits come first. */
+/** Searches divisions breadth-first, by the number of commits, large commits first. */
 function divided(
   lattice: Lattice,
   path: readonly Move[],
@@ -181,7 +181,7 @@ function divided(
   return undefined
 }
 
-/** The subsets that can be one commit, large ones first: of each object only its next version. */
+/** The sets of writes that can form a commit, large ones first: of each object only its next version. */
 function subsets(moves: readonly Move[]): Move[][] {
   const isNext = (move: Move) => moves.find(({ of }) => of === move.of) === move
   const possible = moves.filter(isNext)
@@ -192,7 +192,7 @@ function subsets(moves: readonly Move[]): Move[][] {
 }
 
 /**
- * Takes as many of the next writes into a commit as pass together and reach the same state, then starts the next
+ * Puts as many of the next writes into a commit as work together and lead to the same state, then starts the next
  * commit.
  */
 function greedy(

@@ -5,15 +5,15 @@ import { keyOf } from './states.ts'
 import type { ChangedObject } from './versions.ts'
 
 /**
- * A set of objects that references connect, in the old, the new or an intermediate version: writes of others do not
- * affect them.
+ * A set of objects that are connected by references in the old, the new or an intermediate version: writes of other
+ * objects do not affect them.
  */
 export interface Component {
   readonly changes: readonly ChangedObject[]
   readonly objects: readonly Omit<Item, 'value'>[]
 }
 
-/** The components that contain a change. */
+/** The sets of connected objects (components) that contain a change. */
 export function componentsOf(changes: readonly ChangedObject[], old: Items, now: Items): Component[] {
   const all = new Map([...old, ...now])
   const changed = new Set(changes.map(({ key }) => key))
@@ -21,7 +21,7 @@ export function componentsOf(changes: readonly ChangedObject[], old: Items, now:
   const connect = (item: Omit<Item, 'value'>, value: unknown) => {
     for (const { to } of referencesOf(item.kind.kind, value as { readonly spec?: unknown })) {
       const target = objectKey({ ...to, namespace: item.namespace })
-      // An unchanged MCPOIDCConfig does not connect the objects that refer to it: many share one.
+      // An unchanged MCPOIDCConfig does not connect the objects that refer to it, because many objects share one.
       if (to.kind === 'MCPOIDCConfig' && all.has(target) && !changed.has(target)) continue
       union.join(keyOf(item), target)
     }

@@ -2,13 +2,13 @@ import { oidcReferencePath } from '../relations/index.ts'
 import { objectKey, segmentsOf } from '../rule/index.ts'
 import { isUpdate, type ChangedObject, type Version, valueIn, withValue } from './versions.ts'
 
-/** Longest name of an object in Kubernetes. */
+/** Longest name of a Kubernetes object. */
 const LONGEST_NAME = 253
 
 /**
- * The changes, with a copy of each new MCPOIDCConfig under another name, which is there on the way only: an object that changes
- * with its MCPOIDCConfig can take the copy at once, and the name that it had before when that is the new one. Undefined where
- * nothing could take a copy.
+ * Adds to the changes, for each MCPOIDCConfig that changes, a temporary copy of its new version with another name. An
+ * object that changes together with it can then refer to the copy for a while, and later to the original. Undefined
+ * when no object could use a copy.
  */
 export function withCopies(
   changes: readonly ChangedObject[],
@@ -37,14 +37,14 @@ export function withCopies(
 const CONFIG = 'MCPOIDCConfig'
 const referenceOf = ({ kind }: ChangedObject) => segmentsOf(oidcReferencePath(kind.kind).name).map(String)
 
-/** The key of the MCPOIDCConfig that the new version of an object names; undefined where it is no update. */
+/** The key of the MCPOIDCConfig that the new version of an object names; undefined unless the change is an update. */
 function namedBy(change: ChangedObject): string | undefined {
   const { namespace, versions } = change
   const name = isUpdate(change) ? valueIn(versions.at(-1)?.value, referenceOf(change)) : undefined
   return typeof name === 'string' ? objectKey({ kind: CONFIG, namespace, name }) : undefined
 }
 
-/** The copy of an MCPOIDCConfig; undefined where every name for it is taken or too long. */
+/** The temporary copy of an MCPOIDCConfig; undefined when every name for it is taken or too long. */
 function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): ChangedObject | undefined {
   const { kind, namespace, name, versions } = change
   const keyIn = (copy: string) => objectKey({ kind: kind.kind, namespace, name: copy })
@@ -64,7 +64,7 @@ function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): Chang
   }
 }
 
-/** The new version of an object that names an MCPOIDCConfig, with the copy in its place. */
+/** The new version of an object with its reference changed from the MCPOIDCConfig to the copy. */
 function versionWith(change: ChangedObject, copy: ChangedObject): Version[] {
   const { value } = change.versions.at(-1) ?? {}
   if (value === undefined) return []

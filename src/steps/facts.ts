@@ -12,40 +12,38 @@ import { without } from './versions.ts'
 
 /** The credentials that a VirtualMCPServer sends to a backend. */
 export interface SentCredentials {
-  /** Whether the backend is a workload of the group, not only a key of `backends`. */
+  /** Whether the backend is a workload of the group, rather than only a key of `backends`. */
   readonly isMember: boolean
   readonly type: string | null
   readonly token: string | null
   readonly provider: string | null
-  /** The spec of the MCPExternalAuthConfig, without the provider. */
+  /** The spec of the MCPExternalAuthConfig without the provider, which is compared separately. */
   readonly settings: unknown
 }
 
 /** How callers of a server log in. */
 export interface Login {
   readonly isOpen: boolean
-  /** Why the server cannot check tokens; null where it can. */
+  /** Why the server cannot validate tokens; null when it can. */
   readonly reason: string | null
   readonly oidcConfig: string | null
   readonly audience: string | null
-  /** The spec of the MCPOIDCConfig, without fields about how its issuer is reached. */
+  /** The spec of the MCPOIDCConfig without the fields that only affect how its issuer is reached. */
   readonly settings: unknown
 }
 
-/** A part of a resource that gives callers access by their claims, as one server uses it. */
+/** Role mappings, or the policy of a trusted issuer, as one server uses them. */
 export interface ChoicePart {
   readonly at: readonly Segment[]
   readonly settings: unknown
   readonly choice: (selection: RoleSelection) => Choice
 }
 
-/**
- * What a state means for authentication, by the object concerned; the states of an order are compared by these facts.
- */
+/** The effects of a state on authentication, by object; they are used to compare the states of an order. */
 export interface Facts {
-  /** Backends that get credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
+  /** Backends to which credentials are sent: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
   readonly sent: ReadonlyMap<string, SentCredentials>
-  /** Backends that get no credentials, with the reason. */
+  /** Backends to which no credentials are sent, with the reason. */
   readonly lacking: ReadonlyMap<string, string>
   readonly logins: ReadonlyMap<string, Login>
   readonly parts: ReadonlyMap<string, ChoicePart>
@@ -53,7 +51,7 @@ export interface Facts {
 
 const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 
-/** The facts about these objects in a state; skips objects that the state lacks. */
+/** The effects of a state for these objects; objects that the state does not contain are skipped. */
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],
@@ -74,7 +72,7 @@ class Collected implements Facts {
   readonly parts = new Map<string, ChoicePart>()
   readonly #state: ClusterState
   readonly #reading: DocumentReading
-  /** The release of the operator, where it is known. */
+  /** The operator release; undefined when not known. */
   readonly #release: string | undefined
 
   constructor(state: ClusterState, reading: DocumentReading, release: string | undefined) {
@@ -143,7 +141,7 @@ class Collected implements Facts {
   }
 }
 
-/** Fields of an MCPOIDCConfig that change how keys are fetched, and not whose tokens are accepted. */
+/** Fields of an MCPOIDCConfig that affect how keys are fetched, but not which tokens are accepted. */
 const REACH = new Set([
   'caBundleRef',
   'insecureAllowHTTP',
@@ -159,7 +157,7 @@ function withoutReach(part: unknown): unknown {
   return Object.fromEntries(kept.map(([name, value]) => [name, withoutReach(value)]))
 }
 
-/** The spec without the provider: /mutate writes that, and it is compared on its own. */
+/** The spec without the provider, which /mutate writes and which is compared separately. */
 function withoutProvider(spec: unknown): unknown {
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return spec
   return { ...spec, tokenExchange: without(spec.tokenExchange, 'subjectProviderName') }

@@ -5,32 +5,32 @@ import { type Budget, deepEqual } from '../rule/index.ts'
 import type { Facts, Login, ChoicePart, SentCredentials } from './facts.ts'
 
 /**
- * A harm in a state between the old and the new one that neither of these has, such as a backend without credentials.
+ * A harm in an intermediate state that neither the old nor the new state has, such as a backend without credentials.
  */
 export interface Harm {
   readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'claims'
-  /** The harm: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
+  /** Describes the harm: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
   readonly text: string
-  /** The reason, which may change from step to step; empty where the text says all. */
+  /** The reason, which may differ between steps; empty when `text` is enough. */
   readonly why: string
 }
 
 /**
- * The weight of a harm in the cost of an order: one that gives access weighs more than any number of those that take it
- * away.
+ * The weight of a harm in the cost of an order: a harm that grants access weighs more than any number of harms that
+ * remove access.
  */
 export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : GAIN)
 
 export const GAIN = 1_000_000
 
-/** Finds the harms of states between the old and the new one. */
+/** Compares intermediate states with the old and the new one, and finds their harms. */
 export class Comparison {
   readonly #old: Facts
   readonly #new: Facts
   readonly #budget: Budget
   readonly #gains = new Map<string, Harm | undefined>()
 
-  /** Proofs about claims spend from `budget`. */
+  /** Proofs about claims spend units of `budget`. */
   constructor(old: Facts, now: Facts, budget: Budget) {
     this.#old = old
     this.#new = now
@@ -41,7 +41,7 @@ export class Comparison {
     return [...this.#lost(facts), ...this.#sent(facts), ...this.#logins(facts), ...this.#parts(facts)]
   }
 
-  /** Backends that get credentials in the old and the new state, but not in this one. */
+  /** Backends that get credentials in the old and the new state, but not in the given state. */
   *#lost({ sent, lacking }: Facts): Iterable<Harm> {
     for (const backend of this.#old.sent.keys()) {
       if (!this.#new.sent.has(backend) || sent.has(backend)) continue
@@ -53,7 +53,7 @@ export class Comparison {
   *#sent({ sent }: Facts): Iterable<Harm> {
     for (const [backend, now] of sent) {
       const sides = [this.#old.sent.get(backend), this.#new.sent.get(backend)]
-      // No credentials are sent for such a key while no workload has its name.
+      // Without a workload of this name, no credentials are sent.
       if (!now.isMember && !sides.every((side) => side !== undefined)) continue
       if (sides.some((side) => side !== undefined && isSameSent(side, now))) continue
       const text = `${backend} is sent other credentials than before and after`
@@ -98,8 +98,8 @@ export class Comparison {
 }
 
 /**
- * Whether a part gives callers access in this state that they have in neither the old nor the new one; undefined where
- * not.
+ * The harm that role mappings or a policy grant access in this state that they grant neither in the old nor in the new
+ * one; undefined for none.
  */
 function gainIn(
   key: string,
@@ -132,13 +132,13 @@ const isSameSent = (a: SentCredentials, b: SentCredentials): boolean =>
 
 const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === null
 
-/** Whether callers log in alike. A side that checks no tokens accepts any login. */
+/** Whether callers log in the same way in both states. A state that validates no tokens accepts any login. */
 const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * For a caller to whom `now` and `after` give the same: what `after` gives; for all others what `old` gives. It
- * therefore differs from `now` for exactly the callers to whom `now` gives what neither state gives.
+ * For a caller to whom `now` and `after` give the same, the result of `after`; for all others the result of `old`. So
+ * it differs from `now` for exactly those callers to whom `now` gives something that neither `old` nor `after` gives.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

@@ -7,29 +7,28 @@ import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** A state between the old and the new one: of each object that changes, the index of its version and the value stored. */
+/** A state between the old and the new one: the index of each changing object's version, and the stored value. */
 export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]
   readonly key: string
 }
 
-/** One write: the object with index `of` gets the version with index `to`. */
+/** A write: the object with index `of` gets its version with index `to`. */
 export interface Move {
   readonly of: number
   readonly to: number
 }
 
-/** The node after a write, or why the webhook denies it. */
+/** The node after a write, or the reason why the webhook denies the write. */
 type Result =
   { readonly node: StateNode; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
 
-/** As many units of the budget take as long as comparing the facts of one object in a state. */
+/** Budget units that take as long as comparing the effects of a state on one object. */
 const UNITS_PER_OBJECT = 40
 
 /**
- * The states between the old and the new one of some objects; the other objects stay as they are. Each state is judged
- * once.
+ * The states between the old and the new one of some objects; other objects do not change. Each state is judged once.
  */
 export class Lattice {
   readonly changes: readonly ChangedObject[]
@@ -44,7 +43,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects` are compared by `factsOf`. The lattice changes `state` to each node that it judges. */
+  /** `objects` are the objects compared by `factsOf`. The lattice changes `state` to each node that it judges. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,
@@ -69,7 +68,7 @@ export class Lattice {
     return this.#harms.size
   }
 
-  /** The number of judged states, plus the units that judging writes spent, converted to states. */
+  /** The number of states that were judged, plus the units spent on judging writes, converted to states. */
   get work(): number {
     return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
@@ -78,7 +77,7 @@ export class Lattice {
     return this.changes.every((change, i) => at[i] === lastOf(change) || (at[i] === 0 && isTemporary(change)))
   }
 
-  /** The result of a write in this state, as the webhook answers it. */
+  /** The result of a write in this state, by the answer of the webhook. */
   move(from: StateNode, { of, to }: Move): Result {
     const key = `${from.key} ${of} ${to}`
     const known = this.#results.get(key)
@@ -97,7 +96,7 @@ export class Lattice {
     return found
   }
 
-  /** Changes the cluster state to that of the node. */
+  /** Changes the cluster state to the state of the node. */
   goTo(node: StateNode): void {
     this.changes.forEach((change, i) => {
       if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
@@ -144,7 +143,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // Identifies the state: what /mutate writes depends on the state at the write, all else only on the version.
+  // Identifies the node: values written by /mutate depend on the state at the write, others only on the version.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

@@ -8,7 +8,7 @@ import type { ChangedObject } from './versions.ts'
 
 export interface Question extends StatePair {
   readonly tools?: readonly Tool[]
-  /** The most judgements of an object by all searches; each state judges each object once. */
+  /** The most judgements of objects in all searches together; each state judges each object once. */
   readonly mostJudged?: number
   /** Called with the number of states judged so far. */
   readonly tell?: (states: number) => void
@@ -22,7 +22,7 @@ export interface PlanStep {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** Describes an intermediate version; empty for the new one. */
+  /** Describes an intermediate version; empty for the final version. */
   readonly words: string
   /** The object that is written; undefined for a deletion. */
   readonly value: unknown
@@ -30,7 +30,7 @@ export interface PlanStep {
   readonly before: unknown
 }
 
-/** A harm that no order avoids: it exists after step `after`, and until step `until`. */
+/** A harm that no order avoids: it begins after step `after`, and ends with step `until`. */
 export interface GivenUp {
   readonly text: string
   readonly why: string
@@ -40,8 +40,8 @@ export interface GivenUp {
 
 export interface StepsPlan {
   /**
-   * `nothing`: no object changes. `order`: an order without harm. `harm`: the order with the least harm that was found;
-   * if the search was complete, no order is without. `refused`: no order was found that the webhook admits.
+   * `nothing`: no object changes. `order`: an order without harm was found. `harm`: the order with the least harm that
+   * was found; if the search was complete, every order has harm. `refused`: no order was found that the webhook admits.
    * `contradiction`: the new state has errors of its own.
    */
   readonly outcome: 'nothing' | 'order' | 'harm' | 'refused' | 'contradiction'
@@ -49,13 +49,13 @@ export interface StepsPlan {
   readonly commits: number
   readonly givenUp: readonly GivenUp[]
   readonly errors: readonly string[]
-  /** Whether each tool can apply the change as a single commit; empty where the webhook admits no order. */
+  /** Whether each tool can apply the change as one commit; empty when the webhook admits no order. */
   readonly asOne: readonly ToolAnswer[]
   readonly states: number
   readonly isComplete: boolean
 }
 
-/** As many as 20,000 states of 40 objects, which take about half a minute. */
+/** Enough for 20,000 states of 40 objects, which take about half a minute. */
 const MOST_JUDGED = 800_000
 
 /** Finds an order of writes from the old state to the new one. */
@@ -73,12 +73,12 @@ export function planSteps(question: Question): StepsPlan {
   return found ?? { outcome: 'refused', ...none, isComplete: false }
 }
 
-/** Plans the components apart, because references connect what affects each other. Where that fails, plans all as one. */
+/** Plans each component separately: only connected objects affect each other. If that fails, plans all together. */
 const planBetween = (states: TwoStates, question: Question): StepsPlan | undefined =>
   planOf(states, componentsOf(states.changes, question.old, question.new), question) ??
   planOf(states, [states], question)
 
-/** The plan for components; undefined where their orders do not fit together. */
+/** The plan for these components; undefined when their orders cannot be combined. */
 function planOf(
   states: TwoStates,
   components: readonly Component[],
@@ -114,7 +114,7 @@ function planOf(
     commits: commits?.commits ?? [],
     isHarmless: found.path?.cost === 0,
   }))
-  // Components with interruptions come last, one by one: a deleted object is created again before any other write.
+  // Components with interruptions come last, one by one: a deleted object is recreated before any other write.
   const rounds = [
     ways.filter(({ isHarmless }) => isHarmless),
     ...ways.filter(({ isHarmless }) => !isHarmless).map((way) => [way]),
@@ -133,7 +133,7 @@ function planOf(
   }
 }
 
-/** Merges the commits of components, numbered after `before`: the first commits of all become one, and so on. */
+/** Merges commits of components, numbered after `before`: the first commits of all become one, and so on. */
 function together(
   { changes: all }: TwoStates,
   parts: readonly {
@@ -154,7 +154,7 @@ function together(
   ).flat()
 }
 
-/** Judges all writes once more, one after the other, among all objects. */
+/** Judges all writes again, in sequence and among all objects. */
 function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'steps' | 'givenUp'> | undefined {
   const lattice = states.lattice(states)
   const steps: PlanStep[] = []
@@ -204,7 +204,7 @@ function stepOf(
   }
 }
 
-/** The answer of a tool for all components: a problem where one component has one. */
+/** The answer of a tool for all components together: a problem if any component has one. */
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)

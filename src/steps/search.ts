@@ -4,38 +4,38 @@ import { type ChangedObject, isTemporary } from './versions.ts'
 
 export interface StepPath {
   readonly moves: readonly Move[]
-  /** The states after each move. */
+  /** The state after each move. */
   readonly nodes: readonly StateNode[]
   readonly cost: number
 }
 
-/** The result of a search; `path` is undefined where none was found. */
+/** The result of a search; `path` is undefined when none was found. */
 interface Found {
   readonly path: StepPath | undefined
-  /** False when the search ended because too many states were judged. */
+  /** False when the search stopped because too many states were judged. */
   readonly isComplete: boolean
 }
 
 interface Searching {
-  /** The most objects that may take an intermediate version. */
+  /** The most objects that may go through an intermediate version. */
   readonly between: number
   /** Whether an object may lose a reference for a while, or be deleted and created again. */
   readonly interruptions: boolean
-  /** Whether the order may pass states with harm; then the search minimises it. */
+  /** Whether the order may go through states with harm; then the search minimises the harm. */
   readonly harms: boolean
   /** Whether deletions come after all other writes. */
   readonly deletionsLast: boolean
-  /** The search ends when this and earlier searches judged so many states together. */
+  /** The search stops when it and earlier searches have judged this many states together. */
   readonly mostStates: number
 }
 
-/** Most objects of a component that take an intermediate version. */
+/** Most objects of a component that go through an intermediate version. */
 const MOST_BETWEEN = 3
 
 /**
- * Finds an order: with whole objects only, else with intermediate versions, else with the least harm; interruptions are
- * tried last. The searches without harm may judge half of the states, and each search for the least harm half of the
- * rest.
+ * Finds an order: if possible with complete objects only, else with intermediate versions, else with the least harm;
+ * each time, interruptions come last. The searches without harm may judge half of the states, and each search for the
+ * least harm half of the rest.
  */
 export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
   const whole: Searching = {
@@ -66,14 +66,14 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   }
   let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
-    // A search that is too large with many intermediate versions may end with fewer.
+    // A search that is too large with many intermediate versions may be complete with fewer.
     for (const between of [MOST_BETWEEN, 1, 0]) {
       const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
       if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
       if (path !== undefined || isWhole) break
     }
-    // Interruptions only where the best order gives callers access that they have in neither state.
+    // Interruptions are tried only when the best order grants callers access that they have in neither state.
     if ((best?.cost ?? Infinity) < GAIN) break
   }
   return { path: best, isComplete }
@@ -89,13 +89,13 @@ interface Reached {
 
 export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
 
-/** The weight of a harm in the last state, which no later write ends. */
+/** The weight of a harm in the final state, which no later write removes. */
 const AT_THE_END = 100
 
 const costAt = (lattice: Lattice, node: StateNode): number =>
   costOf(lattice.harms(node)) * (lattice.isEnd(node) ? AT_THE_END : 1)
 
-/** The cost of these writes in their order; Infinity where one is refused. */
+/** The cost of these writes in this order; Infinity when one of them is refused. */
 export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Move[]): number {
   let [node, cost] = [from, 0]
   for (const move of moves) {
@@ -107,7 +107,7 @@ export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Mov
   return cost
 }
 
-/** Finds the order with the least harm (uniform-cost search); of equal ones, that which `preferred` puts first. */
+/** Finds the order with the least harm (uniform-cost search); among equal ones, the first by `preferred`. */
 function search(lattice: Lattice, searching: Searching, tell: (states: number) => void): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
@@ -121,7 +121,7 @@ function search(lattice: Lattice, searching: Searching, tell: (states: number) =
     if (lattice.work >= searching.mostStates) return { path: undefined, isComplete: false }
     closed.add(key)
     tell(lattice.states)
-    // In reverse: the search continues with what was pushed last.
+    // The loop runs in reverse, because the search continues with the node that was pushed last.
     for (const of of order.toReversed()) {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
         const result = lattice.move(node, { of, to })
@@ -159,7 +159,7 @@ function nextVersions(
   const toNew = { to: last, uses: 0 }
   if (at > 0) return [toNew]
   const others = versions.flatMap(({ is }, to) => {
-    // The copy itself has been counted.
+    // The temporary copy itself is already counted.
     if (is === 'copy') return [{ to, uses: 0 }]
     const isPossible = is === 'between' || (is === 'interruption' && searching.interruptions)
     return isPossible && between < searching.between ? [{ to, uses: 1 }] : []
@@ -180,7 +180,7 @@ const KINDS_IN_ORDER = [
   'VirtualMCPServer',
 ]
 
-/** The indexes of the changes: objects to which others refer come first; deletions come last, referrers first. */
+/** The indexes of the changes: objects to which others refer come first; deletions come last, with referrers first. */
 function preferred(changes: readonly ChangedObject[]): number[] {
   const rank = ({ kind, versions }: ChangedObject) => {
     const place = KINDS_IN_ORDER.indexOf(kind.kind)
@@ -203,7 +203,9 @@ function pathTo(end: Reached): StepPath {
   return { moves, nodes, cost: end.cost }
 }
 
-/** The frontier of the search: pops the least cost, then the fewest intermediate versions, then the latest. */
+/**
+ * The frontier of the search: pops the least cost first, then the fewest intermediate versions, then the latest node.
+ */
 class Open {
   readonly #byRank = new Map<number, Reached[]>()
 

@@ -28,7 +28,7 @@ export type Items = ReadonlyMap<string, Item>
 export const keyOf = ({ kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>): string =>
   objectKey({ kind: kind.kind, namespace, name })
 
-/** The objects in documents; of two documents of one object the later one counts, as when both are applied. */
+/** The objects in documents. Of two documents for one object the later one counts, as if both were applied. */
 export function itemsOf(values: readonly unknown[], reading: DocumentReading): Items {
   const items = new Map<string, Item>()
   for (const value of values) {
@@ -40,16 +40,16 @@ export function itemsOf(values: readonly unknown[], reading: DocumentReading): I
   return items
 }
 
-/** How the webhook judges and what it writes, for all states. */
+/** How the webhook judges and which defaults it writes, in all states. */
 export interface StateJudging {
   readonly settings: Settings
   readonly reading: DocumentReading
   readonly defaults: WrittenDefaults
-  /** The schemas of the operator's CRDs, where they are known. */
+  /** The schemas of the operator's CRDs, if they are known. */
   readonly release?: Release | undefined
 }
 
-/** A judge like that of the webhook in this cluster state, which may change later. */
+/** A judge like the webhook's, for this cluster state, which may change later. */
 export const judgeIn = (
   state: ClusterState,
   { settings, reading, defaults: written, release }: StateJudging,
@@ -62,7 +62,7 @@ export const judgeIn = (
     defaults: { written, serviceAccountAudience: '' },
   })
 
-/** Stores an object in the state in place of the one of its name; undefined removes it. */
+/** Stores an object in the state, replacing the object with its name; for undefined, only removes that object. */
 export function put(
   state: ClusterState,
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
@@ -87,22 +87,20 @@ export function submitted(
   )
 }
 
-/** Whether the value has `subjectProviderName`; an apply without the field would leave the one that /mutate wrote. */
+/** Whether the value sets `subjectProviderName`: an apply without the field would keep what /mutate wrote. */
 function namesProvider(value: unknown): boolean {
   const { tokenExchange } = isObject(value) && isObject(value.spec) ? value.spec : {}
   return isObject(tokenExchange) && tokenExchange.subjectProviderName !== undefined
 }
 
-/**
- * The object with an explicit `subjectProviderName`, empty where it has none, so that an apply changes the stored one.
- */
+/** The object with `subjectProviderName` always set, if only to '', so that an apply changes the stored value. */
 export function namingProvider(value: Manifest): Manifest {
   const { spec } = value
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return value
   return { ...value, spec: { ...spec, tokenExchange: { subjectProviderName: '', ...spec.tokenExchange } } }
 }
 
-/** The objects as the API server stores them when all are applied: with the defaults of /mutate. */
+/** The objects as the API server stores them after all are applied: with the defaults of /mutate. */
 export function storedItems(
   items: Items,
   before: ReadonlyMap<string, unknown>,
@@ -123,7 +121,7 @@ export function storedItems(
   return stored
 }
 
-/** Whether an apply of the new value changes what is stored: the spec, or a label or an annotation that it names. */
+/** Whether an apply of the new value changes the stored spec, or a label or annotation that the new value sets. */
 export function isChanged(old: unknown, now: unknown): boolean {
   if (!isObject(old) || !isObject(now)) return true
   if (!deepEqual(old.spec ?? {}, now.spec ?? {})) return true

@@ -19,21 +19,21 @@ import {
 import { withCopies } from './copies.ts'
 import { type ChangedObject, interruptions, isTemporary, type Version, versionsBetween } from './versions.ts'
 
-/** The old and the new state for which an order is wanted. */
+/** The old and the new state between which an order of writes is wanted. */
 export interface StatePair extends StateJudging {
   readonly old: Items
   readonly new: Items
-  /** A state with everything else that rules read, such as Secrets; planning changes it. */
+  /** A state with all other objects that rules read, such as Secrets; planning modifies it. */
   readonly state: ClusterState
-  /** Whether the old objects come from an API server, so that they have the defaults of /mutate. */
+  /** Whether the old objects come from an API server, and so have the defaults of /mutate. */
   readonly isStored: boolean
-  /** Whether an object is deleted that only the old state has. */
+  /** Whether an object that only the old state has is deleted. */
   isDeleted(key: string): boolean
-  /** Whether an apply of the new value changes nothing, although the stored object has more fields. */
+  /** Whether an apply of the new value changes nothing, even if the stored object has more fields. */
   isApplied?(old: unknown, now: unknown): boolean
 }
 
-/** The old and the new state as the API server has them, and what changes between them. */
+/** The old and the new state as the API server stores them, and the changes between them. */
 export class TwoStates implements Component {
   changes: readonly ChangedObject[] = []
   readonly objects: readonly Omit<Item, 'value'>[]
@@ -88,7 +88,7 @@ export class TwoStates implements Component {
     })
   }
 
-  /** Lets copies of MCPOIDCConfigs be there on the way; false where none would help. */
+  /** Adds temporary copies of MCPOIDCConfigs to the changes; false when none would help. */
   allowCopies(): boolean {
     const { old, new: now } = this.#given
     const changes = withCopies(this.changes, (key) => old.has(key) || now.has(key))
@@ -129,8 +129,8 @@ export class TwoStates implements Component {
   }
 
   /**
-   * The states between the old and the new one of a component, beginning at the old one; compared by the facts about
-   * its objects.
+   * The states between the old and the new one for the changes of a component, compared by their effects on its
+   * objects.
    */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given

@@ -1,7 +1,7 @@
 import { deepEqual, isObject, metadataOf } from '../rule/index.ts'
 import type { Item, Manifest } from './states.ts'
 
-/** A version of an object: the old, the new or one between them. Without a value the object does not exist. */
+/** A version of an object: the old one, the new one or one between them. Without a value the object does not exist. */
 export interface Version {
   readonly is: 'old' | 'between' | 'copy' | 'interruption' | 'new'
   readonly value: Manifest | undefined
@@ -9,30 +9,30 @@ export interface Version {
   readonly words: string
 }
 
-/** An object that changes, and its versions: the first is the old one, the last the new one. */
+/** An object that changes, with its versions: the first is the old one, the last the new one. */
 export interface ChangedObject extends Omit<Item, 'value'> {
   readonly key: string
   readonly versions: readonly [Version, ...Version[]]
 }
 
-/** Whether the object is there before and after. */
+/** Whether the object exists before and after the change. */
 export const isUpdate = ({ versions }: ChangedObject): boolean =>
   versions[0].value !== undefined && versions.at(-1)?.value !== undefined
 
-/** Whether the object is there neither before nor after: a copy. */
+/** Whether the object exists neither before nor after the change: a temporary copy. */
 export const isTemporary = ({ versions }: ChangedObject): boolean =>
   versions[0].value === undefined && versions.at(-1)?.value === undefined
 
 export const lastOf = ({ versions }: ChangedObject): number => versions.length - 1
 
-/** Maps, and lists of named items, that an intermediate version can merge from both versions. */
+/** Maps, and lists of named items, for which an intermediate version can merge the old and the new content. */
 const UNITED = [
   ['spec', 'authServerConfig', 'upstreamProviders'],
   ['spec', 'embeddedAuthServer', 'upstreamProviders'],
   ['spec', 'outgoingAuth', 'backends'],
 ] as const
 
-/** Intermediate versions, for changes that no order of whole objects brings about. */
+/** Intermediate versions, for changes that cannot be made in any order of complete objects. */
 export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
   const old = asFile(stored)
   const candidates: [value: Manifest, words: string][] = []
@@ -45,7 +45,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
     candidates.push([unite(old, now), `the old version with ${names} of the new one added`])
   }
   const parts = partsThatDiffer(old, now)
-  // With a single part, the result would be the new version.
+  // When only one field of the spec differs, the result would equal the new version.
   for (const part of parts.length > 1 ? parts : []) {
     const at = ['spec', part]
     candidates.push([withValue(old, at, valueIn(now, at)), `the old version with ${part} of the new one`])
@@ -66,7 +66,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
 const REFERENCE = 'externalAuthConfigRef'
 
 /**
- * Versions that interrupt a service for a while, for changes where every order gives access that neither state gives.
+ * Versions that interrupt a service for a while, used when every order would grant access that neither state grants.
  */
 export function interruptions(stored: Manifest): Version[] {
   const old = asFile(stored)
@@ -80,7 +80,7 @@ export function interruptions(stored: Manifest): Version[] {
   ]
 }
 
-/** The object without what the API server adds to it. */
+/** The object without the fields that the API server adds. */
 function asFile(stored: Manifest): Manifest {
   const { name, namespace, labels, annotations } = metadataOf(stored)
   const kept = isObject(annotations) ? without(annotations, LAST_APPLIED) : {}
@@ -89,7 +89,7 @@ function asFile(stored: Manifest): Manifest {
   return { ...without(stored, 'status'), metadata: Object.fromEntries(given) }
 }
 
-/** The object without a member. */
+/** The object without one of its members. */
 export function without(object: Manifest, name: string): Manifest {
   return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
 }
@@ -115,7 +115,7 @@ export function withValue(holder: Manifest, [first, ...rest]: readonly string[],
 const canUnite = (old: unknown, now: unknown): boolean =>
   !deepEqual(old, now) && ((Array.isArray(old) && Array.isArray(now)) || (isObject(old) && isObject(now)))
 
-/** The items of the base, and those of the other list or map whose names the base lacks. */
+/** The items of `base`, followed by the items of `other` with names that `base` does not have. */
 function united(base: unknown, other: unknown): unknown {
   if (isObject(base) && isObject(other)) return { ...other, ...base }
   if (!Array.isArray(base) || !Array.isArray(other)) return base

@@ -2,41 +2,39 @@ import type { Claims } from '../role/claims.ts'
 import type { Literal, ClaimsWorld } from '../../cel/index.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** What a caller gets from a `Choice`. */
+/** The result of a `Choice` for a caller. */
 export interface Outcome {
-  /** The role, or the access in words; undefined for none. */
+  /** The role, or a description of the access; undefined for none. */
   readonly access?: string
-  /** The field that decides, such as `roleMappings[0]` or `fallbackRoleArn`; or the reason for no access. */
+  /** The field that grants the access, such as `roleMappings[0]` or `fallbackRoleArn`; or why there is none. */
   readonly by: string
 }
 
-/** The condition of a `Way`, as a literal and in the words of the manifest. */
+/** The condition for an alternative (`Way`): as a literal for the solver, and as text. */
 export interface Condition {
   readonly when: Literal
-  /** The words; undefined where everyone satisfies the condition. */
+  /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
-  /**
-   * Conditions with one part removed, those with the fewest parts first. They may hold for other callers than this one.
-   */
+  /** Conditions with one part removed, the shortest first; they may hold for more or other callers. */
   readonly smaller: () => Iterable<Condition>
-  /** Why no caller can satisfy it, where that is known without a proof. */
+  /** Why no caller can satisfy the condition, if that is known without a proof. */
   readonly never?: string
 }
 
-/** One alternative of a choice: it is for the callers who satisfy its condition and that of no earlier alternative. */
+/** One alternative of a choice: for callers who satisfy its condition, but no condition of an earlier alternative. */
 export interface Way extends Outcome {
   readonly condition: Condition
 }
 
-/** A part of a manifest that gives callers access by their claims: role mappings, or the policy of a trusted issuer. */
+/** A part of a manifest that grants access by claims: role mappings, or the policy of a trusted issuer. */
 export interface Choice {
-  /** The alternatives in the order tried; everyone satisfies the last one. */
+  /** The alternatives in the order in which they are tried; all callers satisfy the last one. */
   ways(world: ClaimsWorld): readonly Way[]
-  /** The outcome for the claims, evaluated as the gateway does. Throws OutOfBudget. */
+  /** The outcome for these claims, evaluated as a gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
-/** A condition from which no part can be removed. */
+/** A condition that cannot be made smaller. */
 export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
 
 export const nobody = (world: ClaimsWorld, why: string): Condition => ({
@@ -54,13 +52,13 @@ export const everyone = (world: ClaimsWorld): Condition => ({
 
 const THERE_IS_NONE = { by: 'there is no such configuration' }
 
-/** The choice where the part of the manifest is missing: no caller gets access. */
+/** The choice when the role mappings or the policy are missing: no caller gets access. */
 export const NOTHING: Choice = {
   ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
   decide: () => THERE_IS_NONE,
 }
 
-/** By access: the literal that a caller gets it. Exactly one is true; the empty text stands for no access. */
+/** For each access, the literal that a caller gets it. Exactly one literal is true; the key '' stands for no access. */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true

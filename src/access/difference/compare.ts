@@ -14,33 +14,33 @@ export interface CallerChange {
   readonly witness: Claims
 }
 
-/** An access of which it is not decided whether a caller gains or loses it. */
+/** An access for which it could not be decided whether some caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
-  /** Whether callers get it only in the new state, or only in the old one. */
+  /** Whether some caller may get the access only in the new state (`gains`), or only in the old one (`loses`). */
   readonly question: 'gains' | 'loses'
   readonly why: string
 }
 
 export interface Difference {
-  /** One example for each pair of an old and a new access that was found. */
+  /** One example for each combination of an old and a new access that was found. */
   readonly changes: readonly CallerChange[]
-  /** Whether the accesses that occur in `changes` may also form other pairs of an old and a new one. */
+  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
   readonly more: boolean
   readonly undecided: readonly UndecidedChange[]
 }
 
 /** Units of the budget for one comparison. */
 export const COMPARISON = 6_000_000
-/** Units for all comparisons of a run. */
+/** Units of the budget for all comparisons of a run together. */
 export const ALL_COMPARISONS = 5 * COMPARISON
 const MOST_PAIRS = 60
-/** The most examples that are made as small as possible; further ones stay as they were found. */
+/** The most examples that are minimised; the others stay as they were found. */
 const MOST_SHRUNK = 40
 
 /**
- * Finds who gets different access. Every change has example claims, which both sides were evaluated for. Without
- * changes and undecided accesses it is proved that there is no difference for any claims.
+ * Finds callers whose access differs. Each change has example claims, evaluated in both states. If there are neither
+ * changes nor undecided accesses, it is proved that no claims make a difference.
  */
 export function compareChoices(
   old: Choice,
@@ -52,9 +52,9 @@ export function compareChoices(
 
 interface Settings {
   readonly budget?: Budget
-  /** Claims to try first, such as examples for other releases. */
+  /** Claims to try first, such as the examples found for other releases. */
   readonly callers?: readonly Claims[]
-  /** The tokens that the callers have: claims that no token has are left out. */
+  /** The tokens of the callers: claims that none of these tokens has are excluded. */
   readonly behind?: Callers
 }
 
@@ -110,8 +110,8 @@ class Search {
   }
 
   /**
-   * Answers all open questions together, then one by one; after one for which no caller exists, the rest together
-   * again.
+   * Looks for a caller for all open questions together; if that proves nothing, for one question at a time. After a
+   * question for which no caller exists, tries the rest together again.
    */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
@@ -121,7 +121,7 @@ class Search {
     }
   }
 
-  /** Whether it is proved that no caller is an example for any open question. */
+  /** Whether it is proved that no caller exists for any of these questions. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))
@@ -134,7 +134,7 @@ class Search {
     return this.#witness([some], holds) && this.#changes.size === size
   }
 
-  /** Whether an example was found. */
+  /** Whether a caller was found as an example. */
   #answerOne(question: Question): boolean {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
@@ -152,7 +152,7 @@ class Search {
     return this.#answered[question].has(access)
   }
 
-  /** Finds further pairs of an old and a new access. */
+  /** Finds more combinations of an old and a new access. */
   #findMorePairs(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
     const world = this.#world
     const blocked = new Set<string>()
@@ -188,8 +188,8 @@ class Search {
   }
 
   /**
-   * Looks for an example, first one with claims as identity providers issue them. True when it was found and stored, or
-   * when it is proved that there is none.
+   * Looks for an example, first with claims in the form that identity providers issue. True when one was found and
+   * stored, or when it is proved that there is none.
    */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
     const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)
@@ -225,7 +225,7 @@ class Search {
   }
 }
 
-/** Does a caller gain the access, or lose it? `when` is the literal that says so. */
+/** Whether some caller gains or loses the access; `when` is the literal that is true for such a caller. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

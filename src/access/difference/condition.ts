@@ -10,7 +10,7 @@ export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condi
   },
 })
 
-/** The expression with one operand of an `&&`, `||` or `?:` removed. */
+/** Variants of the expression, each without one operand of an `&&`, `||` or `?:`. */
 function* smallerThan(expr: Expr): Iterable<Expr> {
   if (expr.kind !== 'call') return
   const { name, args } = expr

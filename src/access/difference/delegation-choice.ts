@@ -6,7 +6,7 @@ import { type Choice, everyone, NOTHING, type Way, whole } from './choice.ts'
 import { isTrue } from './condition.ts'
 import { isTrueFor } from './role-choice.ts'
 
-/** The fields of a trusted issuer that decide whose tokens may be exchanged. */
+/** The fields of a trusted issuer that determine which tokens may be exchanged. */
 export interface DelegationPolicy {
   readonly issuer: string
   readonly actorClaim?: unknown
@@ -16,9 +16,9 @@ export interface DelegationPolicy {
 }
 
 /**
- * Whether the embedded authorization server exchanges a token of the issuer (toolhive: multi_issuer_validator.go): the
- * actor is in the list, or the matcher is true. A token with the claim may_act names its client itself, if the policy
- * allows that.
+ * Whether the embedded authorization server exchanges a token of this issuer (toolhive: multi_issuer_validator.go): the
+ * actor must be in the list, or the matcher be true. A token with the claim may_act names its client itself, if the
+ * policy allows that.
  */
 export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {
   const { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct } = policy

@@ -8,27 +8,27 @@ import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
 import { roleChoice } from './role-choice.ts'
 
-/** A part of a resource that gives callers access by their claims: an `awsSts`, or the policy of a trusted issuer. */
+/** A part of a resource that grants access by claims: an `awsSts`, or the policy of a trusted issuer. */
 export interface Entry {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The index of the document that has the resource. */
+  /** The index of the document with the resource. */
   readonly document: number
   readonly at: readonly Segment[]
-  /** Identifies the part within its resource, in the old and the new state alike. */
+  /** Identifies the `awsSts` or the policy within its resource; the same in the old and the new state. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
-  /** The tokens of the callers, by the objects that use the part. */
+  /** The tokens that callers can have, judged by the objects that use this `awsSts` or policy. */
   readonly behind: Behind
 }
 
-/** The path of an entry: `spec.awsSts`. */
+/** The path of an entry in its resource, as text: `spec.awsSts`. */
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /**
- * The parts of the documents that decide access by claims; of two documents of one resource the later one counts, as
- * when both are applied. `state` has the objects that use these parts.
+ * The parts of the documents that grant access by claims. When two documents are of the same resource, only the later
+ * one counts, as if both were applied. `state` has the objects that use these parts.
  */
 export function entriesOf(
   values: readonly unknown[],
@@ -76,7 +76,7 @@ function partsOf(value: Readonly<Record<string, unknown>>, isConfig: boolean): P
   return [...roles, ...policiesIn(spec, ['spec'])]
 }
 
-/** The policies of trusted issuers, in every embedded authorization server of the value. */
+/** The policies of trusted issuers in all embedded authorization servers inside a value. */
 function policiesIn(part: unknown, at: readonly Segment[]): Part[] {
   if (!isObject(part)) return []
   return Object.entries(part).flatMap(([name, member]) => {
@@ -108,7 +108,7 @@ function issuerPolicies(
   ])
 }
 
-/** Makes the keys unique: several parts may be about one issuer. */
+/** Appends numbers to equal keys, because several policies may be about the same issuer. */
 function numbered(parts: readonly Part[]): Part[] {
   const seen = new Map<string, number>()
   return parts.map((part) => {

@@ -8,16 +8,16 @@ import { ALONE, type Behind, canExist } from '../role/behind.ts'
 import { shrink } from './shrink.ts'
 import { onlyThose, soughtFirst } from './usual.ts'
 
-/** A place in a choice that gives an access, and the callers who get it there. */
+/** A field that grants an access, and the callers who get it from there. */
 export interface Grant {
   readonly access: string
-  /** The place: `roleMappings[0]`. */
+  /** The field, such as `roleMappings[0]`. */
   readonly by: string
-  /** The condition on the callers, in the words of the manifest; null for everyone. */
+  /** The condition for these callers, in the words of the manifest; null when it includes all callers. */
   readonly callers: string | null
-  /** Callers who satisfy the condition, but get something else because an earlier place is for them. */
+  /** Callers who satisfy the condition, but whom an earlier field gives something else. */
   readonly except: readonly Taken[]
-  /** Whether nothing in the description is superfluous; false also where that was not proved in time. */
+  /** Whether it is proved that nothing can be left out of the description. */
   readonly isMinimal: boolean
   readonly answer: Answer
 }
@@ -26,14 +26,14 @@ type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
 
 type Answer =
   | { readonly is: 'somebody'; readonly example: Claims }
-  /** Proved. `takenBy` are the earlier places that are for all callers of this one. */
+  /** Proved: no caller. `takenBy` are the earlier fields that together include all callers of this field. */
   | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
   | { readonly is: 'not decided'; readonly why: string }
 
 interface Taken {
   readonly callers: string
   readonly by: string
-  /** The access that they get; null for none. */
+  /** The access that these callers get instead; null for none. */
   readonly access: string | null
 }
 
@@ -51,11 +51,11 @@ interface Settings {
   readonly budget?: Budget
   /** Claims to try first. */
   readonly callers?: readonly Claims[]
-  /** The tokens that the callers have: claims that no token has are left out. */
+  /** The tokens of the callers: claims that none of these tokens has are excluded. */
   readonly behind?: Behind
 }
 
-/** Each place of a choice that gives a wanted access, with the callers who get it there. */
+/** The fields of a choice that grant a wanted access, each with the callers who get it from there. */
 export function grantsOf(
   choice: Choice,
   isAsked: (access: string) => boolean,
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** The earlier ways in that together admit all callers of this one, without those that are not needed for it. */
+/** The earlier alternatives that together include all callers of this one; leaves out those that are not needed. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {
@@ -131,8 +131,8 @@ const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean
   solve(world, literals).is === 'impossible'
 
 /**
- * Describes the callers in the words of the manifest, without superfluous parts. An earlier place that gives the same
- * access is no exception.
+ * Describes the callers in the words of the manifest, without superfluous parts. An earlier field with the same access
+ * is not an exception.
  */
 function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
   let { condition } = way
@@ -163,7 +163,7 @@ const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): De
   isMinimal,
 })
 
-/** The smallest condition that was found to mean the same for all callers for whom `around` is true. */
+/** The smallest condition found that is equivalent for all callers for whom `around` is true. */
 function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
   const saysTheSame = (other: Condition) =>
     isImpossible(world, [...around, condition.when, -other.when]) &&

@@ -1,4 +1,4 @@
-/** Random numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Random numbers between 0 and 1; the same sequence for the same seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

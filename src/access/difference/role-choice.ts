@@ -25,25 +25,25 @@ import {
 } from './choice.ts'
 import { isTrue } from './condition.ts'
 
-/** A role mapping that a gateway can evaluate. */
+/** A role mapping in the form in which a gateway evaluates it. */
 export interface ReadMapping {
   readonly index: number
   readonly roleArn: string
-  /** The claim; the mapping has this or `program`, and with neither it matches nobody. */
+  /** The claim to compare. A mapping has `claim` or `program`; without both it matches no caller. */
   readonly claim: string | undefined
   readonly program: Program | undefined
 }
 
-/** The role mappings of an `awsSts`, in the order in which they are tried. */
+/** The role mappings of an `awsSts`, in the order in which the gateway tries them. */
 export interface ReadMappings {
   readonly mappings: readonly ReadMapping[]
   readonly roleClaim: string
   readonly fallback: string | undefined
-  /** Why the workload does not start with these mappings; undefined where it does. */
+  /** Why the workload does not start with these mappings; undefined when it does. */
   readonly refused: string | undefined
 }
 
-/** Reads the mappings of an MCPExternalAuthConfig, any JSON, as the gateways of a generation of releases do. */
+/** Reads the mappings of an MCPExternalAuthConfig (any JSON value) as a generation of releases does. */
 function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
@@ -71,7 +71,7 @@ function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   }
 }
 
-/** The AWS role that an MCPExternalAuthConfig gives callers; undefined in place of one gives no role. */
+/** The AWS roles that an MCPExternalAuthConfig grants; without one (undefined) no caller gets a role. */
 export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   if (value === undefined) return NOTHING
   const read = readMappings(value, selection)
@@ -105,7 +105,7 @@ const rolesOf = ({ roleClaim }: Pick<ReadMappings, 'roleClaim'>): string => clai
 const closedBy = (read: Pick<ReadMappings, 'roleClaim'>): string =>
   `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
 
-/** The outcome for callers whom no mapping matches. */
+/** The outcome when no mapping matches the caller. */
 const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
   fallback === undefined
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
@@ -126,7 +126,7 @@ function conditionOf(
   )
 }
 
-/** The condition under which newer gateways give no role, because the role claim has a wrong form. */
+/** The condition under which newer gateways grant no role, because the role claim has a wrong JSON type. */
 function closedOf(
   world: ClaimsWorld,
   { mappings, roleClaim }: ReadMappings,
@@ -165,7 +165,7 @@ interface Deciding {
 
 const outcomeOf = (mapping: ReadMapping): Outcome => ({ access: mapping.roleArn, by: placeOf(mapping) })
 
-/** Whether the matcher is true; false where it fails or is not a bool. Throws OutOfBudget. */
+/** Whether the matcher is true for these claims; false when it fails or is not a bool. Throws OutOfBudget. */
 export function isTrueFor(program: Program, claims: Value, budget?: Budget): boolean {
   const within = bounded(LIMITS, Infinity, () => 0)
   const spend = (cost: number) => {

@@ -9,10 +9,10 @@ import {
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
-/** The number of random callers to try where a question is not decided. */
+/** The number of random callers that are tried when a question could not be decided. */
 const MOST_SAMPLES = 3_000
 
-/** The first of many random callers for which `holds` is true. Throws OutOfBudget. */
+/** The first random caller for whom `holds` is true; undefined when none is found. Throws OutOfBudget. */
 export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean): Claims | undefined {
   for (const claims of samples(world, MOST_SAMPLES)) {
     world.budget.spend(20)
@@ -21,7 +21,7 @@ export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean):
   return undefined
 }
 
-/** Why a question about the world has no answer. */
+/** Why a question could not be decided. */
 export function whyNotDecided({ guesses }: ClaimsWorld): string {
   const [first] = guesses
   if (first === undefined) return 'the combination of its conditions is too large'
@@ -29,7 +29,7 @@ export function whyNotDecided({ guesses }: ClaimsWorld): string {
   return `not every claim can be tried for ${first.text}${others}`
 }
 
-/** Random claims from values that the matchers mention; the same for the same matchers. */
+/** Random claims made of values in the matchers; the same sequence for the same matchers. */
 function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
   const guesses = guessesIn(world)
@@ -71,7 +71,7 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** The guesses of the world (tests without a formula), and those of the worlds of its lists. */
+/** The tests that have no formula (guesses), in this world and in the worlds of its lists. */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

@@ -14,28 +14,28 @@ import {
 import { type Entry, entryKey } from './entries.ts'
 import { grantsOf } from './grants.ts'
 
-/** A part of a resource (`Entry`) in the old and the new state; undefined in a state that lacks it. */
+/** An `awsSts` or a policy (`Entry`) in the old and the new state; undefined in a state that does not have it. */
 export interface Pair {
   readonly old: Entry | undefined
   readonly new: Entry | undefined
 }
 
-/** The releases of the operator to which a result applies. */
+/** The operator releases to which a result applies. */
 export interface ForReleases {
   readonly releases: string
 }
 
-/** The differences in what a part gives callers. */
+/** The differences in the access that role mappings, or the policy of a trusted issuer, grant. */
 export interface PartDifference extends Pair {
   readonly changes: readonly (CallerChange & ForReleases)[]
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
-  /** Whether there may be further pairs of accesses that `changes` names. */
+  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
   readonly more: boolean
-  /** Changes of the token that goes to STS. */
+  /** Changes of the token that is sent to STS. */
   readonly tokens: readonly TokenChange[]
 }
 
-/** The parts of both states, each with its counterpart. */
+/** Pairs each `awsSts` or policy of the old state with the same one of the new state. */
 export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   const before = new Map(old.map((entry) => [entryKey(entry), entry]))
   const after = new Map(now.map((entry) => [entryKey(entry), entry]))
@@ -43,7 +43,7 @@ export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
 }
 
-/** The part in the new state or, where that lacks it, in the old one. */
+/** The entry in the new state or, if it is missing there, in the old one. */
 export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
 
 const NO_ENTRY: Entry = {
@@ -60,7 +60,7 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** The differences of a part; one that applies to several releases is listed once. Spends from the budget. */
+/** The differences in one entry; a difference in several releases is listed once. Spends from the budget. */
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
@@ -97,9 +97,9 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
 }
 
 /**
- * Compares where callers bring tokens of another issuer than before, so that nothing can be proved for all of them. For
- * each role of one side it takes an example caller, and evaluates what that caller gets on the other side with the
- * claims that arrive there.
+ * Compares states between which the issuer of the callers' tokens changes, so that nothing can be proved for all
+ * callers. For each role of one state it takes an example caller, and evaluates the other state with those of the
+ * caller's claims that tokens there can have.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
   const examples = [old, now].flatMap(([choice, behind]) =>
@@ -133,7 +133,7 @@ interface Settings {
   readonly callers: readonly Claims[]
 }
 
-/** The values with the releases that they hold for; equal values of several generations of releases become one. */
+/** Each value with the releases that it applies to; equal values for several generations of releases are merged. */
 export function grouped<T extends object>(
   found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],
 ): (T & ForReleases)[] {
@@ -149,14 +149,14 @@ export function grouped<T extends object>(
   return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
 }
 
-/** The access that a part gives one caller in the old and the new state. */
+/** The access that one entry grants a caller in the old and the new state. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
   readonly oldOutcome: Outcome
   readonly newOutcome: Outcome
 }
 
-/** The access that a part gives a caller with these claims, by release. */
+/** The access that one entry grants a caller with these claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify(

@@ -3,20 +3,20 @@ import { LIST_CLAIMS, TEXT_CLAIMS } from '../../kinds/mcp-external-auth-config/c
 import type { Behind } from '../role/behind.ts'
 import type { Claims } from '../role/claims.ts'
 
-/** Assumptions that claims have the forms in which identity providers issue them. */
+/** Assumptions that claims have the JSON types with which identity providers issue them. */
 const usualForms = (world: ClaimsWorld): Literal[] =>
   [...world.root.parts].flatMap(([name, place]) => {
     if (LIST_CLAIMS.has(String(name))) return others(place, ['absent', 'list'])
     if (TEXT_CLAIMS.has(String(name))) return others(place, ['absent', 'string'])
     const { list, forms } = place
-    // A claim whose elements a matcher tests is a list in most tokens.
+    // A claim is a list in most tokens when a matcher tests its elements.
     return list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : []
   })
 
 const others = ({ forms }: ValuePlace, usual: readonly Form[]): Literal[] =>
   Object.entries(forms).flatMap(([form, literal]) => (usual.includes(form as Form) ? [] : [-literal]))
 
-/** The first claim in a form that no identity provider issues. */
+/** The first claim with a JSON type with which no identity provider issues it. */
 export function unusualClaim(claims: Claims): string | undefined {
   return Object.keys(claims).find((name) => {
     const value = claims[name]
@@ -25,13 +25,13 @@ export function unusualClaim(claims: Claims): string | undefined {
   })
 }
 
-/** Assumptions that callers have only claims that all their possible tokens may have. */
+/** Assumptions that exclude claims which tokens of embedded servers lack, when only some callers have such tokens. */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
   partly === undefined
     ? []
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
 
-/** Asks first for callers with usual forms of claims that all tokens may have, then with usual forms, then for any. */
+/** Looks first for callers with usual claims that all their tokens may have, then with usual claims, then for any. */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
   behind: Pick<Behind, 'partly'>,
@@ -50,7 +50,7 @@ export function soughtFirst<A extends { readonly is: string }>(
   return ask([])
 }
 
-/** Excludes claims that no token of the callers has. */
+/** Excludes claims that none of the callers' tokens has. */
 export function onlyThose(world: ClaimsWorld, { lacks }: Pick<Behind, 'lacks'>): void {
   if (lacks === undefined) return
   for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])

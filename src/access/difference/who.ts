@@ -7,7 +7,7 @@ import { choiceOf, type ForReleases, grouped } from './states.ts'
 
 export type { Grant } from './grants.ts'
 
-/** Who gets the wanted accesses from a part, by release of the operator. Spends from the budget. */
+/** The callers to whom an entry grants the wanted accesses, by operator release. Spends from the budget. */
 export function whoGets(
   entry: Entry,
   isAsked: (access: string) => boolean,

@@ -14,30 +14,27 @@ import {
 import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
-/**
- * The tokens that callers can bring to an MCPExternalAuthConfig, by the VirtualMCPServers and workloads that use it.
- */
+/** The tokens that callers of an MCPExternalAuthConfig can have, by the VirtualMCPServers and workloads using it. */
 export interface Behind {
   /**
-   * Whether no token has the claim; undefined where some callers bring tokens of another issuer, which may have any
-   * claim.
+   * Whether no token has the claim; undefined when some callers have tokens of other issuers, which may have any claim.
    */
   readonly lacks: ((claim: string) => boolean) | undefined
   /**
-   * Set where only some callers have tokens of embedded servers: what those lack, and who has callers with other
-   * tokens.
+   * Set when only some callers have tokens of embedded servers: `lacks` is about these tokens, `others` names an object
+   * whose callers have other tokens.
    */
   readonly partly: { readonly lacks: (claim: string) => boolean; readonly others: string } | undefined
-  /** Who issues the tokens, and the claims in them: `VirtualMCPServer vmcp issues …`; empty without `lacks`. */
+  /** The issuers of the tokens, and their claims: `VirtualMCPServer vmcp issues …`; empty when `lacks` is undefined. */
   readonly issued: string
-  /** The token that goes to STS, by the VirtualMCPServer or workload that sends it. */
+  /** A description of the token that is sent to STS, by the VirtualMCPServer or workload that sends it. */
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** Where no object is known that uses the MCPExternalAuthConfig. */
+/** The value when no object is known that uses the MCPExternalAuthConfig. */
 export const ALONE: Behind = { lacks: undefined, partly: undefined, issued: '', tokens: new Map() }
 
-/** The tokens that callers can bring to the MCPExternalAuthConfig of this name. */
+/** The tokens that callers of the MCPExternalAuthConfig with this name can have. */
 export function behindOf(name: string, cluster: Cluster): Behind {
   const awsSts = awsStsOf(getAuthConfig(cluster, name))
   if (awsSts === undefined) return ALONE
@@ -64,7 +61,7 @@ export function behindOf(name: string, cluster: Cluster): Behind {
 }
 
 /**
- * Whether a proxy's callers bring tokens of one of the embedded servers, or none: then its process uses the local user.
+ * Whether a proxy's callers have tokens of one of the embedded servers, or none: then the proxy uses the local user.
  */
 function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>, cluster: Cluster): boolean {
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}
@@ -75,7 +72,7 @@ function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>
   return issuer !== undefined && issuers.has(issuer)
 }
 
-/** The token that a VirtualMCPServer or a workload with an embedded server sends to STS, in words. */
+/** Describes the token that a VirtualMCPServer or workload with an embedded server sends to STS. */
 function tokenOf(awsSts: AwsSts, front: Front): string {
   const opaque = opaqueSubject(awsSts, front)
   const subject = subjectOf(awsSts, front)
@@ -100,11 +97,11 @@ function tokenWithoutServer(kind: string, awsSts: AwsSts): string {
 export const canExist = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): boolean =>
   lacks === undefined || !Object.keys(claims).some(lacks)
 
-/** The claims without those that no token has. */
+/** The claims, without those that no token has. */
 export const arriving = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
-/** The changes of the token that goes to STS, for the objects that send one before and after. */
+/** The changes of the token that is sent to STS, for objects that send one in both states. */
 export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)

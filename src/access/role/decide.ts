@@ -25,13 +25,13 @@ export interface MappingOutcome {
   readonly roleArn?: string
   readonly outcome: Outcome
   readonly reason: string
-  /** Why no caller can get its role: the text of the rule role-mapping-reachable. */
+  /** Why no caller can get the role of this mapping: the text of the rule role-mapping-reachable. */
   readonly unreachable?: string
 }
 
 export interface RoleDecision {
   readonly role?: string
-  /** The index of the mapping that gives the role, or another source of it. */
+  /** The index of the mapping that grants the role, or `fallback` for `fallbackRoleArn`. */
   readonly from: number | 'fallback' | 'nowhere'
   readonly reason: string
   /** The outcomes of the mappings, in the order in which the gateway tries them. */
@@ -39,19 +39,19 @@ export interface RoleDecision {
   readonly notes: readonly string[]
 }
 
-/** A decision, and the releases of the operator that it holds for. */
+/** A decision, and the operator releases to which it applies. */
 export interface ReleaseDecision extends RoleDecision {
   readonly releases: string
 }
 
 type EvaluationOf = (matcher: string) => Evaluation | undefined
 
-/** The matchers that have to be evaluated before `decideRole`. */
+/** The matchers that must be evaluated before `decideRole`. */
 export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
 
-/** The decision by each generation of releases; generations that decide alike, mapping by mapping, share one. */
+/** The decision of each generation of releases; generations with the same decision for all mappings are merged. */
 export function decideForReleases(
   value: unknown,
   claims: Claims,
@@ -67,7 +67,7 @@ export function decideForReleases(
   }))
 }
 
-/** The role that all decisions give. */
+/** The role, if all decisions grant the same one; else undefined. */
 export function commonRole(decisions: readonly RoleDecision[]): string | undefined {
   const roles = new Set(decisions.map(({ role }) => role))
   return roles.size === 1 ? decisions[0]?.role : undefined
@@ -82,8 +82,8 @@ const ALONE = createJudge({
 })
 
 /**
- * The role that an MCPExternalAuthConfig, any JSON, gives a caller, and why (specification 2.4.1). The caller of this
- * function passes the evaluation of each matcher.
+ * The role that an MCPExternalAuthConfig (any JSON value) grants a caller, and why (specification 2.4.1).
+ * `evaluationOf` returns the result of a matcher.
  */
 export function decideRole(
   value: unknown,
@@ -121,7 +121,7 @@ export function decideRole(
   }
 }
 
-/** The claim that names the session, as written in the MCPExternalAuthConfig. */
+/** The claim for the session name, as written in the MCPExternalAuthConfig. */
 export function sessionNameClaimOf(value: unknown): string | undefined {
   return configOf(value).spec?.awsSts?.sessionNameClaim
 }
@@ -134,7 +134,7 @@ export function configOf(value: unknown): ExternalAuthConfig {
 export const mappingsOf = ({ spec }: ExternalAuthConfig): RoleMappings => spec?.awsSts?.roleMappings ?? []
 
 const LAST = Number.MAX_VALUE
-/** The priority of a mapping; lower ones are tried first. */
+/** The priority of a mapping; mappings with a lower number are tried first. */
 export const priorityOf = (mapping: RoleMapping | undefined) => mapping?.priority ?? LAST
 
 function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
@@ -147,7 +147,7 @@ function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
   }
 }
 
-/** The texts of the rule role-mapping-reachable, by the index of the mapping. */
+/** The texts of the rule role-mapping-reachable, by index of the mapping. */
 function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, string> {
   const ours = findings.filter(({ id }) => id === 'role-mapping-reachable')
   return new Map(ours.map(({ error }) => [Number(error.at[3]), error.detail]))
@@ -193,7 +193,7 @@ export function claimOutcome(
   return selection.roleClaim === 'asList' ? inList(claim, path, holder) : inAsItIs(claim, path, holder)
 }
 
-/** `claim in claims[roleClaim]` where that is not a list, as CEL evaluates it. */
+/** The result of `claim in claims[roleClaim]` in CEL when the role claim is not a list. */
 function inAsItIs(claim: string, path: string, holder: unknown): Decided {
   if (typeof holder === 'object' && holder !== null) return Object.hasOwn(holder, claim) ? MATCH : NO_MATCH
   return decided('skipped', `${path} is ${described(fromJson(holder))}, and \`in\` needs a list`)
@@ -226,12 +226,12 @@ function afterWinner(mapping: MappingOutcome, winner: MappingOutcome | undefined
   return { ...mapping, reason: `match, but ${placeOf(winner)} comes first` }
 }
 
-/** The mapping as messages name it: `roleMappings[0]`. */
+/** The name of a mapping in messages: `roleMappings[0]`. */
 export const placeOf = ({ index }: Pick<MappingOutcome, 'index'>): string => `roleMappings[${index}]`
 
 /**
- * The role of the first mapping that matches, or why there is none. One refused mapping keeps the workload from
- * starting.
+ * The role of the first mapping that matches, or why no role is granted. A single refused mapping keeps the workload
+ * from starting.
  */
 function choose(
   mappings: readonly MappingOutcome[],
@@ -256,8 +256,7 @@ function choose(
 }
 
 /**
- * Notes on earlier mappings whose evaluation was stopped: the gateway may evaluate them to the end, and give their
- * role.
+ * Notes about earlier mappings whose evaluation was stopped here: the gateway may complete it, and grant their role.
  */
 function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutcome | undefined): string[] {
   const before = winner === undefined ? mappings : mappings.slice(0, mappings.indexOf(winner))

@@ -10,7 +10,7 @@ import {
 } from '../../cel/index.ts'
 import { OutOfBudget } from '../../rule/index.ts'
 
-/** The result of a matcher, as plain data that a worker thread can send. */
+/** The result of a matcher, as plain data, which a worker thread can send. */
 export type Evaluation =
   | { readonly kind: 'value'; readonly value: boolean }
   /** The result is not a bool; `type` has an article: `a string`. */
@@ -25,11 +25,11 @@ export class Stopped extends Error {}
 
 export interface Limits {
   /**
-   * The limit for each matcher, in units of cel-go's cost. The gateway ends an evaluation at 1,000,000 (toolhive-core,
-   * cel/engine.go). The cost here is a little higher, so the gateway may finish an evaluation that is stopped here.
+   * The cost limit of a matcher, in units of cel-go. The gateway stops at 1,000,000 (toolhive-core, cel/engine.go). The
+   * cost counted here is a little higher, so the gateway may complete an evaluation that is stopped here.
    */
   readonly cost: number
-  /** The limit for all matchers together. */
+  /** The time limit for all matchers together. */
   readonly milliseconds: number
   readonly megabytes: number
 }
@@ -38,7 +38,9 @@ export const LIMITS: Limits = { cost: 1_000_000, milliseconds: 2_000, megabytes:
 
 const SPENDS_PER_LOOK = 64
 
-/** A function that counts the cost of one matcher and reads the clock every 64 calls; it throws Stopped at a limit. */
+/**
+ * Returns a function that counts a matcher's cost and reads the clock at every 64th call; throws Stopped at a limit.
+ */
 export function bounded(limits: Limits, until: number, now: () => number): Spend {
   let left = limits.cost
   let spends = 0
@@ -49,11 +51,11 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
   }
 }
 
-/** The message about an evaluation that the time limit stopped. */
+/** The message that the time limit stopped an evaluation. */
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 
-/** Compiles and evaluates one matcher (specification 2.4.1) as that version of cel-go does. Never throws. */
+/** Compiles and evaluates one matcher (specification 2.4.1) as this version of cel-go does. Never throws. */
 export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion, spend: Spend): Evaluation {
   try {
     spend(0)

@@ -2,13 +2,13 @@ import { type Generation, GENERATIONS } from '../../kinds/mcp-external-auth-conf
 
 const RELEASE = /^v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?$/
 
-/** The text, if it is empty or a release such as `0.48`; else throws an Error that says what to write. */
+/** Returns the text if it is empty or a release such as `0.48`; otherwise throws an Error that says what to write. */
 export function readRelease(text: string): string {
   if (text === '' || RELEASE.test(text)) return text
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** The generation that has the release; the two around a release that is in none; all of them without a release. */
+/** The generation with the release; if none has it, the generations before and after it; all for an empty text. */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS
@@ -19,7 +19,7 @@ export function generationsOf(release: string): readonly Generation[] {
   return exact.length > 0 ? exact : around(1)
 }
 
-/** `0.48 and older`, `0.50 to 0.58`, or several of these. */
+/** Describes generations: `0.48 and older`, `0.50 to 0.58`, or several such ranges. */
 export function releasesOf(generations: readonly Generation[]): string {
   const runs: { first: number; last: number }[] = []
   for (const { first, last } of generations) {

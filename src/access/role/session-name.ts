@@ -4,16 +4,16 @@ import { described, fromJson } from '../../cel/index.ts'
 /** The name of the role session, which CloudTrail shows. */
 export interface SessionName {
   readonly claim: string
-  /** The text of the claim, whether or not AWS accepts it. */
+  /** The text of the session name claim, even if AWS does not accept it. */
   readonly value?: string
-  /** Why the gateway answers 401 in place of assuming the role. */
+  /** Why the gateway answers 401 instead of assuming the role. */
   readonly problem?: string
 }
 
-/** The texts that AWS accepts as RoleSessionName, checked at run time. */
+/** The texts that AWS accepts as RoleSessionName; AWS checks them at run time. */
 const SESSION_NAME = /^[A-Za-z0-9_+=,.@-]*$/
 
-/** The session name from sessionNameClaim (specification 2.4.1), or why there is none. */
+/** The session name from the claim in sessionNameClaim (specification 2.4.1), or why there is none. */
 export function sessionNameFrom(claims: Claims, sessionNameClaim: string | undefined): SessionName {
   const claim = filledOr(sessionNameClaim, 'sub')
   const path = claimPath(claim)

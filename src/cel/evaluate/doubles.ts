@@ -4,7 +4,7 @@ import { goFloat } from '../../rule/index.ts'
 
 const HEXADECIMAL = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/i
 
-/** As Go's `strconv.ParseFloat`; undefined where Go returns an error: not a number, or too large. */
+/** Works as Go's `strconv.ParseFloat`; undefined when Go returns an error: not a number, or too large. */
 export function parseDouble(text: string): number | undefined {
   if (/^nan$/i.test(text)) return NaN
   if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
@@ -17,7 +17,7 @@ function parseDecimal(text: string): number | undefined {
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
-/** Parses `0x1.8p3`: Go requires the exponent, and allows an underscore behind the prefix too. */
+/** Parses `0x1.8p3`: Go requires the exponent, and also allows an underscore after the prefix. */
 function parseHexadecimal(text: string): number | undefined {
   const match = HEXADECIMAL.exec(text.replace(/(?<=[\da-fx])_(?=[\da-f])/gi, ''))
   const [, sign, whole = '', part = '', power = ''] = match ?? []
@@ -26,13 +26,13 @@ function parseHexadecimal(text: string): number | undefined {
   return sign === '-' ? -value : value
 }
 
-/** The double nearest to `integer * 2 ** power`; of two equally near ones the even one. */
+/** The double nearest to `integer * 2 ** power`; if two are equally near, the even one. */
 function scaled(integer: bigint, power: number): number {
   if (integer === 0n) return 0
   const top = integer.toString(2).length + power
   if (top > 1024) return Infinity
   if (top < -1074) return 0
-  // The exponent of the last bit: a double has 53 bits, and none below 2 ** -1074.
+  // The exponent of the last bit: a double has 53 bits, but no bit below 2 ** -1074.
   const last = Math.max(top - 53, -1074)
   const dropped = last - power
   if (dropped <= 0) return Number(integer << BigInt(-dropped)) * 2 ** last
@@ -43,7 +43,7 @@ function scaled(integer: bigint, power: number): number {
   return Number(up ? kept + 1n : kept) * 2 ** last
 }
 
-/** As Go's `strconv.FormatFloat(v, 'g', -1, 64)`. */
+/** Works as Go's `strconv.FormatFloat(v, 'g', -1, 64)`. */
 export function printDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value < 0 ? '-Inf' : '+Inf'
@@ -51,7 +51,7 @@ export function printDouble(value: number): string {
   return goFloat(value.toExponential())
 }
 
-/** As Go's `strconv.FormatFloat(v, 'f', -1, 64)`: without an exponent. For values below 1e21. */
+/** Works as Go's `strconv.FormatFloat(v, 'f', -1, 64)`: without an exponent. Only for values below 1e21. */
 export function plainDouble(value: number): string {
   const [, sign = '', first = '', rest = '', exponent = ''] =
     /^(-?)(\d)\.?(\d*)e-(\d+)$/.exec(value.toExponential()) ?? []

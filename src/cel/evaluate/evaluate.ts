@@ -17,21 +17,21 @@ import {
 
 export interface Situation {
   readonly claims: Value
-  /** Further variables by name; none by default. */
+  /** More variables by name; none by default. */
   readonly variables?: ReadonlyMap<string, Value>
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
   readonly spend: Spend
 }
 
-/** A running evaluation, with the variables in scope. */
+/** The state of an evaluation, with the variables in scope. */
 interface Evaluation extends Situation {
   readonly scope: Map<string, Result>
 }
 
 /**
- * Evaluates a checked expression over `claims` (CEL language definition, "Evaluation"), with the results of cel-go.
- * Calls `spend` with at least the cost that cel-go counts, and throws only what `spend` throws.
+ * Evaluates a type-checked expression over `claims` (CEL language definition, "Evaluation") with the same results as
+ * cel-go. Calls `spend` with at least the cost that cel-go counts, and throws only what `spend` throws.
  */
 export function evaluate(expr: Expr, situation: Situation): Result {
   try {
@@ -42,7 +42,7 @@ export function evaluate(expr: Expr, situation: Situation): Result {
   }
 }
 
-/** The costs of cel-go (common/cost.go) without what a call costs for the size of its arguments. */
+/** The costs in cel-go for each kind of node (common/cost.go), without the extra cost of calls with large arguments. */
 const COSTS: Readonly<Record<Expr['kind'], number>> = {
   literal: 0,
   ident: 1,
@@ -57,7 +57,7 @@ const COSTS: Readonly<Record<Expr['kind'], number>> = {
 /** The work of visiting one node of the tree, in units of a budget. */
 const NODE_WORK = 1 / 8
 
-/** cel-go counts one more where a path does not begin with a name: `[1][0]`, `f(x).y`. */
+/** cel-go counts one more for a path that does not begin with a name: `[1][0]`, `f(x).y`. */
 function costOf(expr: Expr): number {
   const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
   return COSTS[expr.kind] + Number(holder !== undefined && holder.kind !== 'ident' && !isPath(holder))
@@ -88,7 +88,7 @@ function run(evaluation: Evaluation, expr: Expr): Result {
   }
 }
 
-/** The values of the expressions, or the first failure. */
+/** The values of all expressions, or the first failure. */
 function runAll(evaluation: Evaluation, exprs: readonly Expr[]): Value[] | Failure {
   const values: Value[] = []
   for (const expr of exprs) {
@@ -115,9 +115,7 @@ function runSelect(evaluation: Evaluation, select: Select): Result {
   return operand instanceof CelMap && operand.get(select.field) !== undefined
 }
 
-/**
- * The type `google.protobuf.Timestamp` and the like; undefined for other paths. No variable has a name of this form.
- */
+/** A dotted type name such as `google.protobuf.Timestamp`; undefined for other paths. No variable has such a name. */
 function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName | undefined {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return undefined
   const { name, absolute } = operand.operand
@@ -147,7 +145,7 @@ function item(expr: Expr, list: readonly Value[], index: Value): Result {
 
 const LONGEST_PATH = 80
 
-/** The source of an expression that is a path, for messages. */
+/** The source text of a path such as `claims.a.b`, for messages. */
 function pathOf(expr: Expr): string {
   const path = written(expr)
   return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH).toWellFormed()}…`
@@ -195,8 +193,8 @@ function unsettled(
 }
 
 /**
- * `&&` or `||`: one operand with the value `decisive` is enough, whatever the other one is (CEL language definition,
- * "Logical Operators").
+ * Evaluates `&&` or `||`: one operand with the value `decisive` decides, even if another fails (CEL language
+ * definition, "Logical Operators").
  */
 function logical(
   evaluation: Evaluation,
@@ -255,7 +253,7 @@ function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
   return result
 }
 
-/** The list that `map` and `filter` build is used nowhere else, so a step appends to it in place. */
+/** The list that `map` or `filter` builds is used only in its loop, so each step appends to it in place. */
 function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
   const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
   if (appended === undefined) return run(evaluation, loop.step)
@@ -265,8 +263,8 @@ function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Resu
 }
 
 /**
- * The values that a step of `map` or `filter` appends, none where `filter` is false; undefined for a step of another
- * form.
+ * The values that a step of `map` or `filter` appends: none when the condition of `filter` is false; undefined for
+ * steps of other macros.
  */
 function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): Value[] | Failure | undefined {
   if (step.kind !== 'call') return undefined
@@ -284,7 +282,7 @@ function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): V
 function elementsOf(range: Result, celGo: CelGoVersion): Iterable<Value> | Failure {
   if (range instanceof Failure || isList(range)) return range
   if (range instanceof CelMap) return Array.from(range.entries(), ([key]) => key)
-  // cel-go 0.33 tests for an empty value before it tests the type.
+  // cel-go 0.33 accepts an empty string or bytes as a range before it checks the type.
   const isEmpty = range === '' || (range instanceof Uint8Array && range.length === 0)
   if (isEmpty && celGo === '0.33') return []
   return new Failure(`a loop goes over a list or a map, and not over ${described(range)}`)

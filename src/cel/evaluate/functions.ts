@@ -1,4 +1,4 @@
-/** The functions and operators of CEL's standard library over values, one definition for each signature. */
+/** The functions and operators of CEL's standard library, one definition for each signature. */
 
 import { OutOfBudget } from '../../rule/index.ts'
 import {
@@ -39,18 +39,18 @@ const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
 
 /**
- * Elements or characters for one unit: of the cost of cel-go (common/cost.go), of patterns, and of the work of a copy.
+ * Elements or characters per unit: for the cost in cel-go (common/cost.go), for patterns, and for the work of copying.
  */
 const TEXT_PER_UNIT = 10
 const PATTERN_PER_UNIT = 4
 const COPIED_PER_UNIT = 64
 
-/** The cost of a walk through the shorter of two values. */
+/** The cost of reading two values up to the length of the shorter one. */
 function costOfBoth(a: Value, b: Value): number {
   return Math.min(sizeOf(a), sizeOf(b)) / TEXT_PER_UNIT
 }
 
-/** The cost of a walk through one value for each part of the other. */
+/** The cost of reading value `a` once for each part of value `b`. */
 function costOfProduct(a: Value, b: Value, partPerUnit = PATTERN_PER_UNIT): number {
   return Math.ceil((sizeOf(a) + 1) / TEXT_PER_UNIT) * Math.ceil(sizeOf(b) / partPerUnit)
 }
@@ -67,7 +67,7 @@ export const lengthOfText = (value: Value): number => (typeof value === 'string'
 /** Longest text that an expression may build, in UTF-16 code units. */
 const LONGEST_TEXT = 1 << 20
 /**
- * Most elements of a list that an expression may build: an array that is larger than the heap of a thread ends the
+ * Most elements of a list that an expression may build: an array larger than the heap of a thread would end the
  * process.
  */
 const LONGEST_LIST = 1 << 20
@@ -94,7 +94,7 @@ type ValuesNamed<Types> = Types extends `${infer First}, ${infer Rest}`
 
 const overloads = new Map<string, (args: never, spend: Spend) => Result>()
 
-/** Declares one signature, in the notation of the standard definitions: `size(string)`. */
+/** Defines one signature, in the notation of the standard definitions: `size(string)`. */
 function define<const Signature extends string>(
   signature: Signature,
   run: (args: ArgsOf<Signature>, spend: Spend) => Result,
@@ -102,7 +102,7 @@ function define<const Signature extends string>(
   overloads.set(signature, run)
 }
 
-/** Calls a function by the types of the actual arguments (CEL language definition, "List of Standard Definitions"). */
+/** Calls a function by its actual argument types (CEL language definition, "List of Standard Definitions"). */
 export function call(name: string, args: readonly Value[], spend: Spend): Result {
   const [a = null, b = null] = args
   switch (name) {
@@ -128,7 +128,7 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
   spend(0, (lengthOfText(a) + lengthOfText(b)) / TEXT_PER_WORK)
   const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
   if (run !== undefined) return run(args as never, spend)
-  // cel-go charges a failed call like any other; this is the most that a function costs.
+  // cel-go also charges a failed call; this is the most that any function costs.
   spend(costOfProduct(a, b))
   return noOverload(name, args)
 }
@@ -142,7 +142,7 @@ const ORDERS = {
 
 function ordered(name: string, a: Value, b: Value, test: (order: number) => boolean): Result {
   const order = compare(a, b)
-  // As in cel-go NaN is tested before the type of the right operand.
+  // Like cel-go, tests for NaN before the type of the right operand.
   if ((Number.isNaN(a) || Number.isNaN(b)) && compare(a, a) !== undefined) return false
   return order === undefined ? noOverload(name, [a, b]) : test(order)
 }
@@ -151,7 +151,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // Go cannot look up bytes in a map with entries; in an object of the claims cel-go tests for a string first.
+    // Go panics for bytes as a key of a map in the expression, unless it is empty; in claims the key is just absent.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined
@@ -223,7 +223,7 @@ define('_+_(list, list)', ([a, b], spend) => {
   return [...a, ...b]
 })
 
-/** The work of a look-up of a time zone, in units of a budget. */
+/** The work of looking up a time zone, in units of a budget. */
 const ZONE_WORK = 80
 
 const TIME = 'google.protobuf.Timestamp'
@@ -277,7 +277,7 @@ define('matches(string, string)', ([text, pattern], spend) => {
 })
 
 /**
- * The number of digits with or without a sign. Beyond 20 digits it fits no type, so its exact value does not matter.
+ * The value of digits with or without a sign. Numbers over 20 digits fit no type, so their exact value does not matter.
  */
 function wholeNumber(text: string): bigint {
   const digits = text.replace(/^[+-]?0*/, '').slice(0, 21)
@@ -303,7 +303,7 @@ define('double(string)', ([text]) => parseDouble(text) ?? unfit('double'))
 define('int(int)', ([a]) => a)
 define('int(uint)', ([a]) => checkedInt(a.value))
 define('int(double)', ([a]) =>
-  // As in cel-go no double converts to the lowest int.
+  // As in cel-go, no double converts to the lowest int.
   Math.abs(a) < 2 ** 63 ? BigInt(Math.trunc(a)) : new Failure('integer overflow'),
 )
 define('int(string)', ([text]) => (/^[+-]?\d+$/.test(text) ? checkedInt(wholeNumber(text)) : unfit('int')))

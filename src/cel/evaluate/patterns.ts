@@ -1,4 +1,4 @@
-/** Regular expressions as Go's regexp takes them (RE2's syntax), with a bound on their size. */
+/** Regular expressions in the syntax of Go's regexp (RE2), with a limit on the size of their programs. */
 
 import { RE2JS } from '@bufbuild/re2'
 import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
@@ -6,22 +6,22 @@ import { Failure } from './values.ts'
 
 /** A compiled pattern. */
 interface Pattern {
-  /** An upper bound of the instructions of its program. */
+  /** An upper bound of the number of instructions in its program. */
   readonly size: number
-  /** The program; undefined where RE2 refuses the pattern. */
+  /** The program; undefined when RE2 refuses the pattern. */
   readonly program: RE2JS | undefined
 }
 
-/** Largest program that is compiled: it takes 1.5 MB. */
+/** The largest program that is compiled, in instructions: it takes 1.5 MB. */
 const LARGEST = 10_000
 const BYTES_PER_INSTRUCTION = 150
-/** RE2JS copies a run of literals for each literal that it adds. */
+/** RE2JS copies a sequence of literals to add one: copying this many characters counts as one instruction. */
 const LITERALS_PER_INSTRUCTION = 8_000
 
 /** A cache, because matchers repeat their patterns in loops. */
 const known = new BoundedCache<Pattern>('compiled patterns', 4 * 2 ** 20)
 
-/** Compiles a pattern; `spend` is called with its size first. Throws OutOfBudget for one whose program is too large. */
+/** Compiles a pattern after calling `spend` with its size. Throws OutOfBudget when the program would be too large. */
 export function compiledPattern(pattern: string, spend: (instructions: number) => void): Pattern {
   const { size, text } = read(pattern)
   if (size > LARGEST) throw new OutOfBudget('a regular expression that is too large')
@@ -33,9 +33,7 @@ export function compiledPattern(pattern: string, spend: (instructions: number) =
   return compiled
 }
 
-/**
- * Whether the pattern is found in the text; a Failure where RE2 refuses the pattern. `spend` is called with the work.
- */
+/** Whether the pattern matches part of the text; a Failure when RE2 refuses it. `spend` is called with the work. */
 export function isFound(pattern: string, text: string, spend: (work: number) => void): boolean | Failure {
   const { size, program } = compiledPattern(pattern, spend)
   if (program === undefined) return new Failure('the regular expression is none that RE2 takes')
@@ -51,18 +49,18 @@ function compile(text: string): RE2JS | undefined {
   }
 }
 
-/** Instructions of a class of Unicode (`\pL`), one for each of its ranges. */
+/** Instructions for a Unicode class (`\pL`), one for each of its ranges. */
 const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** The size of the last item, which a repetition behind it would repeat. */
+  /** The size of the last item in the group, which a repetition after it would multiply. */
   last: number
 }
 
 /**
- * The size of the program of a pattern, and the pattern for RE2JS, which refuses two things that Go accepts: two groups
- * of one name, and the repetition of a `{` that is not itself a repetition. Any text may go in.
+ * The size of a pattern's program, and the pattern rewritten for RE2JS, which refuses two constructs that Go accepts:
+ * two groups with the same name, and the repetition of a literal `{`. Accepts any text.
  */
 function read(pattern: string): { readonly size: number; readonly text: string } {
   const groups: Group[] = [{ size: 1, last: 0 }]
@@ -91,9 +89,9 @@ function read(pattern: string): { readonly size: number; readonly text: string }
 
 interface Token {
   readonly length: number
-  /** Number of instructions; for a repetition the number of times. */
+  /** Number of instructions; for a repetition, the number of repeats. */
   readonly size?: number
-  /** The pattern to give RE2JS instead. */
+  /** The text to pass to RE2JS in place of this token. */
   readonly as?: string
   readonly is?: 'open' | 'close' | 'repeat'
 }
@@ -145,8 +143,7 @@ function escapeAt(pattern: string, at: number): Token {
 }
 
 /**
- * The token of a character class with its brackets; the rest of the pattern where it is never closed, which RE2
- * refuses.
+ * The token of a character class, with its brackets; the rest of the pattern when it is not closed, which RE2 refuses.
  */
 function classAt(pattern: string, at: number): Token {
   let end = at + 1

@@ -9,8 +9,8 @@ const LATEST = 253_402_300_799n
 const INT64 = 1n << 63n
 
 /**
- * A timestamp from 0001-01-01 to 9999-12-31 in UTC, else a Failure; `offset`, in minutes, is that of the text it came
- * from.
+ * A timestamp between 0001-01-01 and 9999-12-31 UTC, otherwise a Failure; `offset` is the UTC offset, in minutes, of
+ * the text that it was parsed from.
  */
 function instant(nanoseconds: bigint, offset = 0): Result {
   const seconds = floorDivide(nanoseconds, SECOND)
@@ -18,23 +18,23 @@ function instant(nanoseconds: bigint, offset = 0): Result {
   return new Instant(nanoseconds, offset)
 }
 
-/** A duration of so many nanoseconds; a Failure beyond int64. */
+/** A duration in nanoseconds; a Failure when it exceeds int64. */
 export function span(nanoseconds: bigint): Result {
   if (nanoseconds < -INT64 || nanoseconds >= INT64) return new Failure('the duration is out of range')
   return new Span(nanoseconds)
 }
 
-/** The timestamp after a duration. As in Go it is printed with the offset of the first one. */
+/** The timestamp plus a duration. As in Go, it keeps the UTC offset of the timestamp. */
 export const later = ({ nanoseconds, offset }: Instant, by: Span): Result =>
   instant(nanoseconds + by.nanoseconds, offset)
 
-/** The timestamp before a duration. cel-go negates the duration first, which fails for the lowest int64. */
+/** The timestamp minus a duration. cel-go first negates the duration, which fails for the lowest int64. */
 export function earlier(from: Instant, by: Span): Result {
   const turned = span(-by.nanoseconds)
   return turned instanceof Span ? later(from, turned) : turned
 }
 
-/** The duration from one timestamp to another. As in cel-go its whole seconds must fit int64 nanoseconds too. */
+/** The duration from one timestamp to another. As in cel-go, its whole seconds must also fit int64 in nanoseconds. */
 export function between(from: Instant, to: Instant): Result {
   const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
@@ -43,7 +43,7 @@ export function between(from: Instant, to: Instant): Result {
 /** Whole seconds since 1970, rounded down. */
 export const secondsOf = ({ nanoseconds }: Instant): bigint => floorDivide(nanoseconds, SECOND)
 
-/** The timestamp so many seconds after 1970; a Failure outside of the years 1 to 9999. */
+/** The timestamp this many seconds after 1970; a Failure outside of the years 1 to 9999. */
 export const instantOfSeconds = (seconds: bigint): Result => instant(seconds * SECOND)
 
 function floorDivide(a: bigint, b: bigint): bigint {
@@ -54,7 +54,7 @@ function floorDivide(a: bigint, b: bigint): bigint {
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
-/** The timestamp of an RFC 3339 text; a Failure for any other text. */
+/** Parses an RFC 3339 timestamp; a Failure for any other text. */
 export function parseInstant(text: string): Result {
   const failure = new Failure('the text is not a timestamp such as 2026-01-31T12:00:00Z')
   const match = RFC_3339.exec(text)
@@ -69,7 +69,7 @@ export function parseInstant(text: string): Result {
   return instant(whole * SECOND + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0')), offset)
 }
 
-/** As Go's `time.RFC3339Nano`: in the offset of the text that the timestamp was read from. */
+/** Prints a timestamp as Go's `time.RFC3339Nano`, with the UTC offset of the text that it was parsed from. */
 export function printInstant(value: Instant): string {
   const { nanoseconds, offset } = value
   const seconds = secondsOf(value)
@@ -86,7 +86,7 @@ function printOffset(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`
 }
 
-/** The duration in seconds, `1.5s`. As in cel-go it becomes a double first, so that long durations lose digits. */
+/** Prints a duration in seconds, `1.5s`. As in cel-go it becomes a double first, so long durations lose digits. */
 export function printSpan({ nanoseconds }: Span): string {
   return `${plainDouble(Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9)}s`
 }
@@ -98,7 +98,7 @@ function fraction(nanoseconds: bigint): string {
   return digits === '' ? '' : `.${digits}`
 }
 
-/** As Go's `time.ParseDuration`. */
+/** Parses a duration as Go's `time.ParseDuration` does. */
 export function parseSpan(text: string): Result {
   const nanoseconds = parseDuration(text)
   return nanoseconds === undefined
@@ -106,7 +106,7 @@ export function parseSpan(text: string): Result {
     : new Span(nanoseconds)
 }
 
-/** The parts of a date by name; each takes a Date whose UTC parts are those of the wanted time zone. */
+/** The parts of a date by getter name; each function gets a Date whose UTC parts are those of the wanted time zone. */
 const DATE_PARTS: readonly (readonly [string, (date: Date) => number])[] = [
   ['getFullYear', (date) => date.getUTCFullYear()],
   ['getMonth', (date) => date.getUTCMonth()],
@@ -126,7 +126,7 @@ function dayOfYear(date: Date): number {
   return Math.round((date.getTime() - first.getTime()) / 86_400_000)
 }
 
-/** The getters of a timestamp by name; they take the name or the offset of a time zone, without one UTC. */
+/** The getters of a timestamp; their argument is the name or the offset of a time zone, by default UTC. */
 export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Result> = new Map(
   DATE_PARTS.map(([name, part]) => [
     name,
@@ -138,7 +138,7 @@ export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Res
 )
 
 /**
- * The getters of a duration: each gives the whole duration in its unit; as in Go the larger units are doubles first.
+ * The getters of a duration; each converts the whole duration. As in Go, units above milliseconds go through doubles.
  */
 export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map([
   ['getHours', inUnits(3600n * SECOND)],
@@ -165,7 +165,7 @@ function offsetOf(zone: string): number | undefined {
   return (sign === '-' ? -MINUTE : MINUTE) * (Number(hours) * 60 + Number(minutes))
 }
 
-/** Go reads the names of time zones as file names, so upper and lower case differ. */
+/** Go uses the names of time zones as file names, so their case matters. */
 function ianaOffset(date: Date, zone: string): number | undefined {
   if (zone === '' || zone === 'Local') return 0
   if (zone === zone.toLowerCase()) return undefined

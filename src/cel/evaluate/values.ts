@@ -1,6 +1,6 @@
 import type { Budget } from '../../rule/index.ts'
 
-/** A value at run time (CEL language definition, "Values"); an int is a bigint, a double a number. */
+/** A value at run time (CEL language definition, "Values"); an int is a bigint, a double is a number. */
 export type Value =
   | null
   | boolean
@@ -15,7 +15,7 @@ export type Value =
   | CelMap
   | readonly Value[]
 
-/** The result of an expression that fails. It is passed on like a value until an operator absorbs it. */
+/** The result of an evaluation that fails. It propagates like a value until an operator such as `||` absorbs it. */
 export class Failure {
   readonly message: string
 
@@ -26,7 +26,7 @@ export class Failure {
 
 export type Result = Value | Failure
 
-/** Thrown where cel-go panics: the whole evaluation fails, and no operator absorbs it. */
+/** Thrown where cel-go panics: the whole evaluation fails, and no operator can absorb it. */
 export class Aborted extends Error {}
 
 export class Uint {
@@ -37,7 +37,7 @@ export class Uint {
   }
 }
 
-/** A timestamp, in nanoseconds since 1970, and the offset in minutes that it is printed with. */
+/** A timestamp in nanoseconds since 1970, and the UTC offset in minutes with which it is printed. */
 export class Instant {
   readonly nanoseconds: bigint
   readonly offset: number
@@ -65,9 +65,9 @@ export class TypeName {
   }
 }
 
-/** A map. As in cel-go, 1, 1u and 1.0 are three keys, and a look-up tries the number types that cel-go tries. */
+/** A map. As in cel-go, 1, 1u and 1.0 are three different keys, and a look-up tries the same number types as cel-go. */
 export class CelMap {
-  /** Whether the map is an object of the claims, not written in the expression. */
+  /** Whether the map is an object inside the claims, rather than one written in the expression. */
   readonly ofClaims: boolean
   readonly #entries = new Map<unknown, readonly [Value, Value]>()
 
@@ -96,7 +96,7 @@ export class CelMap {
   }
 }
 
-/** The key under which a Map stores a CEL key: lists and maps by identity, all others by type and value. */
+/** The key of a JavaScript Map for a CEL key: lists and maps by identity, other values by type and value. */
 function identity(key: Value): unknown {
   if (key instanceof Uint) return `uint ${key.value}`
   if (key instanceof Instant) return `timestamp ${key.nanoseconds}`
@@ -113,7 +113,7 @@ function spellings(key: Value): Value[] {
   return [key]
 }
 
-/** The name of a value's type, as `type(x)` gives it. */
+/** The name of a value's type, as `type(x)` returns it. */
 export function typeOf(value: Value): string {
   switch (typeof value) {
     case 'boolean':
@@ -148,13 +148,13 @@ const WORDS: Readonly<Record<string, string>> = {
   'google.protobuf.Duration': 'a duration',
 }
 
-/** The type of a value with its article, for messages: `a string`. */
+/** The type of a value with an article, for messages: `a string`. */
 export function described(value: Value): string {
   const type = typeOf(value)
   return WORDS[type] ?? `a ${type}`
 }
 
-/** A JSON value as toolhive passes it to CEL: every number is a double. */
+/** Converts a JSON value as toolhive does for CEL: every number becomes a double. */
 export function fromJson(value: unknown): Value {
   if (Array.isArray(value)) return value.map(fromJson)
   if (typeof value === 'object' && value !== null) {
@@ -170,8 +170,8 @@ export function isList(value: Value): value is readonly Value[] {
 }
 
 /**
- * Called with the cost that cel-go counts, and with the work here in units of a budget, by default a quarter of the
- * cost. Throws when the sum of either exceeds a limit.
+ * Called with the cost that cel-go counts, and with the work of this implementation in budget units, by default a
+ * quarter of the cost. Throws when either sum exceeds its limit.
  */
 export type Spend = (cost: number, work?: number) => void
 
@@ -181,7 +181,7 @@ export const spendingFrom =
   (cost, work = cost / 4) =>
     budget.spend(work)
 
-/** Equality over all types (CEL language definition, "Equality"): numbers by value, other types only among themselves. */
+/** Equality (CEL language definition, "Equality"): numbers by value, other types only equal their own type. */
 export function equal(a: Value, b: Value, spend: Spend): boolean {
   spend(1 / 64)
   const [x, y] = [numeric(a), numeric(b)]
@@ -213,7 +213,7 @@ const numeric = (value: Value): bigint | number | undefined => {
   return value instanceof Uint ? value.value : undefined
 }
 
-/** Negative, 0 or positive; NaN when one of them is NaN; undefined where the two values have no order. */
+/** Negative, 0 or positive; NaN when one value is NaN; undefined when the two values cannot be ordered. */
 export function compare(a: Value, b: Value): number | undefined {
   const [x, y] = [numeric(a), numeric(b)]
   if (x !== undefined && y !== undefined) return order(x, y)
@@ -225,7 +225,7 @@ export function compare(a: Value, b: Value): number | undefined {
   return undefined
 }
 
-/** As in cel-go an integer becomes a double when the other is one. */
+/** As in cel-go, an integer is converted to a double when the other number is one. */
 function order(a: bigint | number, b: bigint | number): number {
   if (typeof a !== typeof b) return order(Number(a), Number(b))
   if (a < b) return -1

@@ -1,6 +1,6 @@
 import type { Literal } from './solver.ts'
 
-/** The condition `value > bound` (`strict`), or `value >= bound`. */
+/** The condition `value > bound` (`strict`) or `value >= bound` on a number. */
 export interface Bound {
   readonly literal: Literal
   readonly bound: number
@@ -14,7 +14,7 @@ export const isTighter = (a: Bound, b: Bound): boolean =>
 
 const words = new DataView(new ArrayBuffer(8))
 
-/** The next larger or smaller double. */
+/** The next larger (`up`) or smaller double. */
 function neighbour(value: number, up: boolean): number {
   if (value === 0) return up ? Number.MIN_VALUE : -Number.MIN_VALUE
   words.setFloat64(0, value)
@@ -22,7 +22,7 @@ function neighbour(value: number, up: boolean): number {
   return words.getFloat64(0)
 }
 
-/** Numbers to try between two bounds, plain ones first; if any number lies between them, one of these does. */
+/** Candidate numbers between two bounds, simple ones first; at least one if any number lies between them. */
 export function numbersBetween(low: number | undefined, high: number | undefined): number[] {
   if (low === undefined && high === undefined) return [1, 0]
   if (low === undefined)

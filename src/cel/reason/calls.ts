@@ -6,7 +6,7 @@ import { member } from './members.ts'
 import { type Case, FAILED, constant, opposite, type ValuePart, sumOf, typeOfPart, unknown } from './parts.ts'
 import type { Reading } from './reading.ts'
 
-/** The possible results of a call, given its arguments. */
+/** The possible results of a call with these arguments. */
 export function applied(
   reading: Reading,
   expr: Call,
@@ -69,7 +69,7 @@ export function applied(
   return reading.always(byType(expr, types))
 }
 
-/** The result as far as the types of the arguments tell: a failure where no signature fits. */
+/** The result as far as the types of the arguments determine it: a failure when no signature fits. */
 function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
   const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
     args.every(

@@ -2,14 +2,14 @@ import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 
-/** The most tests that are moved out of one loop: each one splits the loop into three cases. */
+/** The most tests that are moved out of a loop: each one splits the loop into three cases. */
 export const MOST_HOISTED = 3
 
 const AT = { offset: 0, height: 0 } as const
 export const YES: Expr = { kind: 'literal', type: 'bool', value: true, ...AT }
 export const NO: Expr = { kind: 'literal', type: 'bool', value: false, ...AT }
 const number = (value: bigint): Expr => ({ kind: 'literal', type: 'int', value, ...AT })
-/** An expression that fails when it is evaluated: a division by zero. */
+/** An expression whose evaluation fails: a division by zero. */
 export const FAILING: Expr = {
   kind: 'call',
   name: '_/_',
@@ -34,7 +34,7 @@ export function closedTest(body: Expr | undefined, variable: string, budget: Bud
   return undefined
 }
 
-/** The body with one of its tests replaced. */
+/** A copy of the expression `body` with its part `part` replaced by `by`. */
 export function replaced(body: Expr, part: Expr, by: Expr): Expr {
   if (body === part) return by
   if (body.kind !== 'call' || !LOGIC.has(body.name)) return body

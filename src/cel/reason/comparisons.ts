@@ -44,7 +44,7 @@ export function equality(reading: Reading, a: ValuePart, b: ValuePart): ValuePar
   return { is: 'truth', truth: { yes: holds, no: -holds } }
 }
 
-/** The condition under which two values of one type are equal; undefined where no formula says it. */
+/** The condition under which two values of one type are equal; undefined if no formula expresses it. */
 function same(reading: Reading, a: ValuePart, b: ValuePart): Literal | undefined {
   const world = reading.world
   if ((a.is === 'text' || a.is === 'map') && b.is === a.is && a.place === b.place) return world.true
@@ -71,9 +71,7 @@ function allEqual(reading: Reading, parts: readonly ValuePart[]): Literal | unde
   return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
 }
 
-/**
- * The condition under which a partly known value equals a known one of its type; undefined where no formula says it.
- */
+/** The condition under which a partly known value equals a known one; undefined if no formula expresses it. */
 function equals(reading: Reading, part: ValuePart, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
@@ -109,10 +107,10 @@ function equals(reading: Reading, part: ValuePart, value: Result): Literal | und
   )
 }
 
-/** The most ways to split a text among the pieces of a concatenation. */
+/** The most ways that are tried to split a text into the pieces of a concatenation. */
 const MOST_SPLITS = 400
 
-/** The condition under which the concatenated pieces equal the text: one of the ways to split it. */
+/** The condition under which the concatenated pieces equal the text: some way of splitting the text fits all pieces. */
 function splits(
   world: ClaimsWorld,
   pieces: readonly (string | ValuePlace)[],
@@ -270,7 +268,7 @@ function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]):
   return { is: 'truth', truth: { yes, no: -yes } }
 }
 
-/** The condition under which the element that a loop variable stands for equals a value. */
+/** The condition under which the current element of a loop equals a value; undefined if no formula expresses it. */
 function within(reading: Reading, item: Binding, value: ValuePart): Literal | undefined {
   const world = reading.world
   const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)
@@ -335,7 +333,7 @@ export function size(reading: Reading, part: ValuePart): ValuePart {
 
 const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(constant)
 
-/** The bool that `bool(text)` returns. */
+/** The bool that `bool(text)` returns for a text. */
 export function boolOf(
   reading: Reading,
   text: ValuePart,
@@ -366,7 +364,7 @@ export function wholeNumber(reading: Reading, part: ValuePart): readonly Case[] 
     return reading.always(isOpen ? unknown('int') : FAILED)
   }
   const fits = world.and(-part.least(2 ** 63), part.more(-(2 ** 63)))
-  // For whole > 0, trunc(x) >= whole if x >= whole; for others if x > whole - 1, because trunc rounds towards 0.
+  // For whole > 0, trunc(x) >= whole means x >= whole; for others x > whole - 1, because trunc rounds towards 0.
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
     return whole > 0 ? part.least(whole) : part.more(whole - 1)

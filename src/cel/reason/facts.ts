@@ -7,7 +7,7 @@ import { read } from './reader.ts'
 import { ClaimsWorld } from './world.ts'
 
 /**
- * Whether the expression is true for all claims (true) or for none (false); undefined where neither is proved. Throws
+ * Whether the expression is true for all claims (true) or for none (false); undefined when neither is proved. Throws
  * OutOfBudget.
  */
 export function provedConstant({ expr, ...matcher }: Program, budget: Budget): boolean | undefined {

@@ -1,4 +1,4 @@
-/** Values to try for tests that have no formula. */
+/** Candidate values for tests that cannot be expressed as formulas. */
 
 export const TEXTS = ['', '0', '1', '3', '42', 'true', 'false', '1.5', '1h', '2026-01-31T12:00:00Z', 'a', 'x']
 export const NUMBERS = [
@@ -6,11 +6,11 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
-/** The longest text of which parts are tried, and the most parts: with each goes the text before it, and behind it. */
+/** The longest text that is split into parts, in code units; the next constant is the most parts that are used. */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40
 
-/** Texts to try because of a constant in the matcher. */
+/** Candidate texts for a constant in the matcher. */
 export function textsFrom(hint: unknown): string[] {
   if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
   if (typeof hint !== 'string') return []
@@ -26,7 +26,7 @@ export function textsFrom(hint: unknown): string[] {
   ]
 }
 
-/** Numbers to try because of a constant in the matcher. */
+/** Candidate numbers for a constant in the matcher. */
 export function numbersFrom(hint: unknown): number[] {
   const value = typeof hint === 'bigint' || typeof hint === 'string' ? Number(hint) : hint
   if (typeof hint === 'string') {

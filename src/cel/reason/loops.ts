@@ -52,7 +52,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: ValueP
   return unrolled(reading, loop, macro, items)
 }
 
-/** A loop over a text: cel-go 0.33 treats an empty one as an empty list, all else fails. */
+/** A loop over a text: cel-go 0.33 treats an empty text as an empty list; all other cases fail. */
 function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))
@@ -65,7 +65,7 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
   ]
 }
 
-/** A loop over concatenated lists: `exists` and `all` combine the results of each list; other macros are unknown. */
+/** A loop over concatenated lists: `exists` and `all` combine the lists' results; with other macros it is unknown. */
 function overJoined(
   reading: Reading,
   loop: Comprehension,

@@ -1,13 +1,13 @@
 import type { Comprehension, Expr } from '../ast.ts'
 
-/** A loop of `exists`, `all` or `exists_one`. */
+/** The macro `exists`, `all` or `exists_one`, with its test. */
 interface TestMacro {
   readonly name: 'all' | 'exists' | 'one'
   readonly type: 'bool'
   readonly test: Expr
 }
 
-/** A loop of `map` or `filter`. */
+/** The macro `map` or `filter`, with its condition and the item that it appends. */
 export interface MapMacro {
   readonly name: 'map'
   readonly type: 'list'
@@ -17,7 +17,7 @@ export interface MapMacro {
 
 export type Macro = TestMacro | MapMacro
 
-/** The macro from which a comprehension was expanded; undefined for another form. */
+/** The macro from which a comprehension was expanded; undefined when that was another macro. */
 export function macroOf({ init, step, result }: Comprehension): Macro | undefined {
   if (step.kind !== 'call') return undefined
   const [first, second] = step.args

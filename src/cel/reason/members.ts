@@ -16,7 +16,7 @@ import {
 } from './parts.ts'
 import type { Reading } from './reading.ts'
 
-/** Whether the holder has the field: `has(holder.field)`. */
+/** The possible results of `has(holder.field)`. */
 export function has(reading: Reading, expr: Select, holder: ValuePart): readonly Case[] {
   if (isFailed(holder)) return reading.always(FAILED)
   if (holder.is === 'map') {
@@ -29,7 +29,7 @@ export function has(reading: Reading, expr: Select, holder: ValuePart): readonly
   return reading.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : constant(false))
 }
 
-/** The value of `holder.key` and of `holder[key]`. */
+/** The possible values of `holder.key` and of `holder[key]`. */
 export function member(reading: Reading, expr: Expr, holder: ValuePart, key: ValuePart): readonly Case[] {
   if (isFailed(holder) || isFailed(key)) return reading.always(FAILED)
   if (key.is !== 'value') return memberOfAny(reading, holder, key)
@@ -90,7 +90,7 @@ function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): reado
   return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
 }
 
-/** A map with known keys, whose values may be partly known; undefined where a key is not known. */
+/** A map with known keys and values that may be partly known; undefined when a key is not known. */
 export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   const entries = new Map<string | bigint, ValuePart>()
   for (let i = 0; i < values.length; i += 2) {
@@ -102,7 +102,7 @@ export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   return entries.size * 2 === values.length ? { is: 'record', entries } : undefined
 }
 
-/** The members of a list or map whose keys are known; undefined for any other. */
+/** The members of a list or map whose keys are known; undefined for other values. */
 function membersOf(
   holder: ValuePart,
 ): readonly { readonly key: Value; readonly value: ValuePart }[] | undefined {

@@ -16,18 +16,18 @@ import {
 
 type Answer =
   | { readonly is: 'possible'; readonly value: unknown }
-  /** Proved: these assumptions contradict each other. */
+  /** It is proved that the assumptions in `because` contradict each other. */
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
   | { readonly is: 'unknown' }
 
-/** The most values that are tried for one question with tests that have no formula (`Guess`). */
+/** The most candidate values that are tried for one question, when some tests have no formula (`Guess`). */
 const MOST_TRIES = 60
-/** The most keys that are found one after the other. */
+/** The most keys, beside those that matchers name, that are found for one map. */
 const MOST_FURTHER = 12
 
 /**
- * Looks for a value of the world's root for which all assumptions hold. `confirm` tests a value that was found; without
- * guesses it always passes.
+ * Looks for a JSON value (such as the claims) for which all assumptions hold. `confirm` checks the value that was
+ * found; by default it accepts all.
  */
 export function solve(
   world: ClaimsWorld,
@@ -57,7 +57,7 @@ export function solve(
   return { is: 'unknown' }
 }
 
-/** Builds a value from the model that the solver of a world has found, or lemmas that say why there is none. */
+/** Turns the solver's assignment into a JSON value, or into lemmas: clauses that say why there is none. */
 class Model {
   readonly #world: ClaimsWorld
 
@@ -65,12 +65,12 @@ class Model {
     this.#world = world
   }
 
-  /** Spends the work of a walk through so many things. */
+  /** Spends budget for going through this many things. */
   #spend(...counts: readonly number[]): void {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }
 
-  /** Values that the constants in guesses suggest. */
+  /** Candidate values from the constants in tests that have no formula. */
   #hinted<T>(guesses: readonly Guess[], from: (hint: unknown) => readonly T[]): T[] {
     const hints = guesses.flatMap((guess) => guess.hints.flatMap(from))
     this.#spend(hints.length)
@@ -78,8 +78,8 @@ class Model {
   }
 
   /**
-   * For each guess (a test whose result the solver chose freely) that evaluates otherwise for the value: a clause that
-   * excludes the wrong answer together with this value.
+   * For each guess whose assumed result differs from its evaluation on the value: a clause that excludes the wrong
+   * result for this value.
    */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
@@ -100,12 +100,12 @@ class Model {
     return this.#world.isTrue(yes) === (result === true) && this.#world.isTrue(no) === (result === false)
   }
 
-  /** The literal or its negation, whichever is false in the model. */
+  /** The literal or its negation, whichever is false in the current assignment. */
   #against(literal: Literal): Literal {
     return this.#world.isTrue(literal) ? -literal : literal
   }
 
-  /** Literals that are false in the model; one of them is true for any other value at the place. */
+  /** Literals that are all false in the current assignment; any other value at the place makes one of them true. */
   #differs(place: ValuePlace): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
@@ -124,7 +124,7 @@ class Model {
     return FORMS.find((form) => this.#world.isTrue(place.forms[form])) ?? 'absent'
   }
 
-  /** A value at the place that fits the model; adds lemmas where there is none. */
+  /** A value for the place that fits the current assignment; adds lemmas when there is none. */
   valueAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     this.#spend(place.texts.size, place.bounds.size, place.parts.size, place.guesses.length)
     switch (this.#formOf(place)) {
@@ -147,12 +147,12 @@ class Model {
     }
   }
 
-  /** The guesses that read this place alone and that matter in the model (see `guards`). */
+  /** The tests without a formula that read only this place and have an effect in the current assignment (`guards`). */
   #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first of the values for which all guesses evaluate as in the model; adds a lemma when there is none. */
+  /** The first value for which all these tests evaluate as the solver assumed; adds a lemma when there is none. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -244,7 +244,7 @@ class Model {
     return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
   }
 
-  /** The keys that the map needs beside those that matchers name. */
+  /** Keys beside those that matchers name, so that the map has as many keys as the assignment requires. */
   #furtherKeys(place: ValuePlace, lemmas: Lemma[]): string[] {
     const { keys } = place
     if (keys === undefined) return []
@@ -306,7 +306,7 @@ class Model {
     return further.map(({ value }) => String(value))
   }
 
-  /** Further keys of any names, as many as the map needs. */
+  /** Further keys with arbitrary names, as many as the assignment requires. */
   #anyKeys(place: ValuePlace, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
     const wanted = counts.filter(({ literal }) => this.#world.isTrue(literal)).map(({ least }) => least)
     const most = counts.filter(({ literal }) => !this.#world.isTrue(literal)).map(({ least }) => least - 1)
@@ -320,7 +320,7 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether the literal is true of this key; `open` where that depends on a guess. */
+  /** Whether the literal holds for this key; `open` when that depends on a guess. */
   #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
     if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
@@ -382,7 +382,7 @@ class Model {
     return isOver && lemmas.length === 0 ? this.#single(place, model, lemmas) : values
   }
 
-  /** The elements at the indexes that matchers name, with the literals that each satisfies. */
+  /** The elements at the indexes that matchers name, with the literals that each of them satisfies. */
   #placedItems(place: ValuePlace, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, FoundElement> {
     const { elements, counts } = list
     const placed = new Map<number, FoundElement>()
@@ -406,7 +406,7 @@ class Model {
     return placed
   }
 
-  /** The list with all its elements, of the least possible length. */
+  /** The complete list, with as few elements as possible. */
   #filled(place: ValuePlace, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
     const { elements } = list
     const long = counts.filter(({ literal, of }) => of === elements.true && this.#world.isTrue(literal))
@@ -428,9 +428,7 @@ class Model {
     return values
   }
 
-  /**
-   * For a list that got too long with an element for each count: a list of one element that satisfies all true counts.
-   */
+  /** Tries one element that satisfies all true counts, when one element for each count would make the list too long. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -447,12 +445,12 @@ class Model {
         return []
       }
     }
-    // Elements could also be shared in other ways, which are not tried.
+    // Several elements could satisfy all counts together; this is not attempted.
     lemmas.push({ clause: this.#differs(place), proved: false })
     return []
   }
 
-  /** An element that satisfies the literals and none of `none`; or a clause that says why there is none. */
+  /** An element that satisfies the literals of `of` but none of `none`; or a clause that says why there is none. */
   #element(
     list: ListPlace,
     none: readonly Count[],
@@ -482,11 +480,11 @@ class Model {
   }
 }
 
-/** The elements of a list for the model: at named indexes, and further ones. */
+/** The elements of a list that is being built: at indexes that matchers name (`placed`), and others (`items`). */
 interface ListModel {
   readonly list: ListPlace
   readonly counts: readonly Count[]
-  /** The counts that are 0: no element may satisfy their literal. */
+  /** Counts of elements that must be zero: no element may satisfy their literal. */
   readonly none: readonly Count[]
   readonly placed: ReadonlyMap<number, FoundElement>
   readonly items: FoundElement[]
@@ -495,7 +493,7 @@ interface ListModel {
 const countIn = ({ placed, items }: ListModel, of: Literal): number =>
   [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
 
-/** The literals that together say that the place has this value; undefined for a list or a map. */
+/** Literals that together mean that the place has exactly this value; undefined for a list or a map. */
 function pinsOf(world: ClaimsWorld, place: ValuePlace, value: unknown): Literal[] | undefined {
   const { forms } = place
   if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
@@ -510,7 +508,7 @@ interface Lemma {
   readonly proved: boolean
 }
 
-/** A root that contains only this value, at the place. */
+/** A whole JSON value that contains only this value, at this place. */
 function around(place: ValuePlace, value: unknown): unknown {
   if (place.parent === undefined) return value
   const { key } = place
@@ -520,7 +518,7 @@ function around(place: ValuePlace, value: unknown): unknown {
   return around(place.parent, value === undefined ? items : [...items, value])
 }
 
-/** An object; any key is allowed, `__proto__` too. */
+/** An object from its members; any key is allowed, even `__proto__`. */
 function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries(members)
 }

@@ -2,18 +2,15 @@ import { Failure, type Result, typeOf, Uint, type Value } from '../evaluate/valu
 import type { Literal } from './solver.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/**
- * The condition under which an expression is true, and that under which it is false. When it fails or is not a bool,
- * neither holds.
- */
+/** The conditions under which an expression is true, and false. When it fails or is not a bool, neither holds. */
 export interface Truth {
   readonly yes: Literal
   readonly no: Literal
 }
 
 /**
- * A possible value of an expression, and the condition under which it has it. The guards of an expression exclude each
- * other.
+ * A possible value of an expression, and the condition under which it has this value. The conditions of an expression's
+ * cases exclude each other.
  */
 export interface Case {
   readonly guard: Literal
@@ -23,31 +20,31 @@ export interface Case {
 export type ValuePart =
   | { readonly is: 'value'; readonly value: Result }
   | { readonly is: 'text'; readonly place: ValuePlace }
-  /** A concatenation of texts and of claims that are texts. */
+  /** A concatenation of constant texts and of claims that are texts. */
   | { readonly is: 'sum'; readonly pieces: readonly (string | ValuePlace)[] }
   | Measure
   | ListPart
-  /** A map that is written in the expression, with known keys; some values are not known. */
+  /** A map that is written in the expression, with known keys; some values may be unknown. */
   | { readonly is: 'record'; readonly entries: ReadonlyMap<string | bigint, ValuePart> }
   | { readonly is: 'tuple'; readonly items: readonly ValuePart[] }
   /** A concatenation of lists. */
   | { readonly is: 'joined'; readonly lists: readonly ValuePart[] }
   | { readonly is: 'map'; readonly place: ValuePlace }
   | { readonly is: 'truth'; readonly truth: Truth }
-  /** A value of which at most the type is known. */
+  /** A value of which at most the type is known; with `fails`, its evaluation may also fail. */
   | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
 
-/** A number that is known only by the conditions under which it is `least` a bound or `more` than it. */
+/** A number known only by conditions: `least(bound)` is the condition for `>= bound`, `more(bound)` for `> bound`. */
 export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'
-  /** The place of the number, if it is the value of a claim. */
+  /** The place of the number in the claims, if it is a claim. */
   readonly place?: ValuePlace
   readonly least: (bound: number) => Literal
   readonly more: (bound: number) => Literal
 }
 
-/** The elements of a list, or the keys of a map, for which `of` holds; the value of each is that of `item`. */
+/** The elements of a list (or keys of a map) at a place for which `of` holds; `item` describes the value of each. */
 export interface ListPart {
   readonly is: 'list'
   readonly place: ValuePlace
@@ -56,7 +53,7 @@ export interface ListPart {
   readonly item: Binding
 }
 
-/** What a loop variable stands for. */
+/** The value of a variable: known, the element of the current list, or the possible values of an expression. */
 export type Binding =
   | { readonly is: 'value'; readonly value: Value }
   | { readonly is: 'place'; readonly world: ClaimsWorld }
@@ -67,7 +64,7 @@ export type Binding =
       readonly id: number
     }
 
-/** A variable that stands for another expression. Two of them are different, even with the same name. */
+/** Binds a variable to the possible values of an expression; each binding differs, even for the same name. */
 export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
@@ -77,13 +74,11 @@ export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): B
 
 export type Scope = ReadonlyMap<string, Binding>
 
-/**
- * Thrown for a test that has no formula: it reads outside of its list, is of an unknown form, or has too many cases.
- */
+/** Thrown for a test that no formula expresses: it reads outside of its list, or has too many possible values. */
 export class NotModelled extends Error {}
 
 const LONGEST_COUNT = 2_000
-/** The longest list whose elements are read one by one. */
+/** The longest list whose elements are handled one by one. */
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
@@ -91,11 +86,11 @@ export const constant = (value: Result): ValuePart & { readonly is: 'value' } =>
 export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
-/** The cases with the guard as a further condition of each. */
+/** The possible values, each with an additional condition. */
 export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
-/** The cases that `use` makes of each case, under the guard of that case. */
+/** Applies `use` to each possible value; its results hold only under the condition of that value. */
 export const through = (
   world: ClaimsWorld,
   cases: readonly Case[],
@@ -110,7 +105,7 @@ export function tuple(items: readonly ValuePart[]): ValuePart {
   return { is: 'tuple', items }
 }
 
-/** The concatenation of two texts; undefined where one of them is not known as pieces. */
+/** The concatenation of two texts; undefined when one of them is not made of known pieces. */
 export function sumOf(a: ValuePart, b: ValuePart): ValuePart | undefined {
   const [left, right] = [piecesOf(a), piecesOf(b)]
   if (left === undefined || right === undefined) return undefined
@@ -138,7 +133,7 @@ export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
-/** Of `&&` and `||` one operand can decide, even if the other fails (CEL language definition, "Logical Operators"). */
+/** With `&&` and `||` one operand can decide, even if another fails (CEL language definition, "Logical Operators"). */
 export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),
@@ -181,7 +176,7 @@ export function typeOfPart(part: ValuePart): string | undefined {
   }
 }
 
-/** The text of a value that is certainly a text. */
+/** The text of a value that is known to be a text. */
 export const textOf = (value: Result): string => (typeof value === 'string' ? value : '')
 
 export const isNumeric = (type: string): boolean => type === 'double' || type === 'int' || type === 'uint'
@@ -192,7 +187,7 @@ export function numberOf(value: Result): number | undefined {
   return value instanceof Uint ? Number(value.value) : undefined
 }
 
-/** The value as an index of a list; undefined where it cannot be one. */
+/** The value as a list index; undefined when it cannot be one. */
 export function indexOf(value: Result): number | undefined {
   const place = numberOf(value)
   return place !== undefined && Number.isInteger(place) && place >= 0 ? place : undefined
@@ -208,7 +203,7 @@ export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
   }
 }
 
-/** Refuses bounds beyond 2^53: doubles have gaps there, and a comparison with them differs from that of integers. */
+/** Refuses bounds beyond 2^53: doubles have gaps there, so comparing doubles differs from comparing integers. */
 export const exact =
   (compare: (bound: number) => Literal) =>
   (bound: number): Literal => {
@@ -216,7 +211,7 @@ export const exact =
     return compare(bound)
   }
 
-/** A count that is known only by the condition under which it is at least a number. */
+/** An integer known only by conditions: `atLeast(least)` is the condition for `>= least`. */
 export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal): ValuePart {
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)

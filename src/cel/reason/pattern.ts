@@ -1,8 +1,8 @@
-/** Regular expressions in RE2's syntax as automata, on which the emptiness of intersections is decided. */
+/** Compiles regular expressions in RE2's syntax to automata, in which `texts.ts` searches for an accepted text. */
 
 import type { Budget } from '../../rule/index.ts'
 
-/** Code points from the first to the last, both included. */
+/** The code points from the first to the last, both included. */
 export type Range = readonly [first: number, last: number]
 
 export type Instruction =
@@ -11,7 +11,7 @@ export type Instruction =
   | { readonly op: 'begin' | 'end'; readonly next: number }
   | { readonly op: 'match' }
 
-/** Largest program; counted repetitions are expanded. */
+/** The largest program, in instructions; counted repetitions are expanded. */
 const MOST_INSTRUCTIONS = 2_000
 
 const LAST = 0x10ffff
@@ -36,10 +36,10 @@ type Tree =
   | { readonly op: 'all' | 'any'; readonly parts: readonly Tree[] }
   | { readonly op: 'repeat'; readonly part: Tree; readonly least: number; readonly most: number }
 
-/** Thrown for syntax that this parser does not know, such as `\b` and `\pL`; RE2 may accept it. */
+/** Thrown for syntax that this parser does not support, such as `\b` and `\pL`; RE2 may accept it. */
 class Unread extends Error {}
 
-/** The program of a pattern that RE2 accepts; undefined where it has syntax that this parser does not know. */
+/** The program of a pattern that RE2 accepts; undefined when it has syntax that this parser does not support. */
 export function programOf(pattern: string, budget: Budget): readonly Instruction[] | undefined {
   try {
     budget.spend(pattern.length / 4)
@@ -55,8 +55,8 @@ export function programOf(pattern: string, budget: Budget): readonly Instruction
 }
 
 /**
- * The text of a pattern that only searches for it: at the start, at the end, at both, or anywhere. Undefined for any
- * other.
+ * The text and position of a pattern that only searches for a plain text: at the start, at the end, as the whole, or
+ * anywhere. Undefined for other patterns.
  */
 export function plainPattern(
   program: readonly Instruction[],
@@ -74,7 +74,7 @@ export function plainPattern(
   return { text, atStart, atEnd }
 }
 
-/** A program that is being built. */
+/** A program under construction. */
 interface Program {
   readonly instructions: Instruction[]
   readonly budget: Budget
@@ -85,7 +85,7 @@ function push({ instructions }: Program, instruction: Instruction): void {
   instructions.push(instruction)
 }
 
-/** Appends the instructions of a tree; after them control falls through to the next instruction. */
+/** Appends the instructions for a syntax tree; after them execution continues with the next instruction. */
 function emit(program: Program, tree: Tree): void {
   const { instructions, budget } = program
   budget.spend(1 / 4)
@@ -188,7 +188,7 @@ class PatternReader {
     return true
   }
 
-  /** Parses alternatives; flags that are set in a group end with it. */
+  /** Parses alternatives; flags that are set inside a group end with the group. */
   #alternatives(): Tree {
     const flags = this.#flags
     const parts: Tree[] = []
@@ -201,7 +201,7 @@ class PatternReader {
   #sequence(): Tree {
     const parts: Tree[] = []
     while (!['', '|', ')'].includes(this.#peek())) {
-      // After flags such as `(?i)`, RE2 repeats what comes before the flags.
+      // After flags such as `(?i)`, RE2 repeats the item before the flags.
       if (this.#bounds() !== undefined) throw new Unread('a repetition of nothing')
       const part = this.#part()
       if (part !== undefined) parts.push(this.#repeated(part))
@@ -308,7 +308,7 @@ class PatternReader {
     return tree
   }
 
-  /** Reads flags behind `(?`: those of a `group`, or, as `rest`, those of the rest of the group around. */
+  /** Reads flags after `(?`: either for a group, or for the rest of the group that contains them (`rest`). */
   #groupFlags(): 'group' | 'rest' {
     const rest = this.#characters.slice(this.#at, this.#at + 200).join('')
     const [name] = /^P?<\w+>/.exec(rest) ?? []
@@ -340,7 +340,7 @@ function negated(ranges: readonly Range[]): readonly Range[] {
   return rest
 }
 
-/** The ranges with the other case of their letters, as RE2 folds: the Kelvin sign is a k, and the long s an s. */
+/** The ranges with both cases of their letters, as RE2 folds them: the Kelvin sign is a k, and the long s is an s. */
 function folded(ranges: readonly Range[]): readonly Range[] {
   if (ranges.some(([, last]) => last > 127))
     throw new Unread('letters beyond ASCII in any case are not read here')

@@ -21,7 +21,7 @@ const TERNARY = 0
 const UNARY = 6
 const ATOM = 7
 
-/** An expression as CEL, with as few parentheses as it needs. */
+/** Prints an expression as CEL source, with as few parentheses as possible. */
 export function printed(expr: Expr): string {
   return print(expr, TERNARY)
 }

@@ -3,15 +3,15 @@ import type { CelGoVersion } from '../checker.ts'
 import { checkMatcher } from '../matcher.ts'
 import type { CompiledExpr } from './reading.ts'
 
-/** A matcher that a version of cel-go compiles. */
+/** A matcher that one version of cel-go compiles. */
 export interface Program extends CompiledExpr {
   readonly expr: Expr
 }
 
-/** By version of cel-go: the compiled matcher, or why it does not compile, `line:column: message`. */
+/** For each version of cel-go: the compiled matcher, or the error, as `line:column: message`. */
 export type Programs = Readonly<Record<CelGoVersion, Program | string>>
 
-/** A matcher compiled for every version of cel-go, which share its syntax tree. */
+/** Compiles a matcher for every version of cel-go; the programs share a syntax tree. */
 export function programsOf(text: string): Programs {
   const verdict = checkMatcher(text)
   const error = verdict.ok ? verdict.refusedBy : verdict
@@ -23,5 +23,5 @@ export function programsOf(text: string): Programs {
   return { '0.32': programFor('0.32'), '0.33': programFor('0.33') }
 }
 
-/** The matcher as that version of cel-go compiles it, or why it does not compile, `line:column: message`. */
+/** Compiles a matcher for one version of cel-go; on failure the error, as `line:column: message`. */
 export const programOf = (text: string, celGo: CelGoVersion): Program | string => programsOf(text)[celGo]

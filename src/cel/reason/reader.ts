@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Translates an expression over `claims` into literals of a world whose root is the claims. */
+/** Translates an expression over `claims` into literals of the solver; the root of `world` is the claims object. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether the root of the world is `claims`; in a loop it is an element. */
+  /** Whether the translated JSON value is `claims`; in a loop it is an element of a list. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -57,7 +57,7 @@ class Reader implements Reading {
   readonly scope: Scope
   readonly matcher: CompiledExpr
   readonly #around: Around
-  /** The places that the current expression has read. */
+  /** The places in the claims that the current expression has read. */
   #touched: Set<ValuePlace>
 
   constructor(world: ClaimsWorld, around: Around, touched = new Set<ValuePlace>()) {
@@ -95,9 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /**
-   * Translates an expression that is not a logical operator: by its cases, with a guess where a case has no formula.
-   */
+  /** Translates an expression that is not a logical operator: by its possible values, or else as a `Guess`. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()
@@ -302,7 +300,7 @@ class Reader implements Reading {
     ]
   }
 
-  /** The cases of all combinations of values of the expressions; where one fails, the combination fails. */
+  /** The results for all combinations of the expressions' possible values; one with a failed value fails. */
   #product(exprs: readonly Expr[], use: (values: readonly ValuePart[]) => readonly Case[]): readonly Case[] {
     const world = this.world
     let rows: { readonly guard: Literal; readonly values: ValuePart[] }[] = [
@@ -369,7 +367,7 @@ class Reader implements Reading {
   }
 }
 
-/** The expression with its operands replaced. */
+/** A copy of the expression with other operands. */
 function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   if (expr.kind === 'call') {
     return expr.target === undefined
@@ -387,7 +385,7 @@ function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   return expr
 }
 
-/** Whether it is a name such as `google.protobuf.Timestamp`, which no variable has. */
+/** Whether a selection is a type name such as `google.protobuf.Timestamp`; no variable has such a name. */
 function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand

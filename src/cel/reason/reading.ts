@@ -4,28 +4,28 @@ import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Results of the compilation that the translation needs. */
+/** Results of compilation that the translation into literals needs. */
 export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
 }
 
-/** The most possible values that one expression may have. */
+/** The most possible values that an expression may have. */
 export const MOST_CASES = 150
 
-/** Translates expressions over the places of one world, with the variables in scope. */
+/** Translates expressions into literals about the places of one world, with the variables in scope. */
 export interface Reading {
   readonly world: ClaimsWorld
   readonly scope: Scope
   readonly matcher: CompiledExpr
   truth(expr: Expr): Truth
-  /** The possible values of an expression; a bool becomes true, false and failed. Throws NotModelled. */
+  /** The possible values of an expression; for a bool: true, false and a failure. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
-  /** The possible values at a place, one for each form. */
+  /** The possible values of a place, one for each JSON type that it may have. */
   at(place: ValuePlace): readonly Case[]
-  /** The place of a member of a map, or of an element of a list. */
+  /** The place of a map's member, or of a list's element. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace
-  /** The result of the evaluator, for operands that are all known. */
+  /** The result of the evaluator for operands that are all known. */
   computed(
     expr: Expr,
     parts: readonly Expr[],
@@ -34,8 +34,8 @@ export interface Reading {
   ): Result
   always(value: ValuePart): readonly Case[]
   allOf(place: ValuePlace, over: Over): ListPart
-  /** A reader for expressions about an element of the list; `variable` is the name of the element in them. */
+  /** A reader for expressions about the elements of a list; `variable` is the name of an element in them. */
   inList(list: ListPart, variable?: string): Reading
-  /** A reader like this one, with one more variable in scope. */
+  /** A reader with one more variable in scope. */
   bound(variable: string, binding: Binding): Reading
 }

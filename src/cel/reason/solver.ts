@@ -1,12 +1,12 @@
 import type { Budget } from '../../rule/index.ts'
 
 /**
- * A solver for propositional formulas (conflict-driven clause learning with watched literals), with assumptions
- * and the assumptions that a contradiction needs. A literal is the number of a variable, negative when it is negated.
+ * A SAT solver (conflict-driven clause learning with two watched literals) that accepts assumptions, and reports which
+ * of them a contradiction needs. A literal is the number of a variable, negative when it is negated.
  */
 export type Literal = number
 
-/** A literal in a clause: twice its variable, plus one when it is negated. */
+/** The internal form of a literal: twice the number of its variable, plus one when it is negated. */
 type Code = number
 
 const codeOf = (literal: Literal): Code => (literal > 0 ? literal * 2 : literal * -2 + 1)
@@ -19,37 +19,37 @@ const OPEN = 0
 const TRUE = 1
 const FALSE = 2
 
-/** The solver watches the first two: one of them is not false, or the other is true, or the clause is violated. */
+/** The first two literals are watched: neither is false, or one is true, unless the clause is violated. */
 type Clause = Code[]
 
 const NO_CLAUSE: Clause = []
 
 export class Solver {
   readonly #budget: Budget
-  /** By code of a literal: its value OPEN, TRUE or FALSE. */
+  /** The value of a literal (OPEN, TRUE or FALSE), by its code. */
   readonly #values: number[] = [OPEN, OPEN]
   readonly #level: number[] = [0]
   readonly #reason: (Clause | undefined)[] = [undefined]
-  /** By variable: the code of the value that is tried first. */
+  /** The literal that is tried first, by variable. */
   readonly #phase: Code[] = [0]
   readonly #seen: boolean[] = [false]
-  /** By code: the clauses that watch this literal. */
+  /** The clauses that watch a literal, by its code. */
   readonly #watches: Clause[][] = [[], []]
   readonly #trail: Code[] = []
   readonly #levels: number[] = []
   /**
-   * The variables in the order in which they are tried: those of the newest conflict, then of older ones, as a linked
-   * list from `#first` to 0; by variable, the neighbours and a number that falls along the list. Variables without a
-   * conflict follow in the order in which they were made: the parts of a formula before the whole.
+   * The order in which variables are tried, as a linked list from `#first` to 0: those of the newest conflict first,
+   * then of older ones. For each variable it has the neighbours, and a number that falls along the list. Variables
+   * without a conflict follow in the order of their creation: the parts of a formula before the whole.
    */
   readonly #next: number[] = [0]
   readonly #previous: number[] = [0]
   readonly #rank: number[] = [-Infinity]
   #first = 0
   #last = 0
-  /** The search for an open variable begins here: all before it in the list are assigned. 0 is the end of the list. */
+  /** The search for an unassigned variable begins here: all before it in the list are assigned; 0 is the end. */
   #search = 0
-  /** The values of the last model. */
+  /** The values in the last satisfying assignment. */
   #model: readonly number[] = []
   #propagated = 0
   #raised = 0
@@ -60,7 +60,7 @@ export class Solver {
     this.#budget = budget
   }
 
-  /** A new variable; `phase` is the value that is tried first. */
+  /** Creates a variable; `phase` is the value that is tried first. */
   variable(phase = false): Literal {
     this.#budget.spend(1)
     const variable = this.#level.length
@@ -88,7 +88,10 @@ export class Solver {
     else this.#watch(open)
   }
 
-  /** Undefined when all assumptions can hold: `isTrue` then reads the model. Otherwise assumptions that contradict each other. */
+  /**
+   * Undefined if all assumptions can hold: `isTrue` then reads the assignment. Else assumptions that contradict each
+   * other.
+   */
   solve(assumptions: readonly Literal[]): readonly Literal[] | undefined {
     if (this.#broken) return []
     this.#budget.spend(1 + assumptions.length / 4)
@@ -126,7 +129,7 @@ export class Solver {
     }
   }
 
-  /** Whether the last model makes the literal true. */
+  /** Whether the last satisfying assignment makes the literal true. */
   isTrue(literal: Literal): boolean {
     return this.#model[codeOf(literal)] === TRUE
   }
@@ -146,7 +149,7 @@ export class Solver {
     this.#trail.push(code)
   }
 
-  /** Assigns what follows from the assigned literals; returns the clause that is violated, if there is one. */
+  /** Unit propagation: assigns the literals that follow from those assigned; returns a violated clause, if any. */
   #propagate(): Clause | undefined {
     const values = this.#values
     while (this.#propagated < this.#trail.length) {
@@ -181,7 +184,7 @@ export class Solver {
     return undefined
   }
 
-  /** Makes the clause watch another literal in place of its second one, which is false; false where there is none. */
+  /** Lets the clause watch another literal instead of its second one, which is false; false when there is none. */
   #rewatch(clause: Clause): boolean {
     if (clause.length > 8) this.#budget.spend(clause.length / 32)
     for (let i = 2; i < clause.length; i++) {
@@ -196,8 +199,8 @@ export class Solver {
   }
 
   /**
-   * Learns a clause from a conflict (first unique implication point), and backtracks to where the clause decides a
-   * literal.
+   * Learns a clause from a conflict (first unique implication point), and backtracks to the level at which the clause
+   * implies a literal.
    */
   #learn(conflict: Clause): void {
     const level = this.#levels.length
@@ -247,8 +250,8 @@ export class Solver {
   }
 
   /**
-   * The next literal to try: an assumption that is not yet true, else the first open variable; undefined when all are
-   * assigned.
+   * The next literal to try: an assumption that is not yet true, or else the first unassigned variable; undefined when
+   * all are assigned.
    */
   #decision(assumed: readonly Code[]): Code | undefined {
     while (this.#levels.length < assumed.length) {
@@ -261,7 +264,7 @@ export class Solver {
     return this.#search === 0 ? undefined : this.#phase[this.#search]
   }
 
-  /** The assumptions that together make an assumption false, and that one. */
+  /** The assumptions that together make this assumption false, and the assumption itself. */
   #culprits(violated: Code, assumed: ReadonlySet<Code>): Literal[] {
     const wanted = new Set([variableOf(violated)])
     const culprits = [literalOf(violated)]

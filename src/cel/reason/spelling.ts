@@ -4,7 +4,7 @@ import { CelMap, Instant, isList, Span, TypeName, Uint, type Value } from '../ev
 import type { SettledCalls } from '../checker.ts'
 import type { Scope } from './parts.ts'
 
-/** A canonical text of the expression, with the value of each variable: equal texts mean the same test. */
+/** A canonical text of an expression in which variables are replaced by their values: equal texts mean equal tests. */
 export function shown(expr: Expr, scope: Scope, settled: SettledCalls): string {
   const part = (each: Expr) => shown(each, scope, settled)
   switch (expr.kind) {
@@ -60,7 +60,7 @@ export function namesIn(expr: Expr, budget: Budget, names = new Set<string>()): 
   return names
 }
 
-/** The constants in an expression, as JSON values to try. */
+/** The constants in an expression, as candidate JSON values. */
 export function constantsIn(expr: Expr): unknown[] {
   if (expr.kind !== 'literal') return subexpressions(expr).flatMap(constantsIn)
   return expr.value instanceof Uint8Array || expr.value === null ? [] : [expr.value]

@@ -1,26 +1,26 @@
 import { type Instruction, plainPattern, programOf, type Range } from './pattern.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** A state of an automaton; equal strings or numbers are the same state. */
+/** The state of an automaton; equal strings or numbers are the same state. */
 type State = string | number
 
-/** A test of a text by a finite automaton that reads one code point at a time. */
+/** A test of a text as a finite automaton that reads one code point at a time. */
 export interface TextTest {
   readonly key: string
-  /** The start or the end that the test demands of a text. */
+  /** The start or end that the test requires of a text. */
   readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
-  /** The only text that passes, if there is just one. */
+  /** The only text that passes, when there is exactly one. */
   readonly only?: string
-  /** Changes a text so that it probably passes: a start for the search for an example. */
+  /** Changes a text so that it probably passes the test; the search for an example begins with this text. */
   readonly hint: (text: string) => string
-  /** Code points at which a class of code points begins that the automaton treats alike. */
+  /** The first code point of each range that the automaton treats alike. */
   readonly cuts: readonly number[]
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** What a pass of this test says about another test, where a comparison of their texts shows it. */
+  /** How passing this test relates to passing the other one, if the texts of the two tests show it. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
-  /** The result, once no further character can change it. */
+  /** The result for a text in this state, when no further character can change it; otherwise undefined. */
   settled(state: State): boolean | undefined
 }
 
@@ -72,7 +72,7 @@ export function startsWith(text: string): TextTest {
   }
 }
 
-/** The automaton of Knuth, Morris and Pratt: the state is the number of characters of the text that were read last. */
+/** The automaton of Knuth, Morris and Pratt: the state is the number of characters that match so far. */
 function search(codes: readonly number[]): (state: number, code: number) => number {
   const borders = [0]
   for (let i = 1, length = 0; i < codes.length; i++) {
@@ -120,7 +120,7 @@ export function contains(text: string): TextTest {
   }
 }
 
-/** Whether the text comes before another one, in the order of code points. */
+/** The test whether a text is less than `text`, in the order of code points. */
 export function isBefore(text: string): TextTest {
   const codes = codesOf(text)
   return {
@@ -141,7 +141,7 @@ export function isBefore(text: string): TextTest {
   }
 }
 
-/** Whether the text has at least so many code points. */
+/** The test whether a text has at least `size` code points. */
 export function isAtLeast(size: number): TextTest {
   return {
     key: `size ${size}`,
@@ -158,8 +158,8 @@ export function isAtLeast(size: number): TextTest {
 const FOUND = 'found'
 
 /**
- * The test whether RE2 finds the pattern in the text; undefined for a pattern with syntax that this parser does not
- * know.
+ * The test whether RE2 finds the pattern in a text; undefined when the pattern has syntax that `pattern.ts` does not
+ * support.
  */
 export function matches(pattern: string, budget: Budget): TextTest | undefined {
   const program = programOf(pattern, budget)
@@ -217,7 +217,7 @@ function isWithin(code: number, ranges: readonly Range[], budget: Budget): boole
   return ranges.some(([first, last]) => first <= code && code <= last)
 }
 
-/** The instructions that can be reached without a character. */
+/** The instructions that can be reached without reading a character. */
 function closure(
   program: readonly Instruction[],
   from: readonly number[],
@@ -244,7 +244,7 @@ export function passes(test: TextTest, text: string): boolean {
   return test.accepts(state)
 }
 
-/** Units of the budget for so many tests of a text. */
+/** Units of the budget for applying this many tests to a text. */
 export const workOf = (tests: number, text: string): number => tests * (1 + text.length / 16)
 
 interface Wanted {
@@ -254,16 +254,16 @@ interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** Proved: for each of these lists, no text gives all the answers in it. */
+  /** It is proved for each of these lists that no text gives all the results in it. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** Not decided: the search ended at `MOST_STATES`. */
+  /** It is not decided, because the search stopped at `MOST_STATES`. */
   | undefined
 
 /** The most states of one search. */
 const MOST_STATES = 20_000
 const PLAIN = ['someone', 'x', 'a', '']
 
-/** A text that gives all the wanted answers, or lists of answers that exclude each other. */
+/** Finds a text that gives all the wanted results, or lists of results that exclude each other. */
 export function findText(wanted: readonly Wanted[], budget: Budget): TextResult {
   const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
   if (pinned?.test.only !== undefined) {
@@ -290,7 +290,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Removes the answers without which the others still exclude each other. */
+/** Removes results without which the others still exclude each other. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {
@@ -300,7 +300,7 @@ function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[
   return needed
 }
 
-/** The shortest text with these answers; null when there is none, undefined after `MOST_STATES`. */
+/** The shortest text with these results; null when there is none, undefined when the search stops at `MOST_STATES`. */
 function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
   budget.spend(wanted.reduce((sum, { test }) => sum + test.cuts.length, wanted.length) / 4)
   const letters = alphabetOf(wanted)
@@ -339,10 +339,10 @@ function shortest(wanted: readonly Wanted[], budget: Budget): string | null | un
 const SURROGATES = 0xd800
 const AFTER_SURROGATES = 0xe000
 const END = 0x110000
-/** The characters that examples use where no test needs another one. */
+/** The characters in example texts, unless a test needs another one. */
 const PLAIN_LETTERS = codesOf('xaA0-.')
 
-/** One code point of each class of code points that all tests treat alike. */
+/** One code point of each range that all tests treat alike. */
 function alphabetOf(wanted: readonly Wanted[]): number[] {
   const cuts = new Set([0, SURROGATES, AFTER_SURROGATES, END])
   for (const { test } of wanted) for (const cut of test.cuts) cuts.add(cut)
@@ -356,14 +356,14 @@ function alphabetOf(wanted: readonly Wanted[]): number[] {
   return letters.toSorted((a, b) => Number(isOdd(a)) - Number(isOdd(b)))
 }
 
-/** Whether the character makes an example hard to read: not printable ASCII. */
+/** Whether a character is hard to read in an example: not printable ASCII. */
 const isOdd = (letter: number): boolean => letter < 32 || letter > 126
 
 const LONGEST_HOLDER = 40
 
 /**
- * All texts for which the test is true of `text`: what it starts with, ends with or contains. Undefined for a long
- * text.
+ * All texts for which the named test is true of `text`: its prefixes, its suffixes, or all its parts. Undefined for a
+ * long text.
  */
 export function partsOf(name: 'startsWith' | 'endsWith' | 'contains', text: string): string[] | undefined {
   const characters = Array.from(text)

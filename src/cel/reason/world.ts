@@ -3,11 +3,11 @@ import type { Bound } from './bounds.ts'
 import { type Literal, Solver } from './solver.ts'
 import { passes, type TextTest, workOf } from './texts.ts'
 
-/** The forms that a claim can have; a bool has two, one for each value. */
+/** The possible types of a claim; a bool has two, one for each value. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** The forms in the order of their variables: examples avoid the first ones, and a text is the plainest. */
+/** The forms in the order of their solver variables: examples avoid the first forms, and prefer a string. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */
@@ -20,22 +20,22 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** The literals about the keys of a map, as `list` has them about elements. */
+  /** Literals about the keys of a map, as `list` has them about the elements of a list. */
   keys: ListPlace | undefined
-  /** Whether the text is one of those that tests name; a chain of variables (see `#only`). */
+  /** A literal that is true when the text equals the text of an earlier test for equality; see `#only`. */
   taken: Literal | undefined
 }
 
-/** The literals about a list: that at least so many elements satisfy a literal of the world of its elements. */
+/** Literals that count: each says that at least n elements of a list satisfy another literal. */
 export interface ListPlace {
   readonly elements: ClaimsWorld
   readonly counts: Map<string, Count>
   found: FoundElement[]
-  /** Whether a literal is true of a key, by literal and key. */
+  /** Cache: whether a literal holds for a key of the map, by literal and key. */
   readonly facts: Map<string, KeyFact>
 }
 
-/** Whether a literal is true of a key; `open`: that depends on a guess. */
+/** Whether a literal holds for a key of a map; `open` when that depends on a test without a formula. */
 export type KeyFact = 'always' | 'never' | 'open'
 
 export interface Count {
@@ -44,51 +44,49 @@ export interface Count {
   readonly of: Literal
 }
 
-/** Whether the elements of a list are meant, or the keys of a map. */
+/** Whether a loop or a count is about the elements of a list or the keys of a map. */
 export type Over = 'list' | 'keys'
 
-/** An element that the search has found, and the literals that it satisfies. */
+/** An element that was found, and the literals that it satisfies. */
 export interface FoundElement {
   readonly value: unknown
   readonly satisfies: ReadonlySet<Literal>
 }
 
-/** A test without a formula: the solver may choose its result freely, and `evaluate` tells the true one for a value. */
+/** A test without a formula: the solver chooses its result freely, and `evaluate` returns the true one for a value. */
 export interface Guess {
-  /** The test is true (`yes`), or false (`no`); neither where it fails or is not a bool. */
+  /** True when the test is true (`yes`) or false (`no`); both are false when it fails or is not a bool. */
   readonly yes: Literal
   readonly no: Literal
-  /** The result matters only where one of these is true. */
+  /** The result of the test matters only when one of these literals is true. */
   readonly guards: Literal[]
   readonly places: readonly ValuePlace[]
   readonly text: string
-  /** Constants of the test: values to try. */
+  /** Constants in the test, which become candidate values. */
   readonly hints: readonly unknown[]
-  /** The names of the claims that it reads. */
+  /** The names of the claims that the test reads. */
   readonly claims: readonly string[]
-  /**
-   * The result for a value of the root. Undefined where it is not a bool; 'unknown' where it cannot be evaluated alone.
-   */
+  /** The result for a JSON value: undefined if it is not a bool, 'unknown' if the test cannot run alone. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-/** A propositional formula for all JSON values that the root can have; each question adds the parts that it reads. */
+/** A propositional formula about all JSON values that the root can have; each question adds the parts that it needs. */
 export class ClaimsWorld {
   readonly budget: Budget
-  /** Unique among the worlds of one question, and the same when the question is asked again: it then costs the same. */
+  /** Unique among the worlds of a question. A repeated question gets the same ids, and so costs the same. */
   readonly id: number
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The guesses by the canonical text of their expression, so that equal tests share a guess. */
+  /** The tests without a formula, by the canonical text of their expression: equal tests share a `Guess`. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
-  /** Assumed in every question. The clauses of `suppose` hold only under it. */
+  /** A literal that is assumed in every question; the clauses of `suppose` hold only when it is true. */
   readonly #supposed: Literal
 
-  /** `forms`: those that the root may have. `within`: the world of the list, if this one is that of its elements. */
+  /** `forms`: the possible types of the root value. `within`: set for list elements, to the world with the list. */
   constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
@@ -104,7 +102,7 @@ export class ClaimsWorld {
     return -this.true
   }
 
-  /** A number that no other variable has, in this world or in those of nested loops. */
+  /** A number that is unique in this world and in the worlds of nested loops. */
   nextId(): number {
     return this.#ids.next++
   }
@@ -144,7 +142,7 @@ export class ClaimsWorld {
     return -this.and(...literals.map((each) => -each))
   }
 
-  /** The place of a member of a map by its name, or of an element of a list by its index. */
+  /** The place of a map's member by name, or of a list's element by index. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace {
     const known = place.parts.get(key)
     if (known !== undefined) return known
@@ -190,7 +188,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** The literal that the text at the place passes the test; without meaning where the place has no text. */
+  /** The literal that the text at the place passes the test; it has no meaning when the place has no text. */
   text(place: ValuePlace, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
@@ -202,7 +200,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Adds what follows for two tests of the same text, which the search would otherwise find case by case. */
+  /** Adds clauses for the relation of two tests of a text, which the search would otherwise discover case by case. */
   #relate(
     literal: Literal,
     test: TextTest,
@@ -222,7 +220,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** Ensures that the place has at most one of the named texts: `taken` says whether it has one of the earlier ones. */
+  /** Makes the tests for equality exclude each other: `taken` is true when an earlier one is. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -234,7 +232,7 @@ export class ClaimsWorld {
     place.taken = next
   }
 
-  /** The literal that the number at the place is `> bound` (`strict`), or `>= bound`. */
+  /** The literal that the number at the place is `> bound` (`strict`) or `>= bound`. */
   above(place: ValuePlace, bound: number, strict: boolean): Literal {
     if (Number.isNaN(bound) || bound === Infinity) return this.false
     if (bound === -Infinity) return this.true
@@ -253,14 +251,14 @@ export class ClaimsWorld {
     return place[over]
   }
 
-  /** The world of the elements of a list at the place, or of the keys of a map. */
+  /** The formula (world) for the elements of a list, or for the keys of a map, at the place. */
   elements(place: ValuePlace, over: Over = 'list'): ClaimsWorld {
     return this.#manyAt(place, over).elements
   }
 
   /**
-   * The literal that at least so many elements of the list, or keys of the map, at the place satisfy a literal of their
-   * world.
+   * The literal that at least `least` elements of the list (or keys of the map) at the place satisfy the literal `of`
+   * of their world.
    */
   atLeast(place: ValuePlace, least: number, of: Literal, over: Over = 'list'): Literal {
     const { elements, counts, facts } = this.#manyAt(place, over)
@@ -291,15 +289,15 @@ export class ClaimsWorld {
   }
 
   /**
-   * Assumptions that contradict each other. Undefined where a model was found, which `isTrue` reads; 'unknown' where
-   * the contradiction needs clauses of `suppose`.
+   * Assumptions that contradict each other; undefined when an assignment was found, which `isTrue` reads; 'unknown'
+   * when the contradiction needs clauses of `suppose`.
    */
   contradiction(assumptions: readonly Literal[]): readonly Literal[] | 'unknown' | undefined {
     const core = this.#solver.solve([this.#supposed, ...assumptions])
     return core?.includes(this.#supposed) === true ? 'unknown' : core
   }
 
-  /** Adds a clause that is assumed, not proved: `contradiction` answers 'unknown' where it needs the clause. */
+  /** Adds a clause that is assumed but not proved: `contradiction` returns 'unknown' when it needs the clause. */
   suppose(clause: readonly Literal[]): void {
     this.#solver.clause([-this.#supposed, ...clause])
   }

@@ -59,7 +59,7 @@ export const access = defineCommand({
 
 type Output = Flags['output']
 
-/** The formats of what is not a comparison of all callers. */
+/** Returns a check of a format: for one that is not among these, the check throws UsageError with this problem. */
 const oneOf =
   <Some extends Output>(formats: readonly Some[], problem: string) =>
   (output: Output): Some => {
@@ -77,7 +77,7 @@ export async function accessOf({
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const { flags, reading } = await openAccess(given, files.slice(-1))
-  // VMCP_CONFIG may be set for `role`: beside a state, only a written --config counts.
+  // VMCP_CONFIG may be meant for the command `role`: when files are given, only --config as an argument counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
@@ -96,7 +96,7 @@ export async function accessOf({
   return { code: states.unread.length > 0 ? EXIT.unread : code, text }
 }
 
-/** The flags with the release of the configuration file beside these files, and how documents are read by both. */
+/** The flags with the release of the configuration file for these files, and the settings for reading documents. */
 export async function openAccess(
   given: Flags,
   files: readonly string[],
@@ -105,7 +105,7 @@ export async function openAccess(
   return { flags: withRelease(given, configuration), reading: openReading(given, configuration) }
 }
 
-/** Decides the role that one MCPExternalAuthConfig gives one caller. */
+/** Determines the role that one MCPExternalAuthConfig grants one caller. */
 async function forOne(
   names: readonly string[],
   flags: Flags,
@@ -122,7 +122,7 @@ async function forOne(
   return { code, text: (output) => text(formatOf(output)) }
 }
 
-/** Who gets a role in one state. */
+/** Determines who gets a role in one state. */
 async function forRoles(
   names: readonly string[],
   flags: Flags,
@@ -212,7 +212,7 @@ async function forCallers(
   }
 }
 
-/** The accesses that `--deny-new` denies: those that callers gain, and those of which that is not decided. */
+/** The roles or exchanges that `--deny-new` does not allow: those that callers gain, and those that they may gain. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {
@@ -221,7 +221,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // With the token of another provider callers may get any role: IAM decides, which is not read here.
+    // With the token of another provider callers may get any role, because IAM decides, which is not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

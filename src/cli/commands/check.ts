@@ -89,7 +89,7 @@ export async function checkFiles({
   return { code: exitCode(report), text }
 }
 
-/** Reads the cluster and judges the documents among its objects; with --server-dry-run it asks the API server too. */
+/** Reads the cluster and judges the documents beside its objects; with --server-dry-run also at the API server. */
 async function readAndJudge(
   documents: Documents,
   given: Judging,

@@ -5,7 +5,7 @@ import { EXIT } from '../output/report.ts'
 
 const PROGRAM = 'vmcp-admission'
 
-/** The `completion` command, for a shell to complete these commands. */
+/** The command `completion`, which prints a script for completing these commands in a shell. */
 export const completionOf = (commands: () => Iterable<Command>): Command =>
   defineCommand({
     name: 'completion',

@@ -39,7 +39,7 @@ type DoctorFlags = Values<typeof FLAGS>
 interface Times {
   /** Milliseconds between two examinations with --wait. */
   readonly pause: number
-  /** Milliseconds to wait for a renewal of the Lease. */
+  /** Milliseconds to wait until the Lease is renewed. */
   readonly lease: number
 }
 
@@ -102,7 +102,7 @@ async function examineIfAnswering(
     await place.opened.installation.readService(place.service)
   } catch (error) {
     const message = errorMessage(error)
-    // Any refusal but 401 shows that the API server answers.
+    // Any refusal except 401 shows that the API server answers.
     if (!isRefusal(error) || message.startsWith('401 ')) return apiServerUnreachable(message)
   }
   return isProbeOnly ? examineProbe(place) : examine(place)

@@ -16,13 +16,13 @@ import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report
 /** The most objects that a note names. */
 const MOST_NAMES = 20
 
-/** Records what the exemptions of the configuration did in one run. */
+/** Records the effects of the configuration's exemptions in one run. */
 export class Exemptions {
   readonly #configuration: Configuration
   readonly #now: number
   readonly #used = new Set<unknown>()
   readonly #concerned = new Set<FileExemption>()
-  /** The objects in namespaces that the settings exclude, as texts for people. */
+  /** Descriptions of the objects in namespaces that the settings exclude. */
   readonly #leftOut: string[] = []
 
   constructor(configuration: Configuration, now: number) {
@@ -30,13 +30,13 @@ export class Exemptions {
     this.#now = now
   }
 
-  /** To call for each object that was judged. */
+  /** To be called for each object that was judged. */
   judged(subject: GivenSubject, ignored: readonly Ignored[]): void {
     for (const { by } of ignored) this.#used.add(by)
     for (const each of this.#configuration.exemptions) if (isFor(each, subject)) this.#concerned.add(each)
   }
 
-  /** To call for each object in a namespace that the settings exclude. */
+  /** To be called for each object in a namespace that the settings exclude. */
   leftOut(
     { kind, namespace, name }: GivenSubject,
     place?: { readonly file: string; readonly line: number },
@@ -45,7 +45,7 @@ export class Exemptions {
     this.#leftOut.push(`${kind} ${namespace}/${name}${where}`)
   }
 
-  /** The objects that were not judged: none, or one entry with their number and the first names. */
+  /** The objects that were not judged, as an empty list or as one entry with their number and the first names. */
   get notJudged(): Located[] {
     const { length } = this.#leftOut
     if (length === 0) return []
@@ -57,9 +57,9 @@ export class Exemptions {
   }
 
   /**
-   * Notes on exemptions that have expired, or that excused nothing. `judged` says what the run judged, which decides
-   * for which exemptions that is certain: in a whole cluster each must find its objects; files may be those of another
-   * repository; in a part only an exemption for one object that was judged.
+   * Notes about exemptions that have expired, or that had no effect. `judged` says what was judged, because that
+   * determines which exemptions certainly had none: in a whole cluster all of them; for files perhaps those of another
+   * repository; in a part, only an exemption for one object that was judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -85,7 +85,7 @@ export class Exemptions {
 }
 
 /**
- * The resources among the documents in namespaces that the configuration excludes: none, or one entry as in
+ * The resources among the documents in namespaces that the configuration excludes: none, or a single entry as in
  * `Exemptions.notJudged`.
  */
 export function leftOutIn(
@@ -105,9 +105,7 @@ export function leftOutIn(
   return exemptions.notJudged
 }
 
-/**
- * Adds objects that were not judged to a report; where the run must fail because of them, to what could not be read.
- */
+/** Adds objects that were not judged to a report; if the run must fail because of them, as unread. */
 export function addNotJudged(
   { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },
   more: readonly Located[],

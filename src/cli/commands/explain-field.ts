@@ -1,4 +1,4 @@
-/** The pages that `explain` prints for a kind and for a field. */
+/** The texts that `explain` prints for a kind and for a field. */
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { examplesAt, rulePlaces } from '../../kinds/places.ts'
@@ -24,7 +24,7 @@ interface Found {
 
 const FIELDS: readonly Found[] = KINDS.flatMap((kind) => fieldsOf(kind).map((field) => ({ kind, field })))
 
-/** The kind of this name, plural or short name, in any case. */
+/** The kind with this name, plural or short name; case is ignored. */
 export function kindCalled(text: string): Kind | undefined {
   const name = text.toLowerCase()
   return KINDS.find(({ kind, plural, shortNames }) =>
@@ -49,9 +49,9 @@ export function kindPage(kind: Kind): string[] {
 }
 
 /**
- * The fields that a path means, written as in findings or as in docs/fields.md: indexes and keys in brackets do not
- * count, the kind may come first, and the start of the path may be missing. Fields of several kinds with the same
- * description are one group.
+ * The fields with a path, written as in findings or as in docs/fields.md: indexes and keys in brackets are ignored, the
+ * kind may come first, and the start of the path may be missing. Fields of several kinds with the same description are
+ * one group.
  */
 export function fieldsAt(text: string): readonly (readonly Found[])[] {
   const [first = '', ...rest] = plain(text).split('.')
@@ -63,11 +63,11 @@ export function fieldsAt(text: string): readonly (readonly Found[])[] {
   return path === '' ? [] : [...Map.groupBy(found, sameField).values()]
 }
 
-/** A key that is the same for fields with the same description. */
+/** A key that is equal for fields with the same description. */
 const sameField = ({ field: { name, node, required } }: Found): string =>
   JSON.stringify([name, node, required])
 
-/** A path without list indexes and keys of maps, in lower case. */
+/** A path in lower case, without list indexes and keys of maps. */
 const plain = (path: string): string => path.replaceAll(/\[[^[\]]*\]|\.<[^<>]*>/g, '').toLowerCase()
 
 export const placeText = ({ kind, field }: Found): string => `${field.path} of ${kind.kind}`
@@ -105,13 +105,13 @@ export function fieldPage(group: readonly Found[]): string[] {
 
 const asIs = (text: string): string => text
 
-/** The ids of findings that the schema can have at the field. */
+/** The ids of the schema errors that are possible at the field. */
 function schemaIds(field: Field): string[] {
   const keywords = keywordsOf(field).filter((keyword) => keyword !== 'properties' && keyword !== 'default')
   return keywords.map((keyword) => `schema-${keyword}`)
 }
 
-/** Rules with an example that has a finding at the field, or below it. */
+/** Rules with an example that has a finding at the field or below it. */
 function rulesAbout({ kind, field }: Found): Rule[] {
   const path = plain(field.path)
   const isAbout = (finding: string) => {

@@ -57,7 +57,7 @@ function pageOf(name: string, examples: boolean): string[] {
   return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
 }
 
-/** The most fields of one name whose pages are all printed. */
+/** The most fields with the same name for which all texts are printed. */
 const MOST_PAGES = 4
 /** Most names that a message lists. */
 const MOST_NAMES = 8
@@ -72,7 +72,7 @@ function listed(names: readonly string[], word: 'and' | 'or'): string {
 
 const quoted = (name: string): string => `'${name}'`
 
-/** A suggestion: ids that contain the name, else the most similar name. */
+/** A suggestion: ids that contain the name, or else the most similar name. */
 function advice(name: string): string {
   const part = name.toLowerCase()
   const holding = part.length < 3 ? [] : [...ALL_IDS].filter((id) => id.toLowerCase().includes(part))

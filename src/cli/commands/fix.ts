@@ -43,7 +43,7 @@ export const fix = defineCommand({
   },
 })
 
-/** The fixes, and how many they are. With --write they are made. */
+/** The fixes and their number. With --write they are written to the files. */
 export async function fixesOf({
   flags,
   names: positionals,
@@ -86,7 +86,7 @@ function textWithProblems(report: FixReport): string {
 }
 
 /**
- * Reads only the texts: their documents are parsed again after each fix, and both together would take twice the memory.
+ * Reads only the texts: their documents are parsed again after each fix, and storing both would take twice the memory.
  */
 async function readTexts(
   names: readonly string[],
@@ -100,7 +100,7 @@ async function readTexts(
   return { texts, unread }
 }
 
-/** Writes a file, if it still has the text that was read, in UTF-8; false where it was not written. */
+/** Writes a file if its text is still the one that was read, in UTF-8; returns false when it was not written. */
 async function write(
   file: string,
   before: string,

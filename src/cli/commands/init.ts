@@ -20,7 +20,7 @@ import {
   type InitSetup,
 } from './init/templates.ts'
 
-/** Characters of a name: names that are made of it, such as NAME-exchange, have at most 63. */
+/** The longest name for the gateway: names made from it, such as NAME-exchange, have at most 63 characters. */
 const LONGEST = 50
 
 function readName(written: string): string {
@@ -42,7 +42,7 @@ function readUrl(written: string): string {
   return written
 }
 
-/** A setting that is asked for on a terminal where no flag gives it. */
+/** A setting that `init` asks for on a terminal when no flag is given. */
 const asked = <T>(help: string, argument: string, usual: string, read: (written: string) => T) => ({
   help: `${help}; ${usual} by default`,
   argument,
@@ -118,10 +118,10 @@ async function settingsOf(given: Given): Promise<Asked> {
   }
 }
 
-/** Asks a question; undefined at the end of the input. */
+/** Asks a question; resolves to undefined at the end of the input. */
 export type Ask = (question: string) => Promise<string | undefined>
 
-/** The settings that are given, and for the others what is answered, or what is usual where nobody can be asked. */
+/** The given settings; missing ones come from answers of the user, or from defaults when there is no terminal. */
 export async function completed(given: Given, ask?: Ask): Promise<Asked> {
   const settings: Record<string, unknown> = {}
   for (const [name, { question, usual, read }] of Object.entries(ASKED))
@@ -147,7 +147,7 @@ async function answerTo(
   }
 }
 
-/** Asks on the terminal; `close` gives it back. Lines that come before their question wait for it. */
+/** Asks on the terminal; `close` releases it. Lines that arrive before their question are stored. */
 function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const lines = terminal[Symbol.asyncIterator]()
@@ -162,7 +162,7 @@ function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
   }
 }
 
-/** The files by name. */
+/** The files to write, by name. */
 const filesOf = (setup: InitSetup): readonly (readonly [name: string, content: string])[] => [
   [
     'vmcp-admission.yaml',

@@ -33,29 +33,29 @@ import { addVerdict, NO_PLACES, type FilePlace, type Report, type GivenSubject }
 
 export interface Judging extends DocumentReading {
   readonly settings: Settings
-  /** Is called with what the exemptions did. */
+  /** Records the effects of exemptions. */
   readonly exemptions?: Exemptions
   readonly progress?: Progress
-  /** The schemas of the API server, where they are known. */
+  /** The schemas of the API server, if they are known. */
   readonly release?: Release | undefined
 }
 
-/** The other objects among which documents are judged. */
+/** The other objects that may affect the findings of a document. */
 export interface Beside {
-  /** The judge among the objects as they are after an apply of the documents. */
+  /** The judge for the state after an apply of the documents. */
   readonly judge: Judge
   /** The objects before the apply. */
   readonly stored?: {
     readonly state: World['state']
     get(subject: GivenSubject): unknown
   }
-  /** The place of a part of another object: in a file the key of the part, in a cluster none. */
+  /** The place of a part of another object: in a file, the line of its key; for an object in a cluster, none. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 
 /**
- * Adds the findings of one document to the report; documents of other groups are only counted. An error that the stored
- * object already has is a warning (decision 8).
+ * Adds the findings of one document to the report; documents of other API groups are only counted. An error that the
+ * stored object already has becomes a warning (decision 8).
  */
 export function judgeDocument(
   file: string,
@@ -67,7 +67,7 @@ export function judgeDocument(
   atOnce(judgingDocument(file, document, given, beside, report))
 }
 
-/** As `judgeDocument`, in steps between which other requests are served. */
+/** As `judgeDocument`, in steps: other requests can be answered between them. */
 export function* judgingDocument(
   file: string,
   document: ReadDocument,
@@ -137,13 +137,13 @@ export function* judgingDocument(
   return undefined
 }
 
-/** A map or list is marked at its key: its value begins with its first member, on another line. */
+/** A map or list is marked at its key, because its value begins with its first member on another line. */
 export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
 /**
- * Notes once for a document which release it needs, at the field that came with the latest one; names the other new
- * fields.
+ * Adds one note for a document about the release that it needs, at the field from the latest release; it names the
+ * other new fields.
  */
 function noteNewerFields(
   newer: readonly NewerField[],
@@ -177,7 +177,7 @@ function listed(names: readonly string[]): string {
 const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
-/** Whether a finding names an object that is missing in its namespace and exists in another. */
+/** Whether a finding refers to an object that is missing in its namespace but exists in another. */
 function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, namespace: string): boolean {
   if (world.state === 'no cluster') return false
   const cluster = world.state.in(namespace)
@@ -187,7 +187,7 @@ function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, na
   )
 }
 
-/** An ignore comment; `ignore` is absent where it is wrong in itself (`problem`). */
+/** An ignore comment; `ignore` is absent when the comment itself is wrong (`problem`). */
 interface Comment {
   readonly comment: IgnoreComment
   readonly ignore?: Ignore
@@ -195,8 +195,8 @@ interface Comment {
 }
 
 /**
- * The ignore comments of a document. One above a key or an item covers all that is in it; one at the top covers the
- * document.
+ * The ignore comments of a document. A comment above a key or an item covers everything inside it; one at the top
+ * covers the whole document.
  */
 export const commentsOf = (document: ReadDocument): readonly Comment[] =>
   (document.ignores ?? []).map((comment): Comment => {
@@ -212,7 +212,7 @@ export const commentsOf = (document: ReadDocument): readonly Comment[] =>
     return { comment, ignore: { id, reason, written: 'comment', covers } }
   })
 
-/** Adds notes on ignore comments without effect. */
+/** Adds notes about ignore comments without effect. */
 function noteComments(
   file: string,
   given: {
@@ -267,7 +267,7 @@ function reportNotJudged(
   return verdict.ignored
 }
 
-/** The text on one line, shortened: a template may be long and have several lines. */
+/** The text on one line, shortened, because a template may be long and have several lines. */
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`

@@ -10,12 +10,12 @@ import { counted, IN_CLUSTER, type Located, openReport, type Report } from '../o
 
 export interface Checked {
   readonly report: Report
-  /** The number of files for the last line, such as `in 3 files`. */
+  /** Describes the number of files for the last line, such as `in 3 files`. */
   readonly scope: string
   readonly release: Release | undefined
 }
 
-/** Judges the documents of all files, with only each other as other objects. */
+/** Judges the documents of all files beside each other, without further objects. */
 export function judgeAlone(documents: Documents, judging: Judging): Checked {
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
@@ -28,7 +28,7 @@ export function judgeAlone(documents: Documents, judging: Judging): Checked {
   }
 }
 
-/** Judges the documents among the objects of `state`. */
+/** Judges the documents beside the objects in `state`. */
 export function judgeDocuments(
   documents: Documents,
   judging: Judging,
@@ -51,7 +51,7 @@ export function judgeDocuments(
   return report
 }
 
-/** Finds places of parts of objects in the documents; of two documents with one name the last counts. */
+/** Finds the places of parts of objects in the documents; if two documents have the same name, in the last one. */
 function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
   const named = new Map<string, FileDocument>()
   for (const each of documents) {
@@ -70,7 +70,7 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
 /** The most places of CEL rules that a note lists. */
 const MOST_PLACES = 5
 
-/** A note on CEL rules in the release's CRDs that only the API server can evaluate: it may refuse what passes here. */
+/** A note about CEL rules in the release's CRDs that only the API server evaluates: it may refuse what passes here. */
 function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
   const { release } = judging
   if (release === undefined) return []
@@ -86,7 +86,7 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideSto
   return [{ ...IN_CLUSTER, message }]
 }
 
-/** Notes on resources that occur twice and have referrers: these are judged with the last one. */
+/** Notes about resources that occur twice and have referrers: these are judged beside the last one. */
 function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)
@@ -105,7 +105,7 @@ function noteRepetitions({ documents }: Documents, judging: Judging, state: Clus
 
 const NAME = ['metadata', 'name']
 
-/** The key of a resource; undefined without a name or referrers, and for documents of other kinds. */
+/** The key of a resource; undefined when it has no name or no referrers, and for documents of other kinds. */
 function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
   const kind = kindOf(value, judging)?.kind
   const { name } = metadataOf(value)

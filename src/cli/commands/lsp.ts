@@ -11,7 +11,7 @@ import type { Judging } from './judge-document.ts'
 
 export const LSP_FLAGS = {
   strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
-  // Editors pass this flag; there is no other way to connect.
+  // Editors pass this flag, although there is no other way to connect.
   stdio: toggle('talk over standard input and output, as always'),
   ...EDITOR_READING_FLAGS,
   ...CONFIGURATION_FLAG,
@@ -34,7 +34,7 @@ export const lsp = defineCommand({
   },
 })
 
-/** The settings of the flags, alone and together with the configuration file of the folders. Throws UsageError. */
+/** The settings of the flags, alone and merged with the configuration file of the folders. Throws UsageError. */
 export async function judgingWith(
   flags: Values<typeof LSP_FLAGS>,
 ): Promise<{ readonly judging: Judging; readonly configured: Configured }> {

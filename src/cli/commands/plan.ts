@@ -83,7 +83,7 @@ export async function planOf({
 type Flags = Values<typeof PLAN_FLAGS>
 
 /**
- * How documents are read, and the release that the flags or the configuration file name. The release of a cluster takes
+ * Settings for reading documents, and the release in the flags or the configuration file. An installed release takes
  * precedence over that of the file.
  */
 interface Reading extends DocumentReading {
@@ -150,7 +150,7 @@ async function planCluster(
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
-  // Without VirtualMCPServers of namespaces that were not read from the cluster: they would look new.
+  // VirtualMCPServers in namespaces that were not read from the cluster are left out, because they would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
@@ -173,7 +173,7 @@ interface Printed extends Pick<CommandResult<Output>, 'text'> {
 type Output = 'human' | 'json' | 'mermaid' | 'markdown'
 
 function formatPlans({ plans, unread }: Read): Printed {
-  // Prints nothing where everything is unread: an empty plan would look like an empty cluster.
+  // Prints nothing when nothing could be read, because an empty plan would look like an empty cluster.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
     human: () => (hidden ? '' : planText(plans)),
@@ -190,7 +190,7 @@ function comparePlans(
   [old = '', now = '']: readonly string[],
   plans: { readonly old: readonly Plan[]; readonly now: readonly Plan[]; readonly unread: readonly Unread[] },
 ): Printed {
-  // Refuses when only one state has a VirtualMCPServer: two files of the same state were probably passed.
+  // Throws when only one state has a VirtualMCPServer: then the files are probably two parts of the same state.
   if ((plans.old.length === 0) !== (plans.now.length === 0)) {
     const empty = plans.old.length === 0 ? old : now
     process.stderr.write(

@@ -157,7 +157,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   return exitCode(report)
 }
 
-/** The resources that name addresses, and notes on what was read. */
+/** The resources that contain addresses, and the notes from reading them. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
@@ -220,7 +220,7 @@ async function readFromCluster(
   }
 }
 
-/** The findings as a report, with the severities and exemptions of the settings. */
+/** Makes a report of the findings, with the severities and exemptions in the settings. */
 function reportOf(
   { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },

@@ -19,7 +19,7 @@ import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report
 import { type Judging } from './judge-document.ts'
 import { judgeIn } from '../judge-in.ts'
 
-/** The parts of a run of `check --cluster` that a dry run needs. */
+/** The parts of a `check --cluster` run that a dry run needs. */
 interface Run {
   readonly documents: Documents['documents']
   readonly judging: Judging
@@ -32,8 +32,8 @@ type Document = Documents['documents'][number]
 type Try = Document & ReturnType<typeof attemptOf>
 
 /**
- * Sends each resource to the API server as a dry run, which stores nothing, and adds the refusals and warnings to the
- * report: of the API server and of all webhooks. It omits those of our own rules, which the report has already.
+ * Sends each resource to the API server as a dry run, which stores nothing, and adds to the report the refusals and
+ * warnings of the API server and of all webhooks. Leaves out those of our own rules, which the report already has.
  */
 export async function dryRun({ documents, judging, get, ...cluster }: Run, report: Report): Promise<void> {
   const attempts = documents.flatMap((each): Try[] => {
@@ -106,7 +106,7 @@ function addAnswer(
 }
 
 /**
- * Statuses that say nothing of the resource. 404: its kind or namespace does not exist. 409: it was changed after it
+ * Statuses that say nothing about the resource. 404: its kind or namespace does not exist. 409: it was changed after it
  * was read.
  */
 const NOT_JUDGED = new Set([404, 409])
@@ -118,7 +118,7 @@ const isForbiddenToUs = (answer: Answer): boolean =>
 const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
 
-/** The id of one of our rules at the end of a text: the report already has what our own webhook says. */
+/** The id of one of our rules at the end of a text: the report already has the findings of our own webhook. */
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
     ? 'more'
@@ -126,7 +126,7 @@ const idIn = (text: string): string | undefined =>
         .map(([, id = '']) => presentId(id))
         .findLast((id) => ALL_IDS.has(id))
 
-/** Whether a path is at the place or below it. False for the whole object, where nothing is known to be. */
+/** Whether a path leads to a field or to a part of it. False when the field is the whole object. */
 function isWithin(path: string, at: readonly Segment[]): boolean {
   const place = at.length === 0 ? undefined : pathText(at)
   return (
@@ -169,7 +169,7 @@ const finding = (severity: Finding['severity'], at: readonly Segment[], detail: 
   error: { type: 'advice', at, detail },
 })
 
-/** The segments of a path that the API server prints: `spec.list[0].map[key].field`. */
+/** The segments of a path printed by the API server: `spec.list[0].map[key].field`. */
 function placeIn(value: unknown, path: string): Segment[] {
   const at: Segment[] = []
   if (path === '<nil>') return at

@@ -74,7 +74,7 @@ async function printSteps({
   environment,
 }: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
-  // VMCP_YES may be set for other commands: only a written --yes answers the question.
+  // VMCP_YES may be set for other commands: only --yes as an argument answers the question.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)
@@ -109,13 +109,13 @@ const PRINTERS = { human: stepsText, markdown: stepsMarkdown, json: stepsJson } 
 
 interface States {
   readonly question: Omit<Question, 'settings' | 'defaults' | 'tools' | 'release'>
-  /** The release of the cluster; undefined where none is read. */
+  /** The release of the cluster; undefined when no cluster is read. */
   readonly installed?: Release | undefined
   readonly documents: readonly Documents[]
   readonly unread: Unread[]
 }
 
-/** An error for each document without a name: a second apply would create a second object. */
+/** An error for each document without a name, because a second apply would create a second object. */
 const nameless = ({ documents }: Documents, reading: DocumentReading): Unread[] =>
   documents
     .filter(({ document: { value } }) => kindOf(value, reading) && nameOf(value as Resource) === '')
@@ -190,7 +190,7 @@ async function overCluster(
 }
 
 /**
- * Whether kubectl applied the same spec last: then an apply changes nothing, and further stored fields are defaults.
+ * Whether kubectl's last apply had the same spec: then an apply changes nothing, and other stored fields are defaults.
  */
 function isApplied(stored: unknown, wanted: unknown): boolean {
   const { annotations } = metadataOf(stored)

@@ -91,9 +91,7 @@ async function removeInstallation({ flags, names, environment }: Invocation<type
   }
 }
 
-/**
- * A stand-in for the installation with `--dry-run`: deletes nothing, and answers as if each existing CRD were deleted.
- */
+/** Replaces the installation with `--dry-run`: deletes nothing, and answers as if each existing CRD were deleted. */
 const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
   readDefinition: (plural) => installation.readDefinition(plural),
   countResources: (plural) => installation.countResources(plural),
@@ -125,8 +123,8 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
 }
 
 /**
- * Why not to uninstall now, a sentence each: a leader would write again, or the configurations belong to another
- * installation.
+ * Why uninstalling is not possible now, one sentence each: a leader would write again, or the configurations belong to
+ * another installation.
  */
 async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened
@@ -146,7 +144,7 @@ async function findObstacles(opened: Opened, namespace: string): Promise<string[
   ]
 }
 
-/** The leader that would write the configurations again within seconds, in words; undefined when none runs. */
+/** Describes the leader that would write the configurations again within seconds; undefined when none is running. */
 async function describeRunningWriter(
   { installation, registrations }: Opened,
   namespace: string,

@@ -1,15 +1,15 @@
-/** Members between braces or brackets, with their offsets in the text, by the tokens of the package `yaml`. */
+/** Finds the members between braces or brackets and their offsets in a text, from the tokens of the package `yaml`. */
 import { CST, Lexer, Parser } from 'yaml'
 import type { Splice } from './splices.ts'
 
-/** A map or list between braces or brackets. */
+/** A map or list in braces or brackets. */
 export interface Braces {
   readonly items: readonly BracedItem[]
-  /** The items by key or index; undefined where a key occurs twice. */
+  /** The items by key or index; undefined for a key that occurs twice. */
   readonly itemOf: ReadonlyMap<string, BracedItem | undefined>
   /** The offset after the opening brace. */
   readonly start: number
-  /** The offset of a comma after the last item; undefined where there is none. */
+  /** The offset of a comma after the last item; undefined when there is none. */
   readonly comma: number | undefined
 }
 
@@ -17,15 +17,15 @@ export interface Braces {
 export interface BracedItem {
   readonly from: number
   readonly to: number
-  /** The key and the value as written, without the text between them. */
+  /** The source of the key and of the value, without the text between them. */
   readonly source: readonly [key: string, value: string] | undefined
-  /** The offset of the comma before it; undefined for the first one. */
+  /** The offset of the comma before the item; undefined for the first one. */
   readonly comma: number | undefined
   readonly hasCommentBefore: boolean
   readonly below: Braces | undefined
 }
 
-/** The map or list whose brace or bracket is at the offset; undefined where it is never closed. */
+/** The map or list whose brace or bracket is at this offset; undefined when it is never closed. */
 export function bracesAt(text: string, offset: number): Braces | undefined {
   const length = lengthOf(text, offset)
   if (length === undefined) return undefined
@@ -34,7 +34,7 @@ export function bracesAt(text: string, offset: number): Braces | undefined {
   return token?.type === 'flow-collection' ? bracesOf(token, { text, offset }) : undefined
 }
 
-/** The text, and the offset at which the tokens begin in it. */
+/** The text, and the offset at which the tokens begin. */
 interface Around {
   readonly text: string
   readonly offset: number
@@ -107,8 +107,8 @@ function endOf(token: CST.Token): number | undefined {
 }
 
 /**
- * The cuts that remove items. Of the commas between two items that stay, the first one stays; comments between items
- * stay too.
+ * The cuts that remove items. Of the commas between two remaining items, the first one is kept; comments between items
+ * are kept too.
  */
 export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<BracedItem>): Splice[] {
   const stays = items.map((item) => !removed.has(item))
@@ -119,7 +119,7 @@ export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Brac
   const cuts = items.flatMap((item, i): Splice[] => {
     const { comma, from, to, hasCommentBefore } = item
     const next = items[i + 1]
-    // Commas before the first item that stays go, too.
+    // Commas before the first remaining item are removed too.
     const isCut = comma !== undefined && !keepsComma(i) && (i > first || hasCommentBefore)
     const commaCut = isCut ? [cut(comma, comma + 1)] : []
     if (stays[i] === true) return commaCut
@@ -133,7 +133,7 @@ export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<Brac
 
 const cut = (from: number, to: number): Splice => ({ from, length: to - from, written: '' })
 
-/** A member in block style, rewritten for braces; undefined where braces cannot contain it, such as a comment. */
+/** Rewrites a member in block style for use in braces; undefined when braces cannot contain it, as with comments. */
 export function inBraces(block: string): string | undefined {
   if (/(?:^|\s)#/.test(block)) return undefined
   const [document] = new Parser().parse(block)

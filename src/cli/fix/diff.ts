@@ -1,7 +1,7 @@
 import { structuredPatch } from 'diff'
 import { visible } from '../output/visible.ts'
 
-/** The change of a file in the format of `git apply` and `patch -p1`. */
+/** The change of a file as a diff for `git apply` and `patch -p1`. */
 export function unifiedDiff(file: string, before: string, after: string): string {
   const { hunks } = structuredPatch(file, file, before, after, undefined, undefined, { context: 3 })
   const parts = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
@@ -11,8 +11,8 @@ export function unifiedDiff(file: string, before: string, after: string): string
 }
 
 /**
- * A name as git writes it in a diff: in quotes where it has a character that would end the line, the name or a quote;
- * with a tab after it where it has a blank, because patch would take the rest for a date.
+ * A file name as git writes it in a diff: in quotes when it has a character that would end the line, the name or a
+ * quote; with a tab after it when it has a blank, because patch would take the rest for a date.
  */
 function quoted(name: string): string {
   if (visible(name) === name && !/["\\]/.test(name)) return /\s/.test(name) ? `${name}\t` : name

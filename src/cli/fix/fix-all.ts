@@ -9,26 +9,26 @@ import { documentsOf } from '../input/texts.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
 import { type PlacedEdit, withEdits } from './text-edits.ts'
 
-/** A change that was made to a file, and the reason. */
+/** A change of a file, and its reason. */
 export interface FileChange {
   readonly file: string
   readonly edit: PlacedEdit
   readonly title: string
-  /** The id of the finding that it fixes; empty for a default. */
+  /** The id of the finding that the change fixes; empty for a default. */
   readonly id: string
 }
 
 interface Fixed {
   readonly texts: ReadonlyMap<string, string>
   readonly changes: readonly FileChange[]
-  /** The findings with a fix that cannot be written into the text. */
+  /** The findings whose fix cannot be written into the text. */
   readonly left: readonly Located[]
 }
 
-/** The most rounds: a fix may bring up another one, because a field that is renamed is judged only then. */
+/** The most rounds: a fix may lead to another one, because a renamed field is judged only after that. */
 const MOST_ROUNDS = 5
 
-/** Applies fixes until no finding has one, or after `MOST_ROUNDS`. */
+/** Applies fixes until no finding has one, or for `MOST_ROUNDS` rounds. */
 export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
   const texts = new Map(given)
   let changes: FileChange[] = []
@@ -60,7 +60,7 @@ interface Applied {
 export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
   apply(texts, changesOf(findings))
 
-/** Adds to the texts the defaults and providers that /mutate would write, if the webhook knew these objects. */
+/** Adds to the texts the defaults and providers that /mutate would write, if these objects were in the cluster. */
 export function withDefaults(
   given: ReadonlyMap<string, string>,
   judging: Judging,
@@ -104,7 +104,7 @@ function notFixed({ file, edit, title }: FileChange, isCut: boolean): Located {
 const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): FileChange[] =>
   changesOf(judgeAlone(documentsOf(texts), judging).report.findings)
 
-/** The fixes of findings, each once. */
+/** The fixes of these findings, without repeats. */
 function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
   const found = new Map<string, FileChange>()
   for (const { file, fix: mend, id } of findings)
@@ -115,7 +115,7 @@ function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
   return [...found.values()]
 }
 
-/** The documented defaults that the objects lack, as /mutate writes them. */
+/** The documented defaults that are missing in the objects, as /mutate writes them. */
 function defaultsIn(
   texts: ReadonlyMap<string, string>,
   judging: Judging,

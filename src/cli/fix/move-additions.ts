@@ -1,4 +1,4 @@
-/** Writes members at the place to which they move, in the style of the text around it. */
+/** Writes members at the place to which they are moved, in the style of the surrounding text. */
 import { isObject, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, inBraces } from './braces.ts'
 import { flow } from './flow.ts'
@@ -15,16 +15,16 @@ import {
 } from './move-source.ts'
 import type { Splice } from './splices.ts'
 
-/** A member at its new place: a moved one, or a new value. */
+/** A member of an object at its new path: moved there, or added with a new value. */
 export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined
   readonly value?: unknown
-  /** Comments to write above the member: those of a removed object around its old place. */
+  /** Comments to write above the member, from a removed object that contained its old place. */
   readonly above: readonly string[]
 }
 
-/** How many steps of a path lead to objects that exist and stay. */
+/** The number of steps of a path that lead to objects that exist and are not removed. */
 function depthIn(value: unknown, to: KeyPath, gone: ReadonlySet<string>): number {
   let depth = 0
   for (; depth < to.length - 1; depth++) {
@@ -35,10 +35,7 @@ function depthIn(value: unknown, to: KeyPath, gone: ReadonlySet<string>): number
   return depth
 }
 
-/**
- * Adds each member at the end of the deepest existing object around its new place; undefined where that is not
- * possible.
- */
+/** Adds each member at the end of the deepest existing object on its new path; undefined when that is not possible. */
 export function additionsFor(
   source: MoveSource,
   leaves: readonly MovedLeaf[],
@@ -57,7 +54,7 @@ export function additionsFor(
   return known.toSorted((a, b) => b.depth - a.depth)
 }
 
-type Addition = Splice & { /** The indent of the object to which it is added. */ readonly depth: number }
+type Addition = Splice & { /** The indent of the object that gets the addition. */ readonly depth: number }
 
 function inBlock(source: MoveSource, holder: KeyPath, tree: Tree): Addition | undefined {
   const value = valueAt(source.value, numbered(holder))
@@ -92,7 +89,7 @@ function treeOf(leaves: readonly MovedLeaf[], depth: number): Tree {
 
 const isList = (tree: Tree): boolean => [...tree.keys()].every(isIndex)
 
-/** The members of an object in block style, as lines. */
+/** Writes the members of an object in block style, as lines. */
 function rendered(source: MoveSource, tree: Tree): string[] {
   return [...tree].flatMap(([key, below]) => {
     if (!(below instanceof Map)) return [...below.above, ...linesOf(source, below)]
@@ -103,7 +100,7 @@ function rendered(source: MoveSource, tree: Tree): string[] {
   })
 }
 
-/** An item of a list as lines; comments come before its dash. */
+/** Writes an item of a list as lines, with comments before its dash. */
 function item(source: MoveSource, below: Tree | MovedLeaf): string[] {
   const lines = rendered(source, below instanceof Map ? below : new Map([['', below]]))
   const first = lines.findIndex((line) => !line.startsWith('#'))
@@ -112,7 +109,7 @@ function item(source: MoveSource, below: Tree | MovedLeaf): string[] {
 
 const unindented = (line: string, indent: number): string => line.slice(Math.min(indent, indentOf(line)))
 
-/** The lines of a member in block style, without its indent. */
+/** Writes a member in block style as lines, without its indent. */
 function linesOf(source: MoveSource, { to, member, value }: MovedLeaf): string[] {
   const { lines } = source
   if (member === undefined) return [`${to.at(-1) ?? ''}: ${flow(value)}`]
@@ -125,7 +122,7 @@ function linesOf(source: MoveSource, { to, member, value }: MovedLeaf): string[]
     )
 }
 
-/** The lines of a member in braces, with no indent in the first one. */
+/** Writes a member in braces as lines, without an indent in the first one. */
 function braceLines(
   { text, lines, starts }: MoveSource,
   { from, to, source }: BracedItem,
@@ -136,11 +133,11 @@ function braceLines(
   return [first, ...others.map((line) => unindented(line, indent))]
 }
 
-/** How a map in braces is written. */
+/** The style of a map in braces. */
 interface Style {
   readonly isJson: boolean
   readonly colon: string
-  /** Where each member has a line of its own: the indent of a member, and how much deeper the next level is. */
+  /** Set when each member has a line of its own: the indent of members, and the additional indent of the next level. */
   readonly own: { readonly indent: number; readonly unit: number } | undefined
 }
 
@@ -174,7 +171,7 @@ function intoBraces(
 const separator = ({ end }: MoveSource, { own, colon }: Style): string =>
   own === undefined ? (colon === ':' ? ',' : ', ') : `,${end}${' '.repeat(own.indent)}`
 
-/** Members as they are written in braces, without commas; undefined where braces cannot contain one. */
+/** Writes members for use in braces, without commas; undefined when braces cannot contain one of them. */
 function membersIn(source: MoveSource, tree: Tree, style: Style): string[] | undefined {
   const { own } = style
   const within = own && { ...style, own: { ...own, indent: own.indent + own.unit } }

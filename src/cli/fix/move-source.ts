@@ -1,4 +1,4 @@
-/** Finds the members of an object in a text: as whole lines in block style, or between two commas in braces. */
+/** Finds the members of an object in a text: whole lines in block style, or the text between two commas in braces. */
 import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, bracesAt } from './braces.ts'
 import { quoteTemplates } from '../input/fill.ts'
@@ -20,26 +20,26 @@ export const numbered = (steps: KeyPath) => steps.map((step) => (isIndex(step) ?
 
 export const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
-/** The object that an edit changes, and the text that contains it. */
+/** The object to edit, and the text that contains it. */
 export interface MoveSource {
   readonly text: string
   readonly value: unknown
-  /** The lines without line ends; `starts` has their offsets. */
+  /** The lines without line ends; `starts` contains their offsets. */
   readonly lines: readonly string[]
   readonly starts: readonly number[]
   readonly end: '\n' | '\r\n'
-  /** The place of the key of a member, whose path begins at the object. */
+  /** The place of a member's key; its path begins at the object. */
   readonly keyAt: (steps: KeyPath) => TextPlace
-  /** The braces or brackets that are the value of a member; undefined where it is in block style. */
+  /** The braces or brackets that form the value of a member; undefined when it is in block style. */
   readonly bracesOf: (steps: KeyPath) => Braces | undefined
 }
 
-/** A text that was read, for all edits in it. */
+/** A parsed text, shared by all edits of it. */
 export interface EditedSource extends Pick<MoveSource, 'text' | 'lines' | 'starts' | 'end'> {
   readonly documents: readonly LoadedDocument[]
-  /** The lines that the documents were read from. */
+  /** The lines with quoted templates (`quoteTemplates`), from which the documents were parsed. */
   readonly readable: readonly string[]
-  /** The documents without an error by the line where each begins, in the order of the text. */
+  /** The line at which each document without an error begins, in the order of the text. */
   readonly begins: readonly number[]
   readonly begun: readonly ReadDocument[]
 }
@@ -63,7 +63,7 @@ export function readSource(text: string): EditedSource {
   }
 }
 
-/** The object at the place of the edit. */
+/** The object that contains the place of the edit. */
 export function sourceOf(
   { begins, begun, readable, ...read }: EditedSource,
   edit: Moving & TextPlace,
@@ -72,13 +72,13 @@ export function sourceOf(
   const { text, lines } = read
   const at = edit.at.map(jsonKey)
   const last = countBefore(begins, edit.line + 1) - 1
-  // Several documents can begin on one line: items of a list, in braces.
+  // Several documents can begin on the same line: as items of a list in braces.
   for (let i = last; i >= 0 && begins[i] === begins[last]; i--) {
     const document = begun[i]
     if (document === undefined) continue
     const place = document.locate(at, 'value')
     if (place.line !== edit.line || place.column !== edit.column) continue
-    // A template begins with braces too, but is not a map.
+    // A template begins with braces too, but it is not a map.
     const outermost = (steps: KeyPath): Braces | undefined => {
       const value = document.locate([...at, ...numbered(steps)], 'value')
       const offset = offsetOf(value)
@@ -105,13 +105,13 @@ export function sourceOf(
   return undefined
 }
 
-/** The lines of a member in block style. */
+/** The lines that a member in block style takes. */
 export interface LineExtent {
-  /** The index of the member's first line, with comments above it; that of its key; and that after its last line. */
+  /** The index of the member's first line, including comments; `key`: of the key's line; `end`: after the last line. */
   readonly start: number
   readonly key: number
   readonly end: number
-  /** The number of characters before the key. */
+  /** Number of characters before the key. */
   readonly indent: number
   /** Whether the key is on the line of the dash of a list item. */
   readonly isFirst: boolean
@@ -121,7 +121,7 @@ export type Member =
   | { readonly extent: LineExtent; readonly item?: undefined }
   | { readonly item: BracedItem; readonly holder: Braces; readonly extent?: undefined }
 
-/** The member at a path; undefined where it is written in a way that cannot be moved. */
+/** The member at a path; undefined when its style does not allow moving it. */
 export function memberAt(source: MoveSource, path: KeyPath): Member | undefined {
   const holder = source.bracesOf(path.slice(0, -1))
   if (holder === undefined) {
@@ -135,7 +135,7 @@ export function memberAt(source: MoveSource, path: KeyPath): Member | undefined 
 export const indentOf = (line: string): number => /^ */.exec(line)?.[0].length ?? 0
 export const isBlank = (line: string): boolean => /^\s*(?:#.*)?$/.test(line)
 
-/** The lines of the member at a path; undefined where it shares a line with another one. */
+/** The lines of the member at a path; undefined when it shares a line with another member. */
 export function extentOf({ lines, keyAt }: MoveSource, path: KeyPath): LineExtent | undefined {
   const place = keyAt(path)
   const key = place.line - 1

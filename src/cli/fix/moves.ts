@@ -1,7 +1,7 @@
 /**
- * Finds the changes of a text for a `Moving`. The source of each member moves with its comments: whole lines in block
- * style, or the text between two commas in braces. All other text stays. As with every edit of a text, the result is a
- * guess: the caller parses it and compares.
+ * Computes the changes of a text for a `Moving`. The source of each member moves with its comments: complete lines in
+ * block style, or the text between two commas in braces. All other text is kept. As with all edits of text, the result
+ * is a guess: the caller parses it and compares.
  */
 import { isObject, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, cutsOf } from './braces.ts'
@@ -23,7 +23,7 @@ import {
 } from './move-source.ts'
 import { type Splice, spliced } from './splices.ts'
 
-/** In the order of the text; undefined where the members, or the objects that they belong to, are written in a way that cannot be moved. */
+/** The changes in the order of the text; undefined when the style of members or their objects does not allow moving. */
 export function movesIn(
   read: EditedSource,
   edit: Moving & TextPlace,
@@ -41,7 +41,7 @@ export function movesIn(
     member: memberAt(source, move.from),
     around: goneAround(move.from, gone),
   }))
-  // The outermost removed objects: all that they contain goes with them.
+  // The removed objects that are not inside another removed object.
   const whole = emptied
     .filter((path) => goneAround(path, gone) === undefined)
     .map((path) => ({ path, member: memberAt(source, path) }))
@@ -67,11 +67,11 @@ export function movesIn(
     if (each.to !== undefined) leaves.push({ to: each.to, member: each.member, above: above.get(each) ?? [] })
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
-  // Of changes at one offset, an addition comes before a cut, and the deeper addition before the other.
+  // If several changes have the same offset, additions come before cuts, and deeper additions before others.
   return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
-/** The key of the outermost removed object around a path; undefined where none is removed. */
+/** The key of the outermost removed object that contains a path; undefined when none does. */
 function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefined {
   for (let length = 1; length < path.length; length++) {
     const key = keyOf(path.slice(0, length))
@@ -80,7 +80,7 @@ function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefine
   return undefined
 }
 
-/** The paths of the objects that have no member left after these members are removed. */
+/** The paths of the objects that are empty after these members are removed. */
 function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   const keys = new Set(taken.map(keyOf))
   const holders = new Map(
@@ -93,7 +93,7 @@ function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   return found.length === 0 ? [] : [...found, ...emptiedBy(value, found)]
 }
 
-/** The comments in a removed object that are not in one of the moved members. */
+/** The comments in a removed object that do not belong to a moved member. */
 function commentsBeside(
   source: MoveSource,
   member: Member | undefined,
@@ -110,8 +110,8 @@ function commentsBeside(
 }
 
 /**
- * The cuts that remove members. Where the removed lines began with the dash of a list item, the next member gets the
- * dash. Undefined where a member cannot be removed.
+ * The cuts that remove members. If removed lines began with the dash of a list item, the next member gets the dash.
+ * Undefined when a member cannot be removed.
  */
 function cutsFor(source: MoveSource, members: readonly (Member | undefined)[]): Splice[] | undefined {
   const { lines, starts } = source

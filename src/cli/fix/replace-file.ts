@@ -5,13 +5,12 @@ import { errorMessage } from '../../rule/index.ts'
 import { followLinks, readRegularFile } from '../input/regular-file.ts'
 
 /**
- * Replaces the text of a file, which keeps its mode and, where permitted, its owner. The new text is completely on the
- * disk before it gets the name, so that a full disk leaves the old file. Returns why it was not written; undefined
- * where it was.
+ * Replaces the text of a file, keeping its mode and, where permitted, its owner. The new text is completely on the disk
+ * before it is renamed, so a full disk leaves the old file. Returns why the file was not written; undefined on success.
  */
 export async function replaceFile(name: string, before: string, after: string): Promise<string | undefined> {
   try {
-    // A link may lead to another file of the tree: the target is written, and the link stays.
+    // A link may lead to another file of the repository: its target is written, and the link is kept.
     const path = await followLinks(name)
     if (!(await readRegularFile(path)).equals(Buffer.from(before)))
       return 'it is not in UTF-8, or has changed'

@@ -1,11 +1,11 @@
-/** A change of a text: some characters are replaced by others. */
+/** A change of a text that replaces some characters by others. */
 export interface Splice {
   readonly from: number
   readonly length: number
   readonly written: string
 }
 
-/** The text after the changes, which are in the order of their offsets; undefined where two overlap. */
+/** The text after the changes, which are sorted by offset; undefined when two of them overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string | undefined {
   const parts: string[] = []
   let at = 0

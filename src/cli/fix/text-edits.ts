@@ -1,8 +1,8 @@
 /**
- * Applies the steps of fixes to the text of a file. They are tried at their places, and the file is parsed again: the new
- * text counts only where exactly these values of these documents have changed. So comments and layout stay, and text
- * that aliases or merges share is never changed. Steps are tried together as far as they do not overlap, and in parts
- * where one does not fit, because one by one would parse the file for each.
+ * Applies the steps of fixes to the text of a file. After an attempt the file is parsed again: the new text is used
+ * only if exactly these values of these documents have changed. So comments and layout are kept, and text that aliases
+ * or merges share is never changed. Steps that do not overlap are tried together, and in smaller groups if one does not
+ * fit, because trying each alone would parse the file for each.
  */
 import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
@@ -20,20 +20,18 @@ import {
 
 export type PlacedEdit = Edit & TextPlace
 
-/** Characters that may be parsed again for a file: a stranger can write thousands of steps that all fail. */
+/** Most characters that are parsed again for a file: a stranger can write thousands of steps that all fail. */
 const MOST_READ = 2 ** 21
 const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 
 interface EditedText {
   readonly text: string
   readonly done: ReadonlySet<PlacedEdit>
-  /** Whether `readLimit` ended the attempts. */
+  /** Whether `readLimit` ended the attempts early. */
   readonly isCut: boolean
 }
 
-/**
- * Applies the edits that have exactly their effect, from the end of the text to its start, so that places stay right.
- */
+/** Applies the edits that have exactly the wanted effect, from the end of the text on, so that places stay valid. */
 export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedText {
   const done = new Set<PlacedEdit>()
   const offsetOf = offsetsIn(given)
@@ -45,7 +43,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     return readSource(of)
   }
   const source = (): EditedSource => (known ??= load(text))
-  /** The edits that do not fit: the text counts where there are none. */
+  /** The edits that do not fit; the text is used only when there are none. */
   const misfits = (some: readonly PlacedEdit[], written: string | undefined): readonly PlacedEdit[] => {
     if (written === undefined || left < 0) return some
     const after = load(written)
@@ -58,7 +56,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     for (const edit of some) done.add(edit)
     return found
   }
-  // The last that is pushed is the first that is tried.
+  // The group that is pushed last is tried first.
   const open = [edits.toSorted((a, b) => b.line - a.line || b.column - a.column)]
   for (let some = open.pop(); some !== undefined && left >= 0; some = open.pop()) {
     const [only, ...others] = some
@@ -73,7 +71,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
       continue
     }
     let unfit = misfits(some, together)
-    // Members move in one way alone.
+    // There is only one way to move members.
     if (unfit.some(({ op }) => op !== 'move')) {
       const another = withAll(source, text, some, offsetOf, 1)
       const found = typeof another === 'string' ? misfits(some, another) : unfit
@@ -86,7 +84,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 
 interface Loaded {
   readonly value: unknown
-  /** Where the document begins; undefined where it could not be parsed. */
+  /** The line and column where the document begins; undefined when it could not be parsed. */
   readonly place: TextPlace | undefined
 }
 
@@ -95,7 +93,7 @@ const loaded = (document: LoadedDocument): Loaded =>
     ? { value: document.error.message, place: undefined }
     : { value: document.value, place: document.locate([], 'value') }
 
-/** The edits in turn: those that may fit together, and those that do not; halves where none of them may. The last part comes first. */
+/** Divides edits into groups that may fit and that do not, or into halves when none may. The last group comes first. */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
   if (misfits.length === edits.length) return [edits.slice(half), edits.slice(0, half)]
@@ -110,8 +108,8 @@ function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): 
 }
 
 /**
- * The edits in documents that are not as the edits in them make them; an edit is in the last document that begins before it.
- * All, where another document has changed.
+ * The edits in documents that do not have the wanted content after the edits; an edit belongs to the last document that
+ * begins before it. All edits when another document has changed.
  */
 function misfitsIn(
   before: readonly Loaded[],
@@ -137,7 +135,7 @@ function misfitsIn(
   return found
 }
 
-/** The texts to try for one edit, the most natural one first. */
+/** The alternative texts for one edit, the most natural one first. */
 function candidates(
   source: () => EditedSource,
   text: string,
@@ -157,7 +155,7 @@ function candidates(
   )
 }
 
-/** The text with the change of that rank for each edit, from the end to the start; or the index of the first that overlaps another. */
+/** The text after all edits, with alternative number `rank` of each; or the index of the first edit that overlaps. */
 function withAll(
   source: () => EditedSource,
   text: string,
@@ -165,7 +163,7 @@ function withAll(
   offsetOf: OffsetOf,
   rank: number,
 ): string | number {
-  /** The text after the current edit, in reverse order: the last part begins at the place of the edit before. */
+  /** The text after the current edit, in reverse order: the last part begins at the place of the previous edit. */
   const parts: string[] = []
   let at = text.length
   for (const [index, edit] of edits.entries()) {
@@ -200,10 +198,10 @@ function withAll(
   return [...parts, text.slice(0, at)].toReversed().join('')
 }
 
-/** The most characters of a key or a value that is changed. */
+/** The longest key or value that is changed, in characters. */
 const LONGEST = 4096
 
-/** The changes to try for an edit; offsets count from its place, and `rest` is the text from there on. */
+/** The alternative changes for an edit; offsets count from its place, and `rest` is the text from there on. */
 function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({
@@ -222,7 +220,7 @@ function splices(text: string, offset: number, rest: string, edit: Exclude<Place
 
 /** A text in quotes. */
 const QUOTED = /^(?:"(?:\\.|[^"\\\n])*"|'(?:''|[^'\n])*')/
-/** Returns the start of a text that has a certain form, such as a quoted text. */
+/** Returns the beginning of a text if it has a certain form, such as a quoted text. */
 type Form = (rest: string) => string | undefined
 
 const quoted: Form = (rest) => QUOTED.exec(rest)?.[0]
@@ -248,7 +246,7 @@ function plainInBrackets(rest: string): string | undefined {
 
 const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
 
-/** Whether a bracket is open on the line before the offset. This may be wrong: the result of the edit is checked. */
+/** Whether a bracket is open on the line before the offset; may be wrong, because the result is checked. */
 function isInBrackets(text: string, offset: number): boolean {
   const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
   let depth = 0
@@ -262,7 +260,7 @@ function isInBrackets(text: string, offset: number): boolean {
 const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>
   forms.flatMap((form) => form(rest)?.length ?? [])
 
-/** The ways to write a value, first in the quotes of the text that it replaces. */
+/** The alternatives for writing a value, the quotes of the replaced text first. */
 function inStyleOf(rest: string, value: unknown): string[] {
   if (typeof value !== 'string') return [flow(value), JSON.stringify(value)]
   if (rest.startsWith('"')) return [JSON.stringify(value)]
@@ -271,7 +269,7 @@ function inStyleOf(rest: string, value: unknown): string[] {
 }
 
 /**
- * The ways to write a new member of the map at the offset (block, braces, JSON): an offset from there, and the text.
+ * The alternatives for writing a new member of the map at the offset (block, braces, JSON): an offset, and the text.
  */
 function additions(
   text: string,
@@ -297,7 +295,7 @@ function additions(
 }
 
 /**
- * Converts places to offsets. Lines and columns count from 1, columns in characters; a byte order mark has no column.
+ * Converts places to offsets. Lines and columns count from 1, columns are characters; a byte order mark has no column.
  */
 function offsetsIn(text: string): OffsetOf {
   const starts = lineStarts(text)
@@ -308,7 +306,7 @@ function offsetsIn(text: string): OffsetOf {
     if (start === undefined) return undefined
     const before = countBefore(pairs, start)
     let offset = start + column - 1
-    // Each surrogate pair before the place moves it by one, perhaps past the next pair.
+    // Each surrogate pair before the place moves the place by one code unit, perhaps past the next pair.
     for (let twice = 0; ;) {
       const passed = countBefore(pairs, offset) - before
       if (passed === twice) return offset

@@ -1,31 +1,31 @@
 import { isObject } from '../../rule/index.ts'
 
-/** A stored write, as the audit log of the API server records it (`audit.k8s.io/v1`). */
+/** A stored write, as recorded in the audit log of the API server (`audit.k8s.io/v1`). */
 export interface Write {
   readonly verb: 'create' | 'update' | 'patch' | 'delete'
-  /** Whether the object did not exist before; a server-side apply can create one, too. */
+  /** Whether the object did not exist before; a server-side apply can create one too. */
   readonly creates: boolean
-  /** The time of the request, as the log has it. */
+  /** The time of the request, as text of the log. */
   readonly time: string
   readonly user: string
   readonly resource: string
   readonly namespace: string
   readonly name: string
-  /** The object as it was stored or, for a deletion, before that; undefined where the log does not have it. */
+  /** The object as stored or, for a deletion, as it was before; undefined when the log does not contain it. */
   readonly object: Readonly<Record<string, unknown>> | undefined
-  /** Why the log does not have the object. */
+  /** Why the log does not contain the object. */
   readonly lacking: string
 }
 
-/** A deletion of a collection. The webhook gets a deletion of each object, as if it were deleted alone. */
+/** A deletion of a collection. The webhook gets a separate deletion for each of its objects. */
 export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resource' | 'namespace'> {
-  /** A deletion for each object in the answer; undefined where the log does not have the answer. */
+  /** A deletion for each object in the answer; undefined when the log does not contain the answer. */
   readonly deleted: readonly Write[] | undefined
   /** Whether a label or field selector limited the deletion to some objects of the namespace. */
   readonly hasSelector: boolean
 }
 
-/** What a line of an audit log contains: writes of the API group, another event, or nothing that counts. */
+/** The content of a line in an audit log: writes of objects in the API group, another event, or nothing relevant. */
 type Entry =
   | { readonly is: 'write'; readonly write: Write }
   | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }
@@ -35,7 +35,7 @@ const VERBS: ReadonlySet<unknown> = new Set<Write['verb']>(['create', 'update', 
 const isVerb = (verb: unknown): verb is Write['verb'] => VERBS.has(verb)
 const OTHER: Entry = { is: 'other' }
 
-/** Reads one line. Only stored writes of whole objects of the API group count: no dry runs, and none of the status. */
+/** Parses one line. Only stored writes of whole objects in the API group count, not dry runs or status writes. */
 export function entryOf(line: string, group: string): Entry {
   const event = parsed(line)
   if (!isObject(event) || event.kind !== 'Event' || !String(event.apiVersion).startsWith('audit.k8s.io/'))
@@ -69,7 +69,7 @@ export function entryOf(line: string, group: string): Entry {
   return { is: 'write', write: { ...shared, verb, creates, name, object, lacking } }
 }
 
-/** Whether the request is a dry run: its query says so, or for deletions by kubectl only its body. */
+/** Whether the request is a dry run: stated in its query or, for deletions by kubectl, only in its body. */
 const isDryRun = ({ requestURI, requestObject }: Readonly<Record<string, unknown>>): boolean =>
   /[?&]dryRun=/.test(textIn(requestURI)) ||
   (isObject(requestObject) && requestObject.kind === 'DeleteOptions' && Array.isArray(requestObject.dryRun))
@@ -97,7 +97,7 @@ function objectOf({
   )
 }
 
-/** Whether the value is an object of an API group, and so no Status, which is of the core group. */
+/** Whether the value is an object of a named API group; a Status, which is in the core group, is not. */
 const isResource = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) &&
   typeof value.apiVersion === 'string' &&

@@ -5,17 +5,17 @@ import { ReadError, toValue } from './nodes.ts'
 
 export interface ReadClaims {
   readonly claims: Claims
-  /** Whether the claims are the payload of a token; its signature is not verified. */
+  /** Whether the claims are the payload of a token, whose signature is not verified. */
   readonly fromToken: boolean
 }
 
-/** Longest claims in bytes of JSON. */
+/** The longest claims, in bytes of JSON. */
 export const LONGEST_CLAIMS = 64 * 1024
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
- * Reads a JSON object, or the payload of a compact JWT (RFC 7519, section 3). Throws ReadError, whose message never
+ * Parses a JSON object, or the payload of a compact JWT (RFC 7519, section 3). Throws ReadError, whose message never
  * contains a part of the text.
  */
 export function readClaims(text: string): ReadClaims {

@@ -14,7 +14,7 @@ export const LIVE_FLAGS = {
   'check-secrets': checkSecrets,
 }
 
-/** Flags of a command about an installation of the server. */
+/** Flags of a command about an installed server. */
 export const INSTALLATION_FLAGS = {
   kubeconfig,
   namespace: text('namespace of the installation', 'NAME', 'vmcp-system'),
@@ -28,11 +28,11 @@ export const CLUSTER_FLAGS = {
 
 export const CHECK_SECRETS = { 'check-secrets': checkSecrets }
 
-/** Whether a flag is among the arguments; false where only the environment sets it. */
+/** Whether the flag is one of the arguments; false when only the environment sets it. */
 export const isWritten = (name: string, args: readonly string[]): boolean =>
   args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
 
-/** Refuses flags that need `--cluster`. In the environment they are ignored, because they may be for other commands. */
+/** Refuses flags that need `--cluster`. Those in the environment are ignored: they may be for other commands. */
 export function needCluster(cluster: boolean, args: readonly string[], names: readonly string[]): void {
   const given = names.find((name) => isWritten(name, args))
   if (!cluster && given !== undefined) throw new UsageError(`--${given} needs --cluster`)

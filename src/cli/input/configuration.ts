@@ -5,12 +5,12 @@ import { UsageError } from '../../configuration/flags.ts'
 import { whyUnread } from './files.ts'
 import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 
-/** Most bytes of a configuration: the server's is in a ConfigMap, which takes 1 MiB. */
+/** Most bytes of a configuration: the server's is in a ConfigMap, which holds 1 MiB. */
 const MOST_BYTES = 2 ** 20
 
 /**
- * Reads the file in `--config-file`, or else the one beside the given files or in a folder above them, up to the root
- * of the repository. Throws UsageError.
+ * Reads the file in `--config-file`, or else the one in the folder of the given files or in a folder above, up to the
+ * root of the repository. Throws UsageError.
  */
 export async function openConfiguration(flag: string, names: readonly string[]): Promise<Configuration> {
   const file = flag === '' ? await theOneFor(names) : flag
@@ -20,7 +20,7 @@ export async function openConfiguration(flag: string, names: readonly string[]):
   return readConfiguration(file, text)
 }
 
-/** The text of a file. Not of a link out of its tree, because messages about a configuration quote its content. */
+/** The text of a file. Links out of its repository are refused: messages about a configuration quote its content. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await readRegularFile(await followLinks(file), newAllowance(), MOST_BYTES)
@@ -54,7 +54,7 @@ function isFolder(name: string): boolean {
   }
 }
 
-/** Whether the path is a configuration file; also a link to a missing one, so that its reading reports the error. */
+/** Whether the path is a configuration file, or a link to a missing one: then reading it reports the error. */
 async function isConfiguration(file: string): Promise<boolean> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
   return !isManifest(await textOf(relative('', file)))
@@ -69,7 +69,7 @@ async function nearestFile(folder: string): Promise<string | undefined> {
   return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
 }
 
-/** Whether a run judges every file that the configuration file is for. */
+/** Whether the files of a run include every file that the configuration file applies to. */
 export function coversAll({ file }: Configuration, names: readonly string[]): boolean {
   if (file === undefined) return false
   const folder = dirname(resolve(file))

@@ -13,14 +13,14 @@ export interface ReadOptions {
   /** The values of placeholders, by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
-  /** How many bytes all files of the run may have together. */
+  /** Limits the bytes of all files of the run together. */
   readonly allowance?: Allowance
-  /** Whether a document that is not judged counts as one that cannot be read. */
+  /** Whether a document that is not judged is treated like one that cannot be read. */
   readonly failOnNotJudged?: boolean
 }
 
 /**
- * Reads files, folders and standard input, and fills in placeholders. The result lists files that cannot be read.
+ * Reads files, folders and standard input, and fills in placeholders. The result also lists files that cannot be read.
  * Throws UsageError.
  */
 export async function readDocuments(names: readonly string[], given: ReadOptions): Promise<Documents> {
@@ -49,7 +49,7 @@ export async function readDocuments(names: readonly string[], given: ReadOptions
   })
 }
 
-/** The documents of what was read, without the patches of kustomizations. */
+/** The documents in the sources, without the patches of kustomizations. */
 export function documentsFrom(
   batches: readonly Batch[],
   given: Pick<ReadOptions, 'failOnNotJudged'> & Pick<Documents, 'notJudged' | 'empty'>,
@@ -75,7 +75,7 @@ async function is(name: string, what: 'isDirectory' | 'isFile'): Promise<boolean
   return name !== '-' && (await stat(name).catch(() => undefined))?.[what]() === true
 }
 
-/** The documents of one argument. */
+/** The documents from one argument. */
 interface Read extends Batch {
   readonly name: string
   /** Whether a document of this argument was left out. */

@@ -13,25 +13,25 @@ import {
   readRegularFile,
 } from './regular-file.ts'
 
-/** A file named in the arguments or found in a folder; `problem` when it could not be read. */
+/** A file that is named in the arguments or found in a folder; `problem` says why it could not be read. */
 export type SourceFile =
   { readonly name: string; readonly text: string } | { readonly name: string; readonly problem: string }
 
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
 
-/** Whether a file or folder, given by its path, is excluded. */
+/** Whether the file or folder at this path is excluded. */
 export type Excluded = (path: string) => boolean
 
-/** What limits the reading of sources. */
+/** The limits for reading sources. */
 interface Reading {
   readonly excluded: Excluded
   readonly allowance: Allowance
 }
 
 /**
- * Reads a file, a folder (every .yaml, .yml and .json below; not hidden ones, node_modules and links to folders) or `-`
- * for stdin. It reads at most the allowance, and follows no link out of the tree that contains it.
+ * Reads a file, a folder (all .yaml, .yml and .json files below, except hidden ones, node_modules and links to folders)
+ * or `-` for stdin. Reads no more than the allowance, and follows no link out of the repository that contains it.
  */
 export async function* readSources(
   name: string,
@@ -42,12 +42,12 @@ export async function* readSources(
   else yield* readNamed(withSlashes(name), { excluded, allowance })
 }
 
-/** A path as findings print it on every system; Windows reads it too. */
+/** A path with slashes, as findings print it on every system; Windows can read it too. */
 export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
  * Returns whether `--exclude` excludes a path. A pattern with a "/" is matched against the path as findings print it,
- * any other against each name in the path. Files in an excluded folder are excluded.
+ * any other pattern against each name in the path. Files in an excluded folder are excluded too.
  */
 export function excluding(patterns: readonly string[]): Excluded {
   const anchored = patterns.map((pattern) => {
@@ -72,7 +72,7 @@ async function readStream(
   }
 }
 
-/** The paths that a shell passes for `<(COMMAND)`; they are pipes, outside of any tree. */
+/** The paths that a shell passes for `<(COMMAND)`: they are pipes, outside of any repository. */
 const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
 
 async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceFile> {
@@ -107,7 +107,7 @@ async function* readFolder(folder: string, reading: Reading): AsyncIterable<Sour
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
-/** Whether it is a link to a folder, which could lead back to this one. */
+/** Whether the path is a link to a folder, which could lead back to the current one. */
 const isLinkToFolder = (name: string): Promise<boolean> =>
   stat(name).then(
     (found) => found.isDirectory(),
@@ -124,7 +124,7 @@ export function sourceOf(name: string, bytes: Buffer): SourceFile {
 /** Control characters that do not occur in text files. */
 const CONTROL = /[\u0000-\u0008\u000e-\u001f]/
 
-/** Text as kubectl decodes it: UTF-16 with a byte order mark (PowerShell writes it), else UTF-8. */
+/** Decodes text as kubectl does: UTF-16 with a byte order mark (PowerShell writes it), otherwise UTF-8. */
 function decoded(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2)
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8'

@@ -2,7 +2,7 @@ import { withoutEnd } from '../../rule/index.ts'
 
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 
-/** Replaces each placeholder that has one of these names: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
+/** Replaces each placeholder with one of these names: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
 export function fillPlaceholders(text: string, values: ReadonlyMap<string, string>): string {
   if (values.size === 0) return text
   return text.replace(
@@ -11,7 +11,7 @@ export function fillPlaceholders(text: string, values: ReadonlyMap<string, strin
   )
 }
 
-/** The name in a placeholder that can be filled in; undefined for others, such as `{{ .Values.region | quote }}`. */
+/** The name in a placeholder that has one; undefined for others, such as `{{ .Values.region | quote }}`. */
 export function nameOfPlaceholder(placeholder: string): string | undefined {
   const [match] = placeholder.matchAll(PLACEHOLDER)
   return match?.[0] === placeholder ? firstOf(match.slice(1)) : undefined
@@ -21,7 +21,7 @@ const firstOf = (names: readonly (string | undefined)[]) => names.find((name) =>
 
 /**
  * Quotes YAML values that begin with a template, such as `region: {{ .Values.region }}`, which would otherwise be
- * parsed as a map. A value still begins in the same column.
+ * parsed as a map. The value still begins at the same column.
  */
 export function quoteTemplates(text: string): string {
   return text.replace(TEMPLATE_VALUE, (whole, key: string, rest: string, comment: string) => {
@@ -32,7 +32,5 @@ export function quoteTemplates(text: string): string {
   })
 }
 
-/**
- * Matches the text before a value that begins with a template, the rest of the line, and the `#` of a comment after it.
- */
+/** Matches the text before a value that begins with a template, the rest of the line, and the `#` of a comment. */
 const TEMPLATE_VALUE = /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}[^#\n]*)(#?)/gm

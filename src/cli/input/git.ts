@@ -23,7 +23,7 @@ export function readRevision(written: string): Revision | undefined {
   return { revision, path }
 }
 
-/** Reads the manifests of a revision at a path, relative to this folder, as they are in git. Throws UsageError. */
+/** Reads from git the manifests of a revision at a path, relative to the working folder. Throws UsageError. */
 export async function readRevisionDocuments(
   { revision }: Revision,
   path: string,
@@ -72,7 +72,7 @@ export async function readRevisionDocuments(
   )
 }
 
-/** The documents, with other names for their files. */
+/** The documents, with their files renamed. */
 function named(documents: Documents, nameOf: (file: string) => string): Documents {
   const rename = <T extends { readonly file: string | null }>(each: T): T =>
     each.file === null ? each : { ...each, file: nameOf(each.file) }
@@ -86,17 +86,17 @@ function named(documents: Documents, nameOf: (file: string) => string): Document
   }
 }
 
-/** The files of a commit by their paths from the top. */
+/** The files of a commit, by their path from the top of the repository. */
 interface Commit {
   readonly repository: Repository
   readonly files: ReadonlyMap<string, BlobName>
   readonly allowance: Allowance
 }
 
-/** The most links from one file to the next, as in Linux. */
+/** The longest chain of links, as in Linux. */
 const MOST_LINKS = 40
 
-/** The files at some paths, in the same order; undefined for a link to a folder, which is skipped. */
+/** The files at these paths, in the same order; undefined for a link to a folder, which is skipped. */
 function readFiles(
   { repository, files, allowance }: Commit,
   paths: readonly string[],
@@ -140,13 +140,13 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** The problem of a link to a file of another type, as with files in folders; undefined where there is none. */
+/** The problem of a link to a file whose type is not read in folders; undefined for other links. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }
     : undefined
 
-/** Whether a file is read in a folder: not if it is hidden, or in node_modules. */
+/** Whether a file in a folder is read: not when it is hidden, or in node_modules. */
 const isManifest = (path: string): boolean =>
   MANIFEST.test(posix.basename(path)) &&
   !path.split('/').some((name) => (name.startsWith('.') && name !== '..') || name === 'node_modules')

@@ -3,11 +3,11 @@ import { ClusterState } from '../../state/index.ts'
 import { IN_CLUSTER, type Unread } from '../output/report.ts'
 import { kindsNotKnown, putAll, type DocumentReading } from '../../documents/index.ts'
 
-/** What could not be read of the cluster. */
+/** The kinds and namespaces of the cluster that could not be read. */
 export const unreadOf = ({ unread }: Pick<LiveCluster, 'unread'>): Unread[] =>
   unread.map((message) => ({ ...IN_CLUSTER, message }))
 
-/** The state of the cluster as it was read. */
+/** The state of the cluster when it was read. */
 export function stateOfCluster(live: LiveCluster, group: string): ClusterState {
   return liveState(live, new ClusterState({ group, knows: live.knows }))
 }

@@ -5,35 +5,35 @@ export interface IgnoreComment {
   readonly reason: string
   readonly line: number
   readonly column: number
-  /** The line that the comment covers: its own if it comes after a value, else the next one that is not a comment. */
+  /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** Set on one entry in place of so many further ids in the comment, which are not read. */
+  /** The number of further ids in the comment, which are not read; set on only one entry. */
   readonly left?: number
 }
 
 const SIGN = '# vmcp-admission: ignore['
 
-/** Placeholder for a reason: with it a comment has no effect. */
+/** Placeholder for a reason: a comment with it has no effect. */
 export const REASON_TO_WRITE = '<why>'
 
 /** The text of a comment that ignores an id, for editors to write above a line. */
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
 const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
-/** A line break that Kubernetes does not take for one; a comment ends before it. */
+/** A line break of other standards: Kubernetes does not treat it as one, but a comment ends before it. */
 const OTHER_BREAK = /[\r\u2028\u2029]/
 
 /** The most ids in one comment that are read. */
 export const MOST_IDS = 100
 
-/** The ignore comments of a YAML text. One before the first `---` of a file belongs to the document after it. */
+/** The ignore comments in a YAML text. One before the first `---` of a file belongs to the document after it. */
 export function ignoreComments(text: string): IgnoreComment[] {
   if (!text.includes('vmcp-admission:')) return []
   const lines = text.split('\n')
   const isEmpty = (line: string) => /^\s*(#.*)?$/.test(line)
   const first = lines.findIndex((line) => !isEmpty(line) && !/^(---|%)/.test(line))
   const comments: IgnoreComment[] = []
-  // The index of the next line with content, or -1; the loop runs from the last line.
+  // The index of the next line with content, or -1; the loop goes from the last line to the first.
   let next = -1
   for (let i = lines.length - 1; i >= 0; i--) {
     const content = lines[i] ?? ''

@@ -1,6 +1,6 @@
 /**
- * Parses JSON with places, as kubectl's decoder does: by the grammar of Go's encoding/json (that of RFC 8259); a text
- * may have several values one after the other.
+ * Parses JSON with the places of all parts, as kubectl's decoder does: by the grammar of Go's encoding/json (RFC 8259);
+ * a text may contain several values in sequence.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { NodeEntry, TextNode, Note } from './nodes.ts'
@@ -12,7 +12,7 @@ export interface JsonRead {
   readonly notes: readonly Note[]
 }
 
-/** Thrown where the text ends before the value does (or begins). */
+/** Thrown when the text ends inside the value, or before it begins. */
 export class JsonEndError extends ReadError {}
 
 const space = /[ \t\r\n]*/y
@@ -26,7 +26,7 @@ export function skipSpace(text: string, offset: number): number {
   return space.lastIndex
 }
 
-/** Reads one value from `offset` on. Throws ReadError (JsonEndError at the end of the text). */
+/** Parses one value, starting at `offset`. Throws ReadError (JsonEndError at the end of the text). */
 export function readJson(text: string, offset: number): JsonRead {
   const notes: Note[] = []
   let position = skipSpace(text, offset)
@@ -111,7 +111,7 @@ export function readJson(text: string, offset: number): JsonRead {
     position = number.lastIndex
     const next = text[position] ?? ''
     if (!exponent && (/[eE]/.test(next) || (!fraction && next === '.'))) throw fail('the rest of a number')
-    // `+ 0` turns negative zero into zero. A number that is too large becomes infinite; toValue refuses it.
+    // `+ 0` turns negative zero into zero. A number that is too large becomes infinite, which toValue refuses.
     return { kind: 'scalar', offset: start, value: Number(digits) + 0 }
   }
 
@@ -125,7 +125,7 @@ const literals = [
   ['null', null],
 ] as const
 
-/** The end of the string that begins at `start`. Throws ReadError where it is not a JSON string. */
+/** The end of the string that begins at `start`. Throws ReadError when it is not a JSON string. */
 function stringEnd(text: string, start: number): number {
   let position = start + 1
   for (;;) {
@@ -145,6 +145,6 @@ function stringEnd(text: string, start: number): number {
 
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
-/** The note about a key that occurs twice in a map. */
+/** The note that a key occurs twice in a map. */
 export const duplicateKey = (key: string): string =>
   `the key ${JSON.stringify(key)} is given more than once: kubectl takes the last`

@@ -3,8 +3,8 @@ import type { FileDocument } from './load.ts'
 import type { Located } from '../output/report.ts'
 
 /**
- * Removes the files that a kustomization among the documents uses as patches, because they are parts of resources only.
- * A file that some kustomization also lists as a resource stays.
+ * Removes the files that a kustomization uses as patches, because they contain only parts of resources. Keeps a file
+ * that some kustomization also lists as a resource.
  */
 export function withoutPatches(documents: readonly FileDocument[]): {
   readonly documents: readonly FileDocument[]
@@ -31,7 +31,7 @@ export function withoutPatches(documents: readonly FileDocument[]): {
 export const KUSTOMIZATION_NAMES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
 const NAMES: ReadonlySet<string | undefined> = new Set(KUSTOMIZATION_NAMES)
 
-/** Whether a document is a kustomization; in a file with such a name the kind may be missing. */
+/** Whether a document is a kustomization; in a file named like one (`KUSTOMIZATION_NAMES`), `kind` may be missing. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
   if (!NAMES.has(normalized(file).split('/').at(-1)) || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
@@ -39,7 +39,7 @@ function isKustomization({ file, document: { value } }: FileDocument): boolean {
 
 /** An entry in the resources of a kustomization: a file, or a folder with another kustomization. */
 interface Listed {
-  /** The path of the entry from the working folder; `written` is relative to the kustomization. */
+  /** The path of the entry from the working folder; `written` is the text in the kustomization. */
   readonly path: string
   readonly written: string
   readonly at: Pick<Located, 'file' | 'line' | 'column'>
@@ -65,7 +65,7 @@ function resourcesOf(value: unknown): string[] {
   return Array.isArray(resources) ? resources.filter((path) => typeof path === 'string') : []
 }
 
-/** The paths of the patches, as a kustomization writes them. */
+/** The paths of the patches, as written in a kustomization. */
 function patchesOf(value: unknown): string[] {
   const { patches, patchesStrategicMerge, patchesJson6902 } = value as Readonly<Record<string, unknown>>
   return [patches, patchesStrategicMerge, patchesJson6902].flatMap((list) =>
@@ -85,14 +85,14 @@ function patchNote({ file, document }: FileDocument, user: string): Located {
 
 const folderOf = (file: string): string => normalized(`${file}/..`)
 
-/** Whether a path is in a folder, or is the folder. */
+/** Whether a path is inside a folder, or is the folder itself. */
 export function isWithin(path: string, folder: string): boolean {
   const [inner, outer] = [normalized(path), normalized(folder)]
   if (outer === '.') return !/^(?:\.\.(?:\/|$)|\/)/.test(inner)
   return inner === outer || inner.startsWith(outer === '/' ? outer : `${outer}/`)
 }
 
-/** A path with `/`, without `.`, and with `..` only at its start. A drive of Windows (`C:`) counts as a name. */
+/** A path with `/`, without `.`, and with `..` only at its start. A Windows drive (`C:`) counts as a name. */
 export function normalized(path: string): string {
   const parts: string[] = []
   for (const part of path.replaceAll('\\', '/').split('/')) {

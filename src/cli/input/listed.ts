@@ -2,28 +2,28 @@ import type { Located, Unread } from '../output/report.ts'
 import { KUSTOMIZATION_NAMES, listedIn, normalized } from './kustomize.ts'
 import type { FileDocument } from './load.ts'
 
-/** The documents of some files, and their texts by name. */
+/** The documents of some files, and the texts of these files by name. */
 export interface Batch {
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
   readonly unread: readonly Unread[]
 }
 
-/** How listed files are found and read: on the disk or in a commit. */
+/** Finds and reads listed files, on the disk or in a commit. */
 interface Place {
-  /** Whether the search read the folder that contains the path. */
+  /** Whether the search has covered the folder of the path. */
   readonly covers: (path: string) => boolean
   readonly isExcluded: (path: string) => boolean
   readonly isFile: (name: string) => Promise<boolean>
   readonly read: (files: readonly string[]) => Promise<Batch>
 }
 
-/** The most entries of kustomizations that are looked up. */
+/** The most kustomization entries that are looked up. */
 const MOST_LISTED = 10_000
 
 /**
- * Reads files that kustomizations list and the search has skipped, such as hidden ones, because kubectl builds them.
- * Listed files outside of the searched folders are not judged.
+ * Reads the files that kustomizations list but that the search skipped, such as hidden ones, because kubectl builds
+ * them too. Listed files outside of the searched folders are not judged.
  */
 export async function readListed(
   searched: Batch,

@@ -1,6 +1,6 @@
 /**
  * Reads the documents of a file exactly as kubectl does, with the places of their parts. kubectl uses cli-runtime, that
- * k8s.io/apimachinery's pkg/util/yaml, and that sigs.k8s.io/yaml; each module beside this one says which part it ports.
+ * pkg/util/yaml of k8s.io/apimachinery, and that sigs.k8s.io/yaml; each module in this folder says which part it ports.
  */
 import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
 import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
@@ -9,7 +9,7 @@ import { splitDocuments } from './split.ts'
 import type { Chunk } from './split.ts'
 import { readYaml } from './yaml-nodes.ts'
 
-/** A place in a file; line and column count from 1, columns in characters, not bytes. */
+/** A place in a file. Line and column count from 1; columns are characters, not bytes. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
@@ -17,24 +17,24 @@ export interface TextPlace {
 
 /** A document, or an item of a list, that could be read. */
 export interface ReadDocument {
-  /** Plain JSON data that shares nothing with other documents; a lone scalar is possible, null is not. */
+  /** Plain JSON data that is not shared with other documents. May be a single scalar, but not null. */
   readonly value: unknown
   /** The line on which the document or the item begins. */
   readonly line: number
   /** For an item of a list, its path in the document (`['items', 2]`); otherwise empty. */
   readonly within: readonly NodeKey[]
   /**
-   * Notes on mistakes that kubectl accepts silently: duplicate keys, keys read as booleans, text after the end of the
-   * document.
+   * Notes about mistakes that kubectl accepts silently: duplicate keys, keys read as booleans, text after the end of
+   * the document.
    */
   readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
-   * The place of a part of the value, given by its path: of its key (an item of a list is its own key), or of its value
-   * (of the key when no value is written). With aliases and merges, the place where the text of the part is. For a part
-   * that does not exist, the place of the key of the nearest parent that does.
+   * The place of the part of the value at this path: of its key (an item of a list is its own key), or of its value (of
+   * its key when no value is written). For aliases and merges, it is the place of the text that they repeat. When the
+   * part does not exist, it is the place of the key of the nearest existing parent.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
-  /** The ignore comments for its lines. */
+  /** The ignore comments for lines of the document. */
   readonly ignores?: readonly IgnoreComment[]
 }
 
@@ -43,7 +43,7 @@ export interface UnreadDocument {
   readonly error: TextPlace & { readonly message: string }
 }
 
-/** A document and the file that holds it. */
+/** A document and the name of its file. */
 export interface FileDocument {
   readonly file: string
   readonly document: ReadDocument
@@ -57,8 +57,8 @@ export interface LoadOptions {
 }
 
 /**
- * Reads the text of one file. Empty documents are left out, as kubectl does. Never throws: a document that
- * cannot be read is an `error`, and the others are returned.
+ * Reads the text of one file. Skips empty documents, as kubectl does. Never throws: a document that cannot be read has
+ * an `error`, and the others are returned.
  */
 export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDocument[] {
   const normal = text
@@ -74,7 +74,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       const { node, notes } = readChunk(chunk)
       if (node.kind === 'scalar' && node.value === null) return []
       const parts = options.expandLists === false ? [whole(node)] : expandLists(node)
-      // The notes of a list belong to its first item that can be read.
+      // Notes about the whole list are attached to its first readable item.
       const first = parts.find((part) => !(part instanceof ReadError))
       return parts.map((part) =>
         part instanceof ReadError ? unread(part) : readDocument(part, part === first ? notes : [], places),
@@ -88,7 +88,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
   return withComments(loaded, ignoreComments(normal))
 }
 
-/** Each document with the comments for the lines from its start to that of the next. */
+/** Adds to each document the comments on its lines, up to the start of the next document. */
 function withComments(
   loaded: readonly LoadedDocument[],
   comments: readonly IgnoreComment[],
@@ -118,13 +118,13 @@ function readChunk(chunk: Chunk): { node: TextNode; notes: readonly Note[] } {
   try {
     return readYaml(chunk.yaml, chunk.offset)
   } catch (error) {
-    // For a file that is meant to be JSON, the message of the JSON parser is clearer.
+    // When the file was meant to be JSON, the message of the JSON parser is clearer.
     if (chunk.jsonError && /^\s*\{\s*["}]/.test(chunk.yaml)) throw chunk.jsonError
     throw error
   }
 }
 
-/** A document or an item of a list, with its path in the document and the kind that the list implies. */
+/** A document or an item of a list, with its path in the document, and the kind implied by the list. */
 interface Part {
   readonly node: TextNode
   readonly within: readonly NodeKey[]
@@ -139,8 +139,8 @@ interface TypeMeta {
 const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * The objects that kubectl reads from an object: itself or, if it has `items`, those. Items of a typed list may lack a
- * kind: the list implies it.
+ * The objects that kubectl reads from an object: the object itself or, if it has `items`, the items. The kind of a
+ * typed list implies the kind of items without one.
  */
 function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined
@@ -193,7 +193,7 @@ const maxNotes = 20
 const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
 
-/** Converts offsets to places; the text is scanned at the first call. */
+/** Converts offsets to places; the text is scanned on the first call. */
 function placesOf(text: string): (offset: number) => TextPlace {
   let starts: number[] | undefined
   let pairs: number[] | undefined
@@ -202,7 +202,7 @@ function placesOf(text: string): (offset: number) => TextPlace {
     pairs ??= surrogatePairs(text)
     const line = countBefore(starts, offset + 1)
     const start = starts[line - 1] ?? 0
-    // A character outside of the basic plane has two code units, but counts as one column.
+    // A character beyond U+FFFF has two code units, but counts as one column.
     const twice = countBefore(pairs, offset) - countBefore(pairs, start)
     return { line, column: offset - start - twice + 1 }
   }

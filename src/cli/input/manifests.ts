@@ -1,10 +1,10 @@
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import { readSources } from './files.ts'
 
-/** The most files that are read: a person waits. */
+/** The most files that are searched, because a person waits for the result. */
 const MOST_FILES = 300
 
-/** Whether a folder has a file that names our API group. */
+/** Whether a folder contains a file that mentions our API group. */
 export async function holdsManifests(folder: string): Promise<boolean> {
   let left = MOST_FILES
   for await (const source of readSources(folder)) {

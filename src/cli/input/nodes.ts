@@ -1,6 +1,6 @@
 /**
- * A parsed document: data, with the place in the text of every part. Aliases share parts, so that a tree can be small
- * where its value is large.
+ * A parsed document: its data, with the place of every part in the text. Aliases share parts, so a small tree may
+ * represent a large value.
  */
 import { setOwn } from '../../rule/index.ts'
 
@@ -25,19 +25,19 @@ export interface MapNode {
 }
 export type TextNode = ScalarNode | ListNode | MapNode
 
-/** A member of a map: the place of its key, and its value. */
+/** A member of a map: the place of its key, and the node of its value. */
 export interface NodeEntry {
   readonly keyOffset: number
   readonly node: TextNode
 }
 
-/** A note on something that kubectl accepts silently, and that is probably a mistake. */
+/** A note about something that kubectl accepts silently, but that is probably a mistake. */
 export interface Note {
   readonly message: string
   readonly offset: number
 }
 
-/** Thrown for text that cannot be read; the offset counts in the whole (normalised) text of the file. */
+/** Thrown for text that cannot be read; the offset is in the complete (normalised) text of the file. */
 export class ReadError extends Error {
   readonly offset: number
 
@@ -48,8 +48,8 @@ export class ReadError extends Error {
 }
 
 /**
- * How deep lists and maps may nest: the outermost is 1. The YAML package calls itself for each level, at over 1 KB of
- * stack before it is compiled, and Node gives it just under 1 MB.
+ * The deepest nesting of lists and maps; the outermost has depth 1. The YAML package recurses for each level, with over
+ * 1 KB of stack before it is compiled, and Node's stack is just under 1 MB.
  */
 export const maxDepth = 500
 
@@ -57,8 +57,8 @@ export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
 
 /**
- * The data of a node; `depth` is that of its nesting. Parts that aliases share are copied. Throws ReadError for a
- * number that JSON cannot hold, and for a value that nests too deep.
+ * The JSON data of a node; `depth` is its nesting depth. Parts that aliases share are copied. Throws ReadError for a
+ * number that JSON cannot represent, and for too deep nesting.
  */
 export function toValue(node: TextNode, depth = 1): unknown {
   if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
@@ -80,7 +80,7 @@ export function toValue(node: TextNode, depth = 1): unknown {
   }
 }
 
-/** The node of a member or an item; undefined where there is none. */
+/** The node of a member or an item; undefined when it does not exist. */
 export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
   if (node.kind === 'map') return node.entries.get(String(segment))
   if (node.kind !== 'list' || typeof segment !== 'number') return undefined
@@ -89,9 +89,9 @@ export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
 }
 
 /**
- * The offset of the part of `root` that the segments name: of its key, or of its value. An item of a list is its own
- * key, and a value that is not written (`key:`) has the place of its key. A part that does not exist has the place of
- * the nearest parent that does: its key, or the start of the document.
+ * The offset of the part of `root` at this path: of its key, or of its value. An item of a list is its own key; a value
+ * that is not written (`key:`) has the place of its key. For a part that does not exist, the place of the nearest
+ * existing parent: its key, or the start of the document.
  */
 export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset

@@ -15,31 +15,31 @@ import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Release } from '../../release/index.ts'
 import type { GivenSubject, Unread } from '../output/report.ts'
 
-/** A cluster with files laid over it: the files replace its objects, in the namespaces that the files name. */
+/** A cluster with files on top: they replace its objects, in the namespaces that the files name. */
 export interface Overlay {
   readonly live: LiveCluster
-  /** The release of the cluster, where the flags ask for it. */
+  /** The release installed in the cluster, if the flags request it. */
   readonly installed: Release | undefined
   readonly unread: readonly Unread[]
-  /** How the files are read; the default namespace is that of the kubeconfig. */
+  /** Settings for reading the files; the default namespace is the namespace of the kubeconfig. */
   readonly reading: DocumentReading
-  /** The state before and after an apply of the files. */
+  /** The state before an apply of the files; `after` is the state after the apply. */
   readonly before: ClusterState
   readonly after: ClusterState
-  /** The live object of this name. */
+  /** The live object with this kind, namespace and name. */
   get(subject: GivenSubject): LiveObject['value'] | undefined
 }
 
-/** The flags about what to read of the cluster. */
+/** The flags that determine which parts of the cluster are read. */
 export interface ClusterFlags {
   readonly kubeconfig: string
   readonly 'check-secrets'?: boolean
   readonly release?: string
-  /** Absent for commands that judge by no release. */
+  /** Absent for commands that do not depend on a release. */
   readonly crds?: string
 }
 
-/** Reads the cluster; an empty `namespace` is that of the kubeconfig. Never throws. */
+/** Reads the cluster; when `namespace` is empty, the default is the namespace of the kubeconfig. Never throws. */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   given: DocumentReading,
@@ -95,7 +95,7 @@ function placesOf(values: readonly unknown[], reading: DocumentReading): string[
   )
 }
 
-/** The Secrets, ConfigMaps or policies that the documents name. */
+/** The Secrets, ConfigMaps or policy objects to which the documents refer. */
 function namedIn(
   values: readonly unknown[],
   reading: DocumentReading,

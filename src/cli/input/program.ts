@@ -2,14 +2,14 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, relative } from 'node:path'
 import type { Environment } from '../../configuration/flags.ts'
 
-/** The folders of PATH that are absolute and outside of the tree, because a tree may contain a program of any name. */
+/** The folders of PATH that are absolute and outside of the repository, which may contain a program with any name. */
 export function searchPath(environment: Environment, tree: string): string[] {
   const written = environment.PATH ?? environment.Path ?? ''
   return written.split(delimiter).filter((folder) => isAbsolute(folder) && !isIn(folder, tree))
 }
 
 /**
- * The path of a program; undefined where there is none. Found here, because Windows would search the working folder
+ * The path of a program; undefined when it is not found. Searched here, because Windows would search the working folder
  * first.
  */
 export function findProgram(name: string, environment: Environment, tree: string): string | undefined {

@@ -46,10 +46,10 @@ export const READING_FLAGS = {
 
 const { namespace, set, env, exclude } = READING_FLAGS
 
-/** The flags for an editor; it shows documents that are not judged, so no flag makes them an error. */
+/** The flags for an editor; it shows documents that are not judged, so it has no flag that makes them an error. */
 export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
-/** How files are read, by the flags. */
+/** The options for reading files that the flags select. */
 export function readOptions(
   {
     env,
@@ -71,8 +71,8 @@ export function readOptions(
 }
 
 /**
- * Prints a line for each argument without a document. If no argument has one, returns these as unread: a wrong name or
- * a failed template must not pass.
+ * Prints a line for each argument without a document. If no argument has one, returns the arguments as unread: a wrong
+ * name or a failed template must not pass.
  */
 export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   const empty = reads.flatMap((read) => read.empty)
@@ -82,8 +82,8 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
 }
 
 /**
- * Prints a line for each place that is not judged; where the run must fail because of them, returns them for
- * `printUnread`.
+ * Prints a line for each file or object that is not judged. If the run must fail because of them, returns them instead,
+ * for `printUnread`.
  */
 export function unlessJudged(
   places: readonly Located[],
@@ -94,10 +94,10 @@ export function unlessJudged(
   return []
 }
 
-/** The most lines about unread files: where the reader is slow, the end of more would be lost. */
+/** The most lines about unread files: if the reader is slow, the end of a longer output would be lost. */
 const MOST_LINES = 500
 
-/** Prints a line for each unread file; templates share one line, because a repository of charts has many. */
+/** Prints a line for each unread file; all templates share one line, because a repository of charts has many. */
 export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
@@ -124,7 +124,7 @@ function templateLine(first: Unread, templates: readonly Unread[]): Unread {
   return { ...first, message: `${what}: ${render}; ${leave}` }
 }
 
-/** Prints a line for each on standard error. */
+/** Prints each line on standard error. */
 export function printLines(lines: readonly Located[]): void {
   for (const each of lines) process.stderr.write(`${visible(`${placeText(each)}: ${each.message}`)}\n`)
 }

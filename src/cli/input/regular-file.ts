@@ -2,7 +2,7 @@ import { constants, existsSync, type Stats } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-/** The most bytes of a file, and of all files of a run. */
+/** The most bytes of a file, and of all files in a run. */
 export const MOST_BYTES = { file: 32 * 2 ** 20, run: 128 * 2 ** 20 } as const
 
 export const TOO_LARGE = 'larger than 32 MB'
@@ -10,12 +10,12 @@ export const TOO_MUCH = 'all files of a run together are larger than 128 MB'
 const TOO_MANY_MARKS =
   'all files of a run together have more than a million keys, items and lines: --exclude leaves files out'
 
-/** How many bytes a run may still read. */
+/** The number of bytes that a run may still read. */
 export interface Allowance {
   bytes: number
   /**
-   * How many line ends, colons, commas and brackets a run may still read: YAML and JSON are split there, and each takes
-   * up to 1.5 KB.
+   * The number of line ends, colons, commas and brackets that a run may still read: they separate parts of YAML and
+   * JSON, and each takes up to 1.5 KB.
    */
   marks: number
 }
@@ -24,7 +24,7 @@ const MOST_MARKS = 1_000_000
 
 export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
 
-/** Takes the bytes from an allowance, and returns what they took. Throws Refused where it has less. */
+/** Subtracts the bytes from an allowance, and returns what was subtracted. Throws Refused when it is not enough. */
 export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
   if (bytes.length > allowance.bytes) throw new Refused(TOO_MUCH)
   let marks = 0
@@ -41,15 +41,15 @@ for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
 /** Thrown for a path that is not read, with the reason; the message contains no text of a file. */
 export class Refused extends Error {}
 
-/** A name without an extension that kustomize reads. */
+/** Names of manifests, including the one without an extension that kustomize reads. */
 export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i
 
 export const LINK_TO_OTHER_KIND = 'a link to a file of another kind is not read'
 
 /**
- * The path to which the links of a name lead. In a repository or the working folder, it must be a manifest in the same
- * tree, so that the author of the tree cannot choose other files of this machine. Elsewhere the user chose the path.
- * Throws Refused.
+ * The path to which links lead. In a repository or the working folder it must be a manifest in the same folder tree, so
+ * that the author of a repository cannot choose other files of this machine. Elsewhere the user chose the path. Throws
+ * Refused.
  */
 export async function followLinks(name: string): Promise<string> {
   const path = resolve(name)
@@ -68,7 +68,7 @@ export async function followLinks(name: string): Promise<string> {
   return real
 }
 
-/** The folders around a path, and itself, that are a tree: the working folder, and each with a `.git`. */
+/** The folders that contain a path and limit its links: the working folder, and each folder with a `.git`. */
 function treesAround(path: string): string[] {
   const cwd = process.cwd()
   const above = dirname(path)
@@ -77,15 +77,15 @@ function treesAround(path: string): string[] {
 }
 
 /**
- * The bytes of a regular file. Throws Refused for other or too large files: a device or a pipe may never end, and a
- * file in /proc claims to be empty. Opened without waiting for the writer of a pipe.
+ * The bytes of a regular file. Throws Refused for other files, because a device or a pipe may never end, and for files
+ * that are too large; a file in /proc claims to be empty. Opening does not wait for the writer of a pipe.
  */
 export async function readRegularFile(
   path: string,
   allowance: Allowance = newAllowance(),
   most: number = MOST_BYTES.file,
 ): Promise<Buffer> {
-  // Tested before the file is opened, because opening can make a device act.
+  // Checked before the file is opened, because opening can trigger a device.
   needRegular(await stat(path), most)
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -102,7 +102,7 @@ function needRegular(stats: Stats, most: number): void {
   if (stats.size > most) throw tooLarge(most)
 }
 
-/** All bytes of a stream. Throws Refused where there are too many. */
+/** All bytes of a stream. Throws Refused when there are too many. */
 export async function readChunks(
   stream: AsyncIterable<Buffer | string>,
   allowance: Allowance,

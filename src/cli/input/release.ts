@@ -27,7 +27,7 @@ export const RELEASE_FLAGS = {
 
 /**
  * The release that the flags or else the configuration file name: one that comes with this program, or CRDs in files;
- * undefined where they name none. Throws UsageError for an unknown release, and for files without a CRD of the group.
+ * undefined when none is named. Throws UsageError for an unknown release, and for files without a CRD of the group.
  */
 export async function readRelease(
   { release, crds }: Values<typeof RELEASE_FLAGS>,
@@ -40,23 +40,23 @@ export async function readRelease(
   return release === NO_RELEASE ? undefined : knownRelease(release)
 }
 
-/** The release or specification by which resources are judged, for the last line of a report. */
+/** The release by which resources are judged, or the specification, for the last line of a report. */
 export const judgedBy = (release: Release | undefined): string =>
   release?.name ?? 'the specification (no --release)'
 
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
 
-/** A kind with the schema of other releases. */
+/** A kind whose schema is the same as in other releases. */
 interface Other {
   readonly kind: string
-  /** The releases with its schema, as text; empty where no known one has it. */
+  /** The releases that share this schema, as text; empty when no known release has it. */
   readonly versions: string
 }
 
 /**
- * The known releases that share the schema of most kinds with this one (of these the newest), and the kinds with
- * another schema.
+ * The known releases with the same schemas for most kinds, and the kinds whose schema differs. If several groups of
+ * releases have equally many, the newest group.
  */
 export function nearestReleases({ schemas }: Release): {
   readonly versions: string
@@ -82,13 +82,13 @@ export function nearestReleases({ schemas }: Release): {
 }
 
 /**
- * Whether the release is read from the cluster, because the flags name none. It takes precedence over the configuration
- * file.
+ * Whether the release is read from the cluster, because the flags do not name one. It takes precedence over the
+ * configuration file.
  */
 export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
   release === '' && crds === ''
 
-/** The release by the CustomResourceDefinitions of a cluster; undefined where they are not of an operator. */
+/** Reads the release from the CustomResourceDefinitions of a cluster; undefined when they are not of an operator. */
 export const installedRelease = (definitions: readonly unknown[], group: string): Release | undefined =>
   releaseOf(definitions, group, 'the installed operator')
 

@@ -1,7 +1,7 @@
 /**
- * Runs git only to read commits. The working tree may be a stranger's: it can contain a bare repository as plain files,
- * whose configuration names programs to run. So this module finds the repository and names it to git; git gets no
- * settings but those of the repository, starts no programs and uses no network.
+ * Runs git, but only to read commits. The working tree may come from a stranger: it can contain a bare repository as
+ * plain files, whose configuration names programs to run. So this module itself finds the repository and passes it to
+ * git. Git gets no settings but those of the repository, starts no programs and uses no network.
  */
 import { spawnSync } from 'node:child_process'
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { type Allowance, MOST_BYTES, TOO_LARGE, TOO_MUCH } from './regular-file.
 export interface Repository {
   readonly git: string
   readonly top: string
-  /** The path of the working folder from the top of the repository; empty at the top. */
+  /** The path from the top of the repository to the working folder; empty at the top. */
   readonly prefix: string
   readonly environment: Readonly<Record<string, string>>
 }
@@ -25,7 +25,7 @@ export interface BlobName {
   readonly isLink: boolean
 }
 
-/** The most bytes of output of git apart from files, and the most seconds that it may take. */
+/** The most bytes that git may print (apart from contents of files), and the most seconds that it may take. */
 const [MOST_OUTPUT, MOST_SECONDS] = [2 ** 28, 120]
 
 /** Finds the repository of the working folder. Throws UsageError. */
@@ -46,8 +46,8 @@ export function openRepository(environment: Environment): Repository {
 }
 
 /**
- * The environment of git. It inherits nothing: GIT_DIR, GIT_EXEC_PATH or GIT_CONFIG_PARAMETERS would change what is
- * read and run.
+ * The environment of git. It inherits nothing: GIT_DIR, GIT_EXEC_PATH or GIT_CONFIG_PARAMETERS would change which files
+ * and programs are used.
  */
 const OWN_ENVIRONMENT = {
   LC_ALL: 'C',
@@ -62,7 +62,7 @@ const OWN_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
 } as const
 
-/** Programs do not start on Windows without this variable. */
+/** Windows starts no program without this variable. */
 const windows = ({ SYSTEMROOT }: Environment): Record<string, string> =>
   SYSTEMROOT === undefined ? {} : { SYSTEMROOT }
 
@@ -79,19 +79,19 @@ const OWN_SETTINGS = [
   'credential.helper=',
 ].flatMap((setting) => ['-c', setting])
 
-/** The nearest folder with a `.git`, which no commit can hold. */
+/** The nearest folder with a `.git`; a commit cannot contain a folder with this name. */
 function topAbove(folder: string): string | undefined {
   if (statSync(join(folder, '.git'), { throwIfNoEntry: false }) !== undefined) return folder
   const above = dirname(folder)
   return above === folder ? undefined : topAbove(above)
 }
 
-/** The first text of a `.git` file, and the most bytes of such a file, as in git. */
+/** The beginning of a `.git` file, and the most bytes of such a file, as in git. */
 const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**
- * The repository that has this one as a submodule. The author of its `.gitmodules` chose the address of this one and so
- * its branches: they cannot be the base for judging the outer one.
+ * The repository that contains this one as a submodule; undefined for none. The author of its `.gitmodules` chose the
+ * URL of this one and thus its branches: they cannot be the base for judging the outer repository.
  */
 function superproject(top: string): string | undefined {
   const file = join(top, '.git')
@@ -107,7 +107,7 @@ function superproject(top: string): string | undefined {
   return inOwner.startsWith('..') ? undefined : owner
 }
 
-/** Runs git; its output may hold any bytes. Throws UsageError. */
+/** Runs git; its output may contain any bytes. Throws UsageError. */
 function run(
   { git, top, environment }: Repository,
   args: readonly string[],
@@ -142,7 +142,7 @@ export function commitOf(repository: Repository, revision: string): string {
   }
 }
 
-/** Every file of a commit by its path from the top, without submodules. Throws UsageError. */
+/** All files of a commit by their path from the top, without submodules. Throws UsageError. */
 export function filesOf(repository: Repository, commit: string): Map<string, BlobName> {
   const listing = run(repository, ['ls-tree', '-r', '-z', '--full-tree', commit]).toString()
   const files = new Map<string, BlobName>()
@@ -154,7 +154,7 @@ export function filesOf(repository: Repository, commit: string): Map<string, Blo
   return files
 }
 
-/** The contents of blobs by id; one process reads all sizes, and one all contents. Throws UsageError. */
+/** The contents of blobs by id; one process of git reads all sizes, and one all contents. Throws UsageError. */
 export function blobsOf(
   repository: Repository,
   ids: readonly string[],
@@ -178,7 +178,7 @@ export function blobsOf(
   return contentsIn(run(repository, ['cat-file', '--batch'], input, all + asked.length * 100))
 }
 
-/** Parses `ID blob SIZE`, the content and a line end, for each blob. */
+/** Parses `ID blob SIZE`, the content and a line end, for each of the blobs. */
 function contentsIn(output: Buffer): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (let at = 0; at < output.length;) {

@@ -1,7 +1,7 @@
 /**
  * Splits a file into documents as kubectl does: a port of YAMLOrJSONDecoder and YAMLReader of k8s.io/apimachinery
- * (pkg/util/yaml). A file that begins with "{" is read as JSON values one after the other; where that fails within the
- * first two, and in every other file, lines that begin with "---" separate YAML documents.
+ * (pkg/util/yaml). A file that begins with "{" is read as a sequence of JSON values; if that fails within the first
+ * two, and in all other files, lines that begin with "---" separate YAML documents.
  */
 import { JsonEndError, readJson, skipSpace } from './json-text.ts'
 import type { JsonRead } from './json-text.ts'
@@ -13,7 +13,7 @@ export type Chunk =
   | { readonly yaml: string; readonly offset: number; readonly jsonError?: ReadError }
   | { readonly error: ReadError }
 
-/** How many bytes at the start of a file kubectl searches for JSON. */
+/** Number of bytes at the start of a file in which kubectl looks for JSON. */
 const guessSize = 4096
 
 /** Splits a file. `text` has no byte order mark, and its lines end in LF. */
@@ -36,8 +36,8 @@ export function splitDocuments(text: string): Chunk[] {
 }
 
 /**
- * The chunks of the rest of the text when it is not JSON, after `count` JSON values. After two values kubectl gives up;
- * before that it reads the rest as YAML.
+ * The chunks of the remaining text when it is not JSON, after `count` JSON values. After two values kubectl gives up;
+ * before that it reads the remaining text as YAML.
  */
 function afterJson(text: string, position: number, count: number, error: ReadError): Chunk[] {
   if (count > 1) return [{ error: onlySeparator(text, error) ?? error }]
@@ -48,15 +48,15 @@ function afterJson(text: string, position: number, count: number, error: ReadErr
   return 'yaml' in first ? [{ ...first, jsonError: error }, ...rest] : chunks
 }
 
-/** A clearer error for the most frequent case in which kubectl cannot read JSON. */
+/** A clearer error for the most frequent case of JSON that kubectl cannot read. */
 function onlySeparator(text: string, error: ReadError): ReadError | undefined {
   if (error instanceof JsonEndError || !text.startsWith('---', error.offset)) return undefined
   return new ReadError('"---" cannot follow two JSON values that have none between them', error.offset)
 }
 
 /**
- * kubectl's consumeWhitespace: skips white space up to and including the first line end. It looks at four bytes at a
- * time; undefined, as it gives up, when fewer are left.
+ * Works as kubectl's consumeWhitespace: skips white space up to and including the first line end. It reads four bytes
+ * at a time; when fewer remain it gives up: undefined.
  */
 function skipLineEnd(text: string, from: number): number | undefined {
   for (let position = from; ; position++) {
@@ -69,12 +69,12 @@ function skipLineEnd(text: string, from: number): number | undefined {
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
-/** unicode.IsSpace of Go. */
+/** The characters of Go's unicode.IsSpace. */
 const goSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 const leadingSpace = /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/
 const notSpace = /[^\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
-/** The YAML documents of the text from `start` on. */
+/** The YAML documents in the text, beginning at `start`. */
 function splitYaml(text: string, start: number): Chunk[] {
   const chunks: Chunk[] = []
   let begin = start
@@ -86,7 +86,7 @@ function splitYaml(text: string, start: number): Chunk[] {
     if (text.startsWith('---', line)) {
       const rest = text.slice(line + 3, end).replace(leadingSpace, '')
       const valid = rest === '' || rest.startsWith('#')
-      // A separator before any other line belongs to the first document.
+      // A separator before all other lines belongs to the first document.
       if (line > begin || !valid) {
         push(line)
         begin = end
@@ -99,7 +99,7 @@ function splitYaml(text: string, start: number): Chunk[] {
   return chunks
 }
 
-/** kubectl adds a missing line end to a file, and a block scalar keeps it. */
+/** kubectl adds a missing line end to a file, and a block scalar includes it. */
 const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
 const badSeparator = (rest: string): string =>

@@ -3,20 +3,20 @@ import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
 import { type FileDocument, loadDocuments } from './load.ts'
 
-/** All that was read from the files in the arguments. */
+/** All documents and texts that were read from the arguments. */
 export interface Documents {
   readonly files: string[]
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** The files that may be built or applied but are not judged, each with the reason. */
+  /** The files that may be built or applied but are not judged, with the reasons. */
   readonly notJudged: readonly Located[]
   readonly unread: Unread[]
-  /** Files and folders without a document, each with the reason. */
+  /** Files and folders without a document, with the reasons. */
   readonly empty: readonly Located[]
 }
 
-/** The documents of texts that were read, by the name of the file. */
+/** The documents in these texts, which are given by file name. */
 export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
   const documents = [...texts].flatMap(([file, text]) =>
     loadDocuments(quoteTemplates(text)).flatMap((document) =>

@@ -14,7 +14,7 @@ export async function readTwoStates(
   return [await readState(old, now, options), await readState(now, old, options)]
 }
 
-/** Reads one state; a revision without a path is read at the path of the other state. */
+/** Reads one state; for a revision without a path, the path of the other state is used. */
 export async function readState(name: string, other: string, options: ReadOptions): Promise<Documents> {
   const revision = readRevision(name)
   if (revision === undefined) return readDocuments([name], options)

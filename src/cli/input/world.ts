@@ -1,4 +1,4 @@
-/** How a command opens the world that its flags and the configuration file name. */
+/** Opens the settings, release and objects by which a command judges, as its flags and the configuration file say. */
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { type Environment, UsageError, type Values } from '../../configuration/flags.ts'
 import {
@@ -27,7 +27,7 @@ type ReadingFlags = Pick<Values<typeof JUDGING_FLAGS>, 'api-group'> & {
   readonly cluster?: boolean
 }
 
-/** How documents are read; with `--cluster` an empty namespace is that of the kubeconfig. */
+/** Settings for reading documents; with `--cluster` the default namespace is the namespace of the kubeconfig. */
 export function openReading(
   { namespace = '', cluster = false, 'api-group': group }: ReadingFlags,
   configuration: Configuration = NO_CONFIGURATION,
@@ -41,17 +41,16 @@ export function openReading(
   }
 }
 
-/** All that a command judges by, except the other objects. */
+/** Everything on which a command's judgements depend, except the other objects. */
 export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
   /**
-   * The release that the flags or the configuration file name; that of a cluster takes precedence over the one of the
-   * file.
+   * The release that the flags or the configuration file name; an installed release takes precedence over the file's.
    */
   readonly release: Release | undefined
   readonly configuration: Configuration
-  /** When the command began: exemptions that ended before have expired. */
+  /** The time when the command began: exemptions that ended before it have expired. */
   readonly now: number
 }
 
@@ -59,11 +58,11 @@ type WorldFlags = ReadingFlags &
   Values<typeof JUDGING_FLAGS> &
   Values<typeof RELEASE_FLAGS> & {
     readonly 'no-ignores'?: boolean
-    /** Undefined in commands without the flag, which are never strict. */
+    /** The flag `--strict`; undefined for commands without this flag, which are never strict. */
     readonly strict?: boolean
   }
 
-/** Opens the world, with the configuration file that belongs to these arguments. Throws UsageError. */
+/** Opens the settings, release and configuration file that apply to these arguments. Throws UsageError. */
 export async function openWorld(
   flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
   names: readonly string[],
@@ -90,7 +89,7 @@ export function worldWith(
   }
 }
 
-/** Documents, and a list of what could not be read, or counts as not read. */
+/** Documents, and a list of files that could not be read or are treated as unread. */
 export interface OpenFiles {
   readonly documents: Documents
   readonly unread: readonly Unread[]
@@ -108,7 +107,7 @@ export async function openState(name: string, options: ReadOptions): Promise<Ope
   return { documents, unread: unreadIn([documents]) }
 }
 
-/** Reads the old and the new state that the arguments name. Throws UsageError. */
+/** Reads the old and the new state in the arguments. Throws UsageError. */
 export async function openTwoStates(
   names: readonly string[],
   options: ReadOptions,
@@ -120,7 +119,7 @@ export async function openTwoStates(
   return { before, after, unread: unreadIn([before, after]) }
 }
 
-/** Reads the files, and the cluster onto which they would be applied. Throws UsageError. */
+/** Reads the files, and the cluster to which they would be applied. Throws UsageError. */
 export async function openOverlay(
   names: readonly string[],
   options: ReadOptions,
@@ -133,13 +132,13 @@ export async function openOverlay(
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 
-/** What could not be read of the old and the new files; prints a line for each document that is not judged. */
+/** The files of both states that could not be read; prints a line for each document that is not judged. */
 function unreadIn(states: readonly Documents[]): readonly Unread[] {
   printLines(states.flatMap(({ notJudged }) => notJudged))
   return [...states.flatMap(({ unread }) => unread), ...printEmpty(states)]
 }
 
-/** Reads a cluster, or the namespaces of it that the flags name. */
+/** Reads a cluster, or only the namespaces that the flags name. */
 export async function openCluster(
   { kubeconfig, namespaces }: Pick<Values<typeof LIVE_FLAGS>, 'kubeconfig' | 'namespaces'>,
   more: Pick<Wanted, 'group'> & Partial<Wanted>,

@@ -1,8 +1,8 @@
 /**
- * Parses one YAML document as kubectl does. The package `yaml` parses it, with every scalar as text. This module then
- * gives the text its meaning, as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys that are
- * not strings. Where the two parse differently, it corrects the package; test/golden/read-yaml has the cases, and lists
- * those that are not corrected.
+ * Parses one YAML document as kubectl does. The package `yaml` parses it with every scalar as text. This module then
+ * interprets it as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys that are not strings.
+ * Where the two parse differently, it corrects the package; test/golden/read-yaml has the cases, and lists those that
+ * are not corrected.
  */
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
@@ -18,14 +18,14 @@ export interface YamlRead {
 }
 
 /**
- * Reads the first document of `text`, which begins at `offset` in its file. As in kubectl, text after the end of the
+ * Parses the first document of `text`, which begins at `offset` in its file. As in kubectl, text after the end of the
  * document is dropped, with a note. A document without content is null. Throws ReadError.
  */
 export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
-  // The library of kubectl ends lines at these characters too, but not at those of Unicode.
+  // kubectl's library also ends lines at these characters, but not at those of Unicode.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
@@ -34,12 +34,12 @@ export function readYaml(text: string, offset: number): YamlRead {
   return { node, notes: [...reader.notes, ...more] }
 }
 
-/** The value of a YAML text, which the operator reads alike. Throws ReadError. */
+/** The value of a YAML text, parsed like the operator does. Throws ReadError. */
 export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).node)
 
 /**
- * The tree of the first document. Where it cannot be parsed, the error is that of the unmodified package, which
- * explains a line with too little indent better. Throws ReadError.
+ * The tree of the first document. When it cannot be parsed, the error comes from the unmodified package, which explains
+ * insufficient indent better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
   try {
@@ -54,7 +54,7 @@ type Lexemes = (text: string) => Iterable<string>
 
 interface Composed {
   readonly root: ParsedNode | null
-  /** The offset of text after the document, which kubectl drops; undefined where there is none. */
+  /** The offset of text after the document, which kubectl drops; undefined when there is none. */
   readonly unread: number | undefined
 }
 
@@ -64,8 +64,8 @@ const unreadText = 'kubectl does not read what follows the end of the document'
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
- * Throws for a tab at the start of a line, or between a "-" and the text after it: the library allows that only in
- * scalars and flow collections, the package in more places.
+ * Throws for a tab at the start of a line, or between a "-" and the text after it: kubectl's library allows such tabs
+ * only in scalars and flow collections, the package `yaml` in more places.
  */
 function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
@@ -86,7 +86,7 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
 
 const tabIndents = 'found a tab where only spaces can indent'
 
-/** Every scalar stays text, and every key stays, even if it occurs twice. */
+/** Keeps every scalar as text, and every key, even if it occurs twice. */
 const options = {
   schema: 'failsafe',
   merge: false,
@@ -97,13 +97,13 @@ const options = {
 
 /**
  * As in kubectl's library, a "#" starts a comment wherever a token may begin, as in `{}#c`: this error of the package
- * is ignored.
+ * `yaml` is ignored.
  */
 const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
 
-/** Private fields of the package's lexer. Its version is pinned, and the golden cases fail if the fields change. */
+/** Private fields of the lexer of `yaml`. Its version is pinned, and golden tests fail if these fields change. */
 interface LexerState {
-  /** The least indent of a line that belongs to the current value. */
+  /** The smallest indent of a line that belongs to the current value. */
   indentNext: number
   parseFlowCollection(): Generator<string, unknown>
   parseQuotedScalar(): Generator<string, unknown>
@@ -112,8 +112,8 @@ interface LexerState {
 const indentedLexemes: Lexemes = (text) => new Lexer().lex(text)
 
 /**
- * The lexemes of a text. Between brackets and quotes lines may have any indent, as in kubectl's library; the package
- * would require more than that of the key.
+ * The lexemes of a text. As in kubectl's library, lines between brackets and quotes may have any indent; the package
+ * `yaml` would require more than the indent of the key.
  */
 function lexemesAsKubectl(text: string): Iterable<string> {
   const lexer = new Lexer()
@@ -131,7 +131,7 @@ function lexemesAsKubectl(text: string): Iterable<string> {
   return lexer.lex(text)
 }
 
-/** The tokens of lexemes. Throws ReadError at the offset for brackets that nest too deep, before it parses them. */
+/** The tokens of lexemes. Throws ReadError at the offset when brackets nest too deep, before parsing them. */
 function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Token> {
   const parser = new Parser()
   let depth = 0
@@ -144,9 +144,7 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/**
- * As `composedBy`, but without stacks: the package makes an Error for each mistake, of which there may be a million.
- */
+/** As `composedBy`, but without stack traces: `yaml` makes an Error for each of perhaps a million mistakes. */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -157,7 +155,7 @@ function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   }
 }
 
-/** Composes the tokens to a tree. Throws ReadError. */
+/** Builds a tree from the tokens. Throws ReadError. */
 function composedBy(text: string, offset: number, lexemesOf: Lexemes): Composed {
   checkTabs(text, offset, lexemesOf)
   const composer = new Composer(options)
@@ -186,7 +184,7 @@ const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
 
-/** Messages of the package about its parser, each with advice for the user in its place. */
+/** Messages of the package `yaml` about its parser, and the advice for the user that replaces each. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
     'nested mappings are not allowed in compact mappings',
@@ -205,30 +203,30 @@ const advised = (message: string): string => ADVICE.get(message) ?? message
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1)
 
-/** A parsed node; a scalar has its Go type, which is needed where it is a key. */
+/** A parsed node; for a scalar also its Go type, which is needed when it is a key. */
 interface Sized {
   readonly node: TextNode
-  /** The number of its nodes, with aliases expanded. */
+  /** The number of nodes in the parsed node, after the expansion of aliases. */
   readonly size: number
   readonly scalar?: Resolved
 }
 
 type MapEntry = NodeEntry & { readonly merged: boolean }
 
-/** The most nodes to which the aliases of a document may expand; kubectl has a limit too. */
+/** The most nodes that a document may have after the expansion of aliases; kubectl has a limit too. */
 const maxAliased = 1_000_000
 
-/** The state of decoding one document. */
+/** Decodes one document. */
 class Reader {
   readonly notes: Note[] = []
   readonly #text: string
   readonly #offset: number
-  /** The anchored nodes by name; undefined while a node is being parsed. */
+  /** The nodes with anchors, by name; undefined while such a node is being parsed. */
   readonly #anchors = new Map<string, Sized | undefined>()
   #aliased = 0
-  /** The column, from 0, of the innermost block collection around the current node; -1 outside of all. */
+  /** The column, from 0, of the innermost block collection that contains the current node; -1 outside of all. */
   #indent = -1
-  /** Whether the current node is in a flow collection (`[…]` or `{…}`) inside of that block collection. */
+  /** Whether the current node is inside a flow collection (`[…]` or `{…}`) in the innermost block collection. */
   #inFlow = false
 
   constructor(text: string, offset: number) {
@@ -286,7 +284,7 @@ class Reader {
     return pattern.test(this.#text)
   }
 
-  /** Throws where a line of a plain text in a flow collection, or after it, begins with a tab that is too far left. */
+  /** Throws when a tab too far left begins a line of a plain text in a flow collection, or the line after it. */
   #checkFolds(start: number, end: number): void {
     const behind = /[^ \t\n]/g
     behind.lastIndex = end
@@ -316,7 +314,7 @@ class Reader {
     return { node: { kind: 'map', offset, entries }, size }
   }
 
-  /** Adds a member to the entries. Returns the size of its key and its value, as #merge does. */
+  /** Adds a member to the entries. Returns the size of its key and value, as #merge does. */
   #member(keyTree: ParsedNode, valueTree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const keyOffset = this.#offset + keyTree.range[0]
     if (isScalar(keyTree) && keyTree.type === 'PLAIN' && this.#isBefore(flowColon, keyTree.range[1]))
@@ -335,8 +333,8 @@ class Reader {
   }
 
   /**
-   * Adds the entries of a merge key `<<` at its position, as the library does, so that they override keys before it. Of
-   * several maps the first one takes precedence.
+   * Adds the entries of a merge key `<<` at its position, as kubectl's library does, so that they override earlier
+   * keys. If it names several maps, the first one takes precedence.
    */
   #merge(keyTree: ParsedNode, tree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const offset = this.#offset + keyTree.range[0]
@@ -358,21 +356,21 @@ class Reader {
 const sum = (parts: readonly { readonly size: number }[]): number =>
   parts.reduce((total, part) => total + part.size, 1)
 
-/** A hint where a second resource begins without a separator, and so overrides the keys of the first. */
+/** A hint for a second resource that begins without a separator, and so overrides the keys of the first. */
 const separatorHint = (key: string): string =>
   key === 'apiVersion' ? '; is a line with --- missing before it?' : ''
 
 const namePattern = /^[-\w]+$/
 
-/** A ":" after a plain key in a flow collection that only the package takes for the end of the key. */
+/** A ":" after a plain key in a flow collection; the package `yaml` ends the key there, kubectl's library does not. */
 const flowColon = /[ \t\n]*:[,[\]{}]/y
 
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
 
-/** Escapes of JSON that YAML 1.1 does not have. */
+/** Escapes in JSON that YAML 1.1 does not have. */
 const badEscape = /(?:^|[^\\])(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
-/** An escaped line end followed by an empty line, which the package drops. */
+/** An escaped line end followed by an empty line, which the package `yaml` drops. */
 const escapedLineEnd = /(?:^|[^\\])(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>
@@ -383,11 +381,11 @@ const mergeError = 'map merge requires map or sequence of maps as the value'
 const mergeWins = (name: string): string =>
   `the merge sets ${JSON.stringify(name)} again: kubectl lets it win over the key before it`
 
-/** Whether a key is a merge key: plain, or tagged as one. A quoted "<<" is an ordinary key. */
+/** Whether a key is a merge key: plain, or with the tag of merge keys. A quoted "<<" is an ordinary key. */
 const isMergeKey = (key: ParsedNode): boolean =>
   isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
 
-/** Whether the content decides on the type: in a plain scalar, or one with the tag "!". */
+/** Whether the content determines the type: in a plain scalar, or in one with the tag "!". */
 const isImplicit = ({ tag, type }: Scalar): boolean =>
   tag === '!' || (tag === undefined && (type ?? 'PLAIN') === 'PLAIN')
 
@@ -398,7 +396,7 @@ function scalarNode(tree: Scalar, offset: number): Sized {
   return { node: { kind: 'scalar', offset, value: jsonScalar(scalar) }, size: 1, scalar }
 }
 
-/** The name of a key in JSON. Throws ReadError for a key that JSON cannot have. */
+/** The JSON name of a key. Throws ReadError for a key that JSON cannot have. */
 function keyName({ scalar }: Sized, offset: number): string {
   if (!scalar) throw new ReadError('a key cannot be a map or a list', offset)
   return errorsAt(offset, () => jsonKey(scalar))

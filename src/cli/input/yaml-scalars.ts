@@ -1,6 +1,6 @@
 /**
- * Parses scalars as kubectl does: a port of resolve.go of go.yaml.in/yaml/v2 2.4.3 (which sigs.k8s.io/yaml 1.6.0 uses),
- * with the conversions of map keys by which sigs.k8s.io/yaml makes JSON.
+ * Parses scalars as kubectl does: a port of resolve.go of go.yaml.in/yaml/v2 2.4.3 (used by sigs.k8s.io/yaml 1.6.0),
+ * with the conversions of map keys to JSON by sigs.k8s.io/yaml.
  */
 import type { ScalarValue } from './nodes.ts'
 import { goFloat } from '../../rule/index.ts'
@@ -8,14 +8,14 @@ import { goFloat } from '../../rule/index.ts'
 /** A scalar in the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {
   readonly tag: string
-  /** Whether the content decides on the type: it is neither quoted nor a block. */
+  /** Whether the content determines the type: the scalar is neither quoted nor a block. */
   readonly implicit: boolean
   readonly text: string
 }
 
 /**
- * A scalar with its Go type. An `int` fits int64, a `uint` only uint64; a timestamp keeps its text, and is a type of
- * its own only with an explicit `!!timestamp`.
+ * A scalar with its Go type. An `int` fits int64, a `uint` only uint64; a timestamp remains text, and is a separate
+ * type only with an explicit `!!timestamp`.
  */
 export type Resolved =
   | { readonly type: 'null' }
@@ -38,8 +38,7 @@ define({ type: 'float', value: Infinity }, '.inf', '.Inf', '.INF', '+.inf', '+.I
 define({ type: 'float', value: -Infinity }, '-.inf', '-.Inf', '-.INF')
 
 /**
- * The Go value of a scalar. Throws an Error that names the mismatch when the content does not fit an explicit tag.
- *
+ * The Go value of a scalar. Throws an Error that describes the mismatch when the content does not fit an explicit tag.
  */
 export function resolveScalar(scalar: ScalarText): Resolved {
   const { tag, implicit, text } = scalar
@@ -56,7 +55,7 @@ export function resolveScalar(scalar: ScalarText): Resolved {
 
 const typeName = (resolved: Resolved): string => (resolved.type === 'uint' ? 'int' : resolved.type)
 
-/** The type that the characters of a plain scalar without a tag imply. */
+/** The type of a plain scalar without a tag, by its characters. */
 function resolveText(text: string, timestamps: boolean): Resolved {
   const asString: Resolved = { type: 'str', value: text }
   const first = text.charCodeAt(0)
@@ -74,12 +73,12 @@ function resolveText(text: string, timestamps: boolean): Resolved {
 const dottedPattern = /^\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?$/
 const floatPattern = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 
-/** A number that begins with a dot. Go reads it with its own syntax: an underscore only between digits. */
+/** A number that begins with a dot. Go parses it with its own syntax: underscores only between digits. */
 function dottedFloat(text: string): Resolved | undefined {
   return dottedPattern.test(text) ? float(text.replaceAll('_', '')) : undefined
 }
 
-/** A float64; undefined where it is out of range, because Go then leaves the text as it is. */
+/** A float64; undefined when it is out of range, because Go then keeps the text. */
 function float(text: string): Resolved | undefined {
   const value = Number(text)
   return Number.isFinite(value) ? { type: 'float', value } : undefined
@@ -90,7 +89,7 @@ function signedOrDigit(text: string): Resolved | undefined {
   const integer = parseInteger(text)
   if (integer !== undefined) return integer
   if (floatPattern.test(text)) return float(text)
-  // Go also tries "0b" with a sign after the prefix.
+  // Go also accepts "0b" with a sign after it.
   const signed = /^0b([-+])([01]+)$/.exec(text)
   return signed ? parseInteger(`${signed[1]}0b${signed[2]}`) : undefined
 }
@@ -100,14 +99,14 @@ const integerPattern = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
 
-/** As Go's strconv.ParseInt, then ParseUint, both with base 0. */
+/** Works as Go's strconv.ParseInt, then ParseUint, both with base 0. */
 function parseInteger(text: string): Resolved | undefined {
   const match = integerPattern.exec(text)
   if (!match) return undefined
   const [, sign, hex, binary, octal, leadingZero, decimal] = match
   const digits = hex ?? binary ?? octal ?? leadingZero ?? decimal ?? ''
   const prefix = hex ? '0x' : binary ? '0b' : octal || leadingZero ? '0o' : ''
-  // A number with more than 64 digits after leading zeros fits no uint64: no need to parse it.
+  // A number with more than 64 digits after leading zeros does not fit uint64, so it need not be parsed.
   if (digits.replace(/^0+/, '').length > 64) return undefined
   const magnitude = BigInt(prefix + digits)
   const value = sign === '-' ? -magnitude : magnitude
@@ -118,7 +117,7 @@ function parseInteger(text: string): Resolved | undefined {
 const datePattern =
   /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt]| +)([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
 
-/** Whether Go's time.Parse accepts it in one of the four layouts of goyaml.v2. */
+/** Whether Go's time.Parse accepts the text in one of the four layouts of goyaml.v2. */
 function isTimestamp(text: string): boolean {
   const match = datePattern.exec(text)
   if (!match) return false
@@ -134,7 +133,7 @@ function isTimestamp(text: string): boolean {
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** The bytes of a `!!binary`, as the UTF-8 text that they become in JSON. */
+/** The bytes of a `!!binary`, as the UTF-8 text that they are in JSON. */
 function decodeBase64(text: string): string {
   const clean = text.replace(/[\r\n]/g, '')
   if (!base64Pattern.test(clean)) throw new Error('!!binary holds text that is not base64')
@@ -159,10 +158,10 @@ function decodeUtf8(bytes: Uint8Array): string {
   return parts.join('')
 }
 
-/** How many bytes the UTF-8 of a character has, by its first. */
+/** The number of bytes in the UTF-8 of a character, by its first byte. */
 const sequenceLength = (first: number): number => (first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4)
 
-/** A resolved scalar as JSON data. Integers beyond 2^53 are the nearest number; a float may be infinite. */
+/** A resolved scalar as JSON data. Integers beyond 2^53 become the nearest number; a float may be infinite. */
 export function jsonScalar(resolved: Resolved): ScalarValue {
   switch (resolved.type) {
     case 'null':
@@ -171,7 +170,7 @@ export function jsonScalar(resolved: Resolved): ScalarValue {
     case 'uint':
       return Number(resolved.value)
     case 'float':
-      // Go writes -0.0 as "-0", and then reads that as the integer 0.
+      // Go prints -0.0 as "-0", and then parses that as the integer 0.
       return resolved.value === 0 ? 0 : resolved.value
     default:
       return resolved.value
@@ -192,7 +191,7 @@ export function jsonKey(resolved: Resolved): string {
   }
 }
 
-/** As Go's strconv.FormatFloat(value, 'g', -1, 32), with YAML's words for infinite values and NaN. */
+/** Works as Go's strconv.FormatFloat(value, 'g', -1, 32), with YAML's names for infinite values and NaN. */
 function formatFloat32(value: number): string {
   const single = Math.fround(value)
   if (Number.isNaN(single)) return '.nan'
@@ -201,7 +200,7 @@ function formatFloat32(value: number): string {
   return goFloat(shortest(single))
 }
 
-/** The fewest digits that read back as the same float32, in exponent form. */
+/** The shortest digits that are parsed as this float32 again, in exponent form. */
 function shortest(single: number): string {
   for (let digits = 0; digits < 9; digits++) {
     const text = single.toExponential(digits)

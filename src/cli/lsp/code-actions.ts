@@ -1,4 +1,4 @@
-/** The code actions at a finding: its fix, and the comment that ignores it. */
+/** The code actions for a finding: its fix, and a comment that ignores it. */
 import {
   type CodeAction,
   CodeActionKind,
@@ -15,7 +15,7 @@ import { diagnosticOf } from './diagnostics.ts'
 import { lineAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** All safe fixes of a file: editors can apply it when they save. */
+/** The action that applies all safe fixes of a file; editors can run it on saving. */
 const FIX_ALL = `${CodeActionKind.SourceFixAll}.vmcp-admission`
 
 export const CODE_ACTIONS = [CodeActionKind.QuickFix, FIX_ALL]
@@ -41,9 +41,9 @@ export function codeActionsAt(
   ]
 }
 
-/** The most findings at one place for which actions are offered, because each action is tried. */
+/** The most findings at one place that get actions, because each action is tried first. */
 const MOST_FINDINGS = 20
-/** The most characters of files that are parsed to try actions; one finding is always tried. */
+/** The most characters of files that are parsed to try actions; for one finding they are always tried. */
 const MOST_READ = 250_000
 
 const isOn = ({ start, end }: Range, line: number): boolean => start.line <= line && line <= end.line
@@ -70,17 +70,17 @@ function allFixes(file: WorkspaceFile, findings: readonly ReportedFinding[]): Co
   return [{ title, kind: FIX_ALL, edit: { changes: { [file.text.uri]: [edit] } } }]
 }
 
-/** The fixes of the findings as one edit; undefined where none can be written into the text. */
+/** The fixes of the findings as one edit; undefined when none can be written into the text. */
 function fixed({ name, text }: WorkspaceFile, findings: readonly ReportedFinding[]): TextEdit | undefined {
   const before = text.getText()
   const texts = new Map([[name, before]])
   const { done, left } = applyFixes(texts, findings)
-  // A single fix is made completely or not at all.
+  // A single fix must be applied completely or not at all.
   const isMade = done.length > 0 && (findings.length > 1 || left.length === 0)
   return isMade ? difference(text, texts.get(name) ?? before) : undefined
 }
 
-/** The change of a text as one edit, from the first character that differs to the last. */
+/** The change of a text as one edit, from the first differing character to the last. */
 function difference(text: TextDocument, after: string): TextEdit {
   const before = text.getText()
   const most = Math.min(before.length, after.length)
@@ -92,7 +92,7 @@ function difference(text: TextDocument, after: string): TextEdit {
   return { range, newText: after.slice(start, after.length - end) }
 }
 
-/** The action to ignore a finding: offered only where the file with the comment was judged and the comment worked. */
+/** The action that ignores a finding: offered only if the comment was tried and had an effect. */
 function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
   const { id, severity } = finding
   const allowed = allowedIgnores(workspace.judging.settings, 'comment')
@@ -117,8 +117,8 @@ function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedF
 }
 
 /**
- * The lines above which a comment is tried: that of the finding, and the line before, which may have the key. Counted
- * from 0.
+ * The lines above which a comment is tried: the line of the finding, and the line before it, which may contain the key.
+ * Lines count from 0.
  */
 const linesToTry = (text: TextDocument, { line }: ReportedFinding): number[] => {
   const before = Array.from({ length: line - 1 }, (_, i) => i).findLast(
@@ -136,7 +136,7 @@ function withLine(text: TextDocument, line: number, content: string): string {
   return all.slice(0, offset) + indented(text, line, content) + all.slice(offset)
 }
 
-/** A whole line, indented as the one that it is put above. */
+/** A line to insert above another one, with the same indent. */
 function indented(text: TextDocument, line: number, content: string): string {
   const [indent = ''] = /^ */.exec(lineAt(text, line)) ?? []
   return `${indent}${content}${text.getText().includes('\r\n') ? '\r\n' : '\n'}`

@@ -47,7 +47,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   const around = path.slice(0, -1)
   if (around.length === 0) return fieldsIn(schema ?? ENVELOPE, object)
   const holder = nodeAt(schema, around)
-  // What is typed looks like an item of a list of objects, but the list holds strings: so it is a value.
+  // The typed text looks like an item of a list of objects, but the list contains strings: so it is a value.
   if (holder?.properties === undefined) return valuesAt(workspace, { ...typing, path: around }, holder)
   return fieldsIn(holder, valueAt(object, around))
 }
@@ -77,7 +77,7 @@ function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknow
   }))
 }
 
-/** The possible values of a field, where they are few or names in the workspace. */
+/** The possible values of a field, if they are few or names in the workspace. */
 function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTree | undefined): Candidate[] {
   const names = namesAt(workspace, object, path)
   if (names.length > 0) return names.map((label) => ({ label, kind: CompletionItemKind.Reference }))
@@ -99,7 +99,7 @@ function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTr
   }))
 }
 
-/** The names of objects, providers and keys that the field at a path can name. */
+/** The names of objects, providers and keys that are possible in the field at a path. */
 function namesAt(workspace: Workspace, object: unknown, path: JsonPath): string[] {
   if (!isObject(object)) return []
   const namespace = namespaceOf(object, workspace.judging)
@@ -124,7 +124,7 @@ const CORE: readonly (readonly [RegExp, string])[] = [
   [/^configMap(?:KeyRef|Ref)?$/, 'ConfigMap'],
 ]
 
-/** The kind that the name at a path refers to. */
+/** The kind of object that the name at a path refers to. */
 function targetAt(kind: string, path: JsonPath): string | undefined {
   const field = (REFERENCES[kind] ?? []).find(({ at, to }) => {
     const whole = [...at, 'name']

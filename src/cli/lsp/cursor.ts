@@ -3,40 +3,37 @@ import { TextDocument } from 'vscode-languageserver-textdocument'
 import { isMap, isScalar, isSeq, parseAllDocuments, type Node } from 'yaml'
 import { lineAt } from './lines.ts'
 
-/** The object and the path at which the cursor is. */
+/** The object and path at the cursor. */
 export interface Cursor {
-  /** The object, as far as it can be parsed. */
+  /** The object, parsed as far as possible. */
   readonly object: unknown
   /** The path from the object to the key or value at the cursor. */
   readonly path: readonly (string | number)[]
   readonly on: 'key' | 'value'
 }
 
-/**
- * The object and path at a position; undefined between objects. A text that is being typed is parsed as far as
- * possible.
- */
+/** The object and path at a position; undefined between objects. Incomplete text is parsed as far as possible. */
 export function cursorAt(text: TextDocument, position: Position): Cursor | undefined {
   return cursorIn(text.getText(), text.offsetAt(position))
 }
 
-/** Replaces the word that is being typed in the text to parse. */
+/** Replaces the incomplete word in the text that is parsed. */
 const MARK = 'vmcp-cursor'
 
-/** The word before the cursor, and where it would be: `on` is `key` where a field or an item can begin. */
+/** The word before the cursor, and what it would be in the object: `on` is `key` where a field or an item can begin. */
 export interface Typing extends Cursor {
-  /** Where the word begins and ends, in UTF-16 code units from the start of the line. */
+  /** The start and end of the word, in UTF-16 code units from the start of the line. */
   readonly start: number
   readonly end: number
 }
 
-/** The key or value that is being typed at a position; undefined where no part of an object can be. */
+/** The incomplete key or value at a position; undefined where an object cannot have one. */
 export function typingAt(text: TextDocument, position: Position): Typing | undefined {
   const line = lineAt(text, position.line)
   const before = line.slice(0, position.character)
   if (/(?:^|\s)#/.test(before)) return undefined
   const start = /^(?:.*[^\w.\-/])?/s.exec(before)?.[0].length ?? 0
-  // A dash that begins an item does not belong to the word.
+  // A dash that begins a list item is not part of the word.
   const word = /^-\s/.test(`${line.slice(start)} `) ? start + 1 : start
   const end = position.character + (/^[\w.\-/]*/.exec(line.slice(position.character))?.[0].length ?? 0)
   const begins = /^\s*(?:-\s+)*["']?$/.test(line.slice(0, word))
@@ -48,7 +45,7 @@ export function typingAt(text: TextDocument, position: Position): Typing | undef
   return cursor && { ...cursor, start: word, end }
 }
 
-/** The longest text in characters that is parsed for a cursor, because this happens at each word that is typed. */
+/** The longest text, in characters, that is parsed for a cursor, because each typed word requires it. */
 const LONGEST_TEXT = 2 ** 20
 
 function cursorIn(text: string, offset: number): Cursor | undefined {
@@ -62,7 +59,7 @@ function cursorIn(text: string, offset: number): Cursor | undefined {
   if (found === undefined) return undefined
   const object: unknown = document.toJS({ maxAliasCount: 100 })
   const [first, index, ...rest] = found.path
-  // In a List, each item is an object of its own.
+  // In a List, each item is a separate object.
   if (first === 'items' && typeof index === 'number')
     return { object: (object as { items: unknown[] }).items[index], path: rest, on: found.on }
   return { object, ...found }

@@ -6,7 +6,7 @@ import { PROGRAM } from '../program-name.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The source that each diagnostic names. */
+/** The name that editors show as the source of each diagnostic. */
 const SOURCE = 'vmcp-admission'
 
 const SEVERITIES = {
@@ -15,7 +15,7 @@ const SEVERITIES = {
   advice: DiagnosticSeverity.Information,
 } as const
 
-/** The findings of a file, as an editor shows them. */
+/** The findings of a file as diagnostics for an editor. */
 export function diagnosticsOf(
   workspace: Workspace,
   file: WorkspaceFile,
@@ -52,12 +52,12 @@ const MOST_DIAGNOSTICS = 1_000
 
 const FIRST = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
 
-/** A diagnostic on the first line: why a file is not read. */
+/** A diagnostic on the first line that says why a file is not read. */
 export const notRead = (message: string): Diagnostic[] => [
   { range: FIRST, severity: DiagnosticSeverity.Warning, source: SOURCE, message },
 ]
 
-/** A diagnostic for each problem of the configuration file, from its place to the end of the line. */
+/** A diagnostic for each problem in the configuration file, from its place to the end of the line. */
 export const diagnosticsOfConfiguration = ({ problems }: ConfigurationError): Diagnostic[] =>
   problems.map(({ line, column, message }) => ({
     range: { start: { line: line - 1, character: column - 1 }, end: { line, character: 0 } },
@@ -89,7 +89,7 @@ export function diagnosticOf(
 }
 
 /**
- * The message without the id, which is the code of the diagnostic; with the path where the line does not contain the
+ * The message without the id, which is the code of the diagnostic, but with the path if the line does not contain the
  * field.
  */
 function messageOf({ path, message, id }: ReportedFinding, line: string): string {

@@ -5,7 +5,7 @@ import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/index.ts'
 import type { JsonPath } from './symbols.ts'
 
-/** The schema of an object of one of the seven kinds; `apiVersion` may still be missing. */
+/** The schema for an object of one of the seven kinds; its `apiVersion` may still be missing. */
 export function schemaOf(object: unknown, reading: DocumentReading): SchemaTree | undefined {
   if (!isObject(object)) return undefined
   const kind =
@@ -14,7 +14,7 @@ export function schemaOf(object: unknown, reading: DocumentReading): SchemaTree 
   return kind?.schema as SchemaTree | undefined
 }
 
-/** The schema of the value at a path; undefined where there is none. */
+/** The schema of the value at a path; undefined when there is none. */
 export function nodeAt(node: SchemaTree | undefined, path: JsonPath): SchemaTree | undefined {
   let found = node
   for (const step of path)

@@ -14,7 +14,7 @@ const lines = new WeakMap<TextDocument, { readonly of: string; readonly known: M
 
 function readLine(text: TextDocument, line: number): Line {
   const of = text.getText()
-  // The document may have been edited since the last call.
+  // The document may have changed since the last call.
   const before = lines.get(text)
   const { known } = before?.of === of ? before : { known: new Map<number, Line>() }
   lines.set(text, { of, known })
@@ -28,25 +28,25 @@ function readLine(text: TextDocument, line: number): Line {
   return found
 }
 
-/** The text of a line, from 0, without its end. */
+/** The text of a line, without its line end; lines count from 0. */
 export const lineAt = (text: TextDocument, line: number): string => readLine(text, line).text
 
-/** A key before its colon, in quotes or plain. */
+/** A YAML key before its colon, in quotes or plain. */
 const KEY = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^\s:#,[\]{}"'][^\s:#]*)\s*:(?:\s|$)/
 /** A scalar in quotes, followed by the end of the line, a comment or the end of an item. */
 const QUOTED = /^("(?:\\.|[^"\\])*"|'(?:''|[^'])*')(?:\s*$|\s+#|\s*[,\]}])/
 
-/** The length of a plain scalar that ends with the line, a comment or an item; 0 for one that ends otherwise. */
+/** The length of a plain scalar before the end of the line, a comment or the end of an item; otherwise 0. */
 function plainLength(text: string): number {
   const end = text.search(/[#,\]}]/)
   const { length } = text.slice(0, end < 0 ? text.length : end).trimEnd()
   return text[end] === '#' && length === end ? 0 : length
 }
 
-/** The most UTF-16 code units that a diagnostic marks: nobody sees the end of a longer value. */
+/** The most UTF-16 code units that a diagnostic marks: nobody looks at the end of a longer value. */
 const LONGEST_RANGE = 1_000
 
-/** The range of the key or scalar that begins at a place: in one line, and at least one character. */
+/** The range of the key or scalar at a place: within one line, and at least one character. */
 export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range {
   const start = positionOf(text, { line, column })
   const rest = lineAt(text, start.line).slice(start.character, start.character + LONGEST_RANGE)
@@ -55,8 +55,8 @@ export function rangeAt(text: TextDocument, { line, column }: TextPlace): Range 
 }
 
 /**
- * A position for a place. Places count characters from 1, positions UTF-16 code units from 0. Line 0 means the whole
- * file.
+ * The editor's position for a place in a file. Places count characters from 1, positions UTF-16 code units from 0. Line
+ * 0 means the whole file.
  */
 function positionOf(text: TextDocument, { line, column }: TextPlace): Position {
   if (line === 0) return { line: 0, character: 0 }
@@ -64,7 +64,7 @@ function positionOf(text: TextDocument, { line, column }: TextPlace): Position {
   return { line: line - 1, character: Math.min(unitAt(column), content.length) }
 }
 
-/** The part of a range within its quotes. */
+/** The range without the quotes at its ends. */
 export function unquoted(text: TextDocument, { start, end }: Range): Range {
   const written = text.getText({ start, end })
   const quote = /^["']/.exec(written)?.[0]

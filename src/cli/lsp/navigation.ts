@@ -1,4 +1,4 @@
-/** Definition, references and rename of names in the workspace. */
+/** Finds the definition and the references of names in the workspace, and renames them. */
 import type { Location, Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver'
 import { holds, rangeAt, unquoted } from './lines.ts'
 import type { PlacedOccurrence, Workspace, WorkspaceFile } from './workspace.ts'
@@ -32,7 +32,7 @@ export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newN
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
     const { text } = each.file
-    // A text that YAML merges or aliases repeat is written once, but occurs several times.
+    // A text that YAML merges or aliases repeat occurs several times, but is written only once.
     const edits = (changes[text.uri] ??= [])
     const range = unquoted(text, rangeOf(each))
     if (!edits.some((edit) => sameStart(edit.range, range))) edits.push({ range, newText: newName })

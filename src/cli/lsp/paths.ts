@@ -3,10 +3,10 @@ import { isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errorMessage } from '../../rule/index.ts'
 
-/** The most bytes of a file that is read, and the most characters of an open one. */
+/** The most bytes of a file that is read, and the most characters of an open file. */
 export const MOST_BYTES = 32 * 2 ** 20
 
-/** The path on this machine that a URI names; undefined where it names none. Editors may send any text. */
+/** The local path that a URI names; undefined when it names none. Editors may send any text. */
 export function pathOf(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !/^file:/i.test(uri)) return undefined
   try {
@@ -16,7 +16,7 @@ export function pathOf(uri: unknown): string | undefined {
   }
 }
 
-/** Whether the path is a folder or in it. */
+/** Whether the path is the folder or inside it. */
 export const isIn = (folder: string, path: string): boolean => {
   const inside = relative(folder, path)
   return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
@@ -24,7 +24,7 @@ export const isIn = (folder: string, path: string): boolean => {
 
 /**
  * Why a file of a workspace is not read: a stranger may have made it a link to an endless device or a secret. Undefined
- * where it is read, and where reading it reports the problem.
+ * when it is read, and when reading itself will report the problem.
  */
 export function whyNotRead(path: string, folders: readonly string[]): string | undefined {
   try {

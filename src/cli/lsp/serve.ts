@@ -34,41 +34,41 @@ import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts
 import { Workspace, type WorkspaceFile } from './workspace.ts'
 
 /**
- * Reads the settings, with the configuration file of the folders. Throws an Error that says what is wrong with the
+ * Reads the settings, with the configuration file for the folders. Throws an Error that describes a mistake in the
  * file.
  */
 export type Configured = (folders: readonly string[]) => Promise<Judging>
 
-/** The files that are read from the folders; the editor may open others too. */
+/** The files that are read in the folders; the editor may open others too. */
 const MANIFESTS = '**/*.{yaml,yml,json}'
-/** Milliseconds of judging after which requests are answered. */
+/** Milliseconds of judging after which pending requests are answered. */
 const SLICE = 20
-/** The longest pause, in milliseconds, after a keystroke before the files are judged. */
+/** The longest pause, in milliseconds, between a keystroke and judging the files. */
 const LONGEST_PAUSE = 1_000
 
-/** Answers an editor over a connection until it sends `exit`. */
+/** Serves an editor over a connection until it sends `exit`. */
 export class LanguageServer {
   readonly #connection: Connection
   readonly #workspace: Workspace
   readonly #options: ReadOptions
   readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
-  /** Resolved once the folders are read; requests before that wait. */
+  /** Resolved when the folders are read; earlier requests wait for it. */
   readonly #read = Promise.withResolvers<undefined>()
   #isRead = false
   /** The folders of the workspace. */
   #folders: readonly string[] = []
-  /** By URI: the diagnostics that were sent to the editor, as JSON. */
+  /** The diagnostics last sent to the editor, as JSON, by URI. */
   readonly #shown = new Map<string, string>()
-  /** By URI: the files that must be judged again, because their findings may have changed. */
+  /** The files that must be judged again because their findings may have changed, by URI. */
   readonly #waiting = new Map<string, Waiting>()
   #judging: NodeJS.Immediate | undefined
-  /** By URI: the open files that were changed and not parsed yet. */
+  /** The open files with changes that are not parsed yet, by URI. */
   readonly #changed = new Map<string, TextDocument>()
   #pause: NodeJS.Timeout | undefined
-  /** Milliseconds that judging the last change took; the pause after a keystroke is as long. */
+  /** Milliseconds for judging the last change; the pause after a keystroke is as long. */
   #cost = 0
-  /** The URI of the configuration file while it is wrong. */
+  /** The URI of the configuration file while it is invalid. */
   #wrongConfiguration: string | undefined
 
   constructor(connection: Connection, judging: Judging, options: ReadOptions, configured?: Configured) {
@@ -121,7 +121,7 @@ export class LanguageServer {
       }),
     )
     this.#opened.onDidChangeContent(({ document }) => this.#change(document))
-    // Not every editor reports changes of files on the disk.
+    // Not all editors report changes of files on the disk.
     this.#opened.onDidSave(({ document }) => {
       if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
     })
@@ -148,7 +148,7 @@ export class LanguageServer {
 
   /** Reads the folders, and asks the editor to report changes in them. */
   async #readFolders(): Promise<void> {
-    // An editor without the capability refuses; its open files are known anyway.
+    // An editor without this capability refuses; then only its open files are known.
     this.#connection.client
       .register(DidChangeWatchedFilesNotification.type, { watchers: [{ globPattern: MANIFESTS }] })
       .catch(() => undefined)
@@ -159,7 +159,7 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Reads the configuration file. Where it is wrong, shows the problems and keeps the settings. */
+  /** Reads the configuration file. If it is invalid, shows the problems and keeps the previous settings. */
   async #readConfiguration(): Promise<void> {
     const before = this.#wrongConfiguration
     this.#wrongConfiguration = undefined
@@ -174,7 +174,7 @@ export class LanguageServer {
     if (before !== undefined && before !== this.#wrongConfiguration) this.#show(before, [])
   }
 
-  /** Reads the files in a folder, also through links. */
+  /** Reads the files in a folder, following links. */
   async #readFrom(path: string): Promise<void> {
     const refused = new Map<string, string>()
     const isLeftOut = (name: string) => {
@@ -192,7 +192,7 @@ export class LanguageServer {
     for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
   }
 
-  /** Reads files that changed on the disk; for an open file the text in the editor counts. */
+  /** Reads files that changed on the disk; for open files, the text in the editor is used. */
   async #reread(uris: readonly string[]): Promise<void> {
     if (uris.some(isConfiguration)) await this.#readConfiguration()
     for (const uri of uris) {
@@ -206,7 +206,7 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Notes a change; changes in quick succession are judged once. */
+  /** Records a change; quick successive changes are judged once. */
   #change(text: TextDocument): void {
     if (pathOf(text.uri) === undefined) return
     this.#changed.set(text.uri, text)
@@ -236,7 +236,7 @@ export class LanguageServer {
       return
     }
     const file = this.#take(path, text)
-    // Before all files are read, the missing ones would cause findings.
+    // Until all files are read, the missing ones would cause findings.
     if (!this.#isRead) return
     if (file !== undefined) this.#wait(text.uri)
     const touched = new Set(
@@ -253,7 +253,7 @@ export class LanguageServer {
     this.#judgeLater()
   }
 
-  /** Puts a file into the workspace; where it is too large, shows that and returns undefined. */
+  /** Stores a file in the workspace; if it is too large, shows that and returns undefined. */
   #take(path: string, text: TextDocument): WorkspaceFile | undefined {
     try {
       return this.#workspace.put(this.#nameOf(path), text)
@@ -265,12 +265,12 @@ export class LanguageServer {
     }
   }
 
-  /** Queues a file to be judged again, from the beginning. */
+  /** Queues a file to be judged again from its start. */
   #wait(uri: string): void {
     this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }
 
-  /** Judges the files that wait, in slices between which requests are answered. */
+  /** Judges the queued files, in slices between which requests are answered. */
   #judgeLater(): void {
     this.#judging ??= setImmediate(() => {
       this.#judging = undefined
@@ -281,7 +281,7 @@ export class LanguageServer {
   }
 
   /**
-   * Judges the queued file that has cost least so far, for a slice or to its end, so that none waits for a slow one.
+   * Judges the queued file with the least cost so far, for a slice or to its end, so that no file waits for a slow one.
    */
   #judgeNext(until: number): void {
     let next: readonly [uri: string, waiting: Waiting] | undefined
@@ -307,7 +307,7 @@ export class LanguageServer {
     }
   }
 
-  /** Sends the findings of a file if they differ from those that the editor shows. */
+  /** Sends the diagnostics of a file if they differ from those shown in the editor. */
   #show(uri: string, diagnostics: Diagnostic[]): void {
     const text = JSON.stringify(diagnostics)
     if ((this.#shown.get(uri) ?? '[]') === text) return
@@ -315,21 +315,19 @@ export class LanguageServer {
     void this.#connection.sendDiagnostics({ uri, diagnostics })
   }
 
-  /** The name of a file in findings: its path from the folder of the workspace. */
+  /** The name of a file in findings: its path from the workspace folder. */
   #nameOf(path: string): string {
     const folder = this.#folders.find((each) => isIn(each, path))
     return withSlashes(folder === undefined ? path : relative(folder, path))
   }
 
-  /** Runs work that no request waits for: it logs an error, which does not end the server. */
+  /** Runs work for which no request waits: an error is logged, and does not stop the server. */
   #attempt(work: () => void | Promise<void>): void {
     const done = (async () => work())()
     done.catch((error: unknown) => this.#connection.console.error(errorMessage(error)))
   }
 
-  /**
-   * Answers a request about a file; null where there is no answer. The editor can cancel the request while it waits.
-   */
+  /** Answers a request about a file; null when there is no answer. The editor can cancel the request while it waits. */
   async #in<T>(
     uri: string,
     token: CancellationToken,
@@ -345,7 +343,7 @@ export class LanguageServer {
   }
 }
 
-/** The judging of a queued file, and what it has cost so far. */
+/** The state of judging a queued file, and its cost so far. */
 interface Waiting {
   steps: Steps<Report> | undefined
   spentMs: number

@@ -8,7 +8,7 @@ import type { Judging } from '../commands/judge-document.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import { type Configured, LanguageServer } from './serve.ts'
 
-/** Serves over standard input and output; resolves with the exit code when the editor has closed the connection. */
+/** Serves an editor over standard input and output; resolves to the exit code once the editor has closed it. */
 export function serveStdio(judging: Judging, options: ReadOptions, configured: Configured): Promise<number> {
   const connection = createConnection(
     ProposedFeatures.all,

@@ -1,18 +1,18 @@
-/** Finds names in an object: those that others refer to, and those by which it refers to others. */
+/** Finds names in an object: its own names, to which others refer, and names by which it refers to others. */
 import { kindOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { configMapReferencesOf, referencesOf, secretReferencesOf } from '../../relations/index.ts'
 import { isObject, jsonKey, metadataOf, type Segment } from '../../rule/index.ts'
 
 export type JsonPath = readonly (string | number)[]
 
-/** A name at a place in an object. */
+/** A name in an object, with its path. */
 export interface Occurrence {
-  /** The same text for all occurrences of the same name. */
+  /** Identifies the named thing: equal for all occurrences of the same name. */
   readonly symbol: string
   readonly name: string
   readonly role: 'definition' | 'use'
   readonly path: JsonPath
-  /** Whether the name is the key at the path, or its value. */
+  /** Whether the name is the key at the path, or the value. */
   readonly target: 'key' | 'value'
 }
 
@@ -24,21 +24,21 @@ export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
   'subjectTokenProviderName',
 ])
 
-/** Kinds outside of the API group that our kinds refer to. */
+/** Kinds outside of the API group to which our kinds refer. */
 const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
 
 const objectSymbol = (namespace: string, kind: string, name: string): string =>
   JSON.stringify([namespace, kind, name])
 /**
- * The symbol of an upstream provider: providers of one name in a namespace are one, because each VirtualMCPServer that
- * reaches an MCPExternalAuthConfig needs one of that name.
+ * The symbol of an upstream provider. Providers with the same name in a namespace share a symbol, because each
+ * VirtualMCPServer that reaches an MCPExternalAuthConfig needs one with that name.
  */
 const providerSymbol = (namespace: string, name: string): string =>
   JSON.stringify([namespace, 'provider', name])
 const keySymbol = (namespace: string, kind: string, name: string, key: string): string =>
   JSON.stringify([namespace, kind, name, key])
 
-/** Every name in an object of the seven kinds, a Secret or a ConfigMap; empty for any other. */
+/** All names in an object of the seven kinds, a Secret or a ConfigMap; empty for other objects. */
 export function occurrencesIn(value: unknown, reading: DocumentReading): Occurrence[] {
   if (!isObject(value)) return []
   const kind = kindOf(value, reading)?.kind

@@ -1,4 +1,4 @@
-/** The files of a workspace, judged together. */
+/** The files of a workspace, which are judged together. */
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { namespaceOf, stateOf } from '../../documents/index.ts'
 import type { ClusterState } from '../../state/index.ts'
@@ -30,7 +30,7 @@ export interface WorkspaceFile {
   readonly unread: readonly Unread[]
 }
 
-/** A name at a place in a file. */
+/** A name in a file, with its place. */
 export interface PlacedOccurrence extends Occurrence {
   readonly file: WorkspaceFile
   readonly document: FileDocument['document']
@@ -41,7 +41,7 @@ export class Workspace {
   readonly #options: ReadOptions
   /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI: what each file takes of the allowance for all. */
+  /** By URI, the part that each file takes of the allowance for all files. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()
@@ -56,15 +56,15 @@ export class Workspace {
     return this.#judging
   }
 
-  /** Sets the settings; every file is then judged anew. */
+  /** Changes the settings; then every file is judged again. */
   set judging(judging: Judging) {
     this.#judging = judging
     this.#world = undefined
   }
 
   /**
-   * Stores a file in place of the one with its URI. Throws Refused where all files together are too large; then the old
-   * one is gone.
+   * Stores a file, replacing the one with the same URI. Throws Refused when all files together are too large; the old
+   * file is then removed.
    */
   put(name: string, text: TextDocument): WorkspaceFile {
     this.remove(text.uri)
@@ -90,7 +90,7 @@ export class Workspace {
     return this.#files.get(uri)
   }
 
-  /** The file of a name in findings. */
+  /** The file with this name in findings. */
   fileNamed(name: string): WorkspaceFile | undefined {
     return this.#now.named.get(name)
   }
@@ -104,7 +104,7 @@ export class Workspace {
     return this.#now.state
   }
 
-  /** The findings that a file would have with this text, among the same objects. */
+  /** The findings that a file would have with this text, beside the other objects. */
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
@@ -117,12 +117,12 @@ export class Workspace {
     )
   }
 
-  /** The findings of a file, among the objects of all files. */
+  /** The findings of a file, beside the objects of all files. */
   findingsIn(file: WorkspaceFile): Report {
     return atOnce(this.findingIn(file))
   }
 
-  /** As `findingsIn`, in steps between which requests are answered. */
+  /** As `findingsIn`, in steps: requests are answered between them. */
   *findingIn(file: WorkspaceFile): Steps<Report> {
     const { judged, reports } = this.#now
     const known = reports.get(file)
@@ -156,12 +156,12 @@ export class Workspace {
     return report
   }
 
-  /** The namespaces of the objects in a file; a change of the file can change findings in all of them. */
+  /** The namespaces of the objects in a file; a change of the file can affect findings in all of these. */
   namespacesOf({ documents }: WorkspaceFile): Set<unknown> {
     return new Set(documents.map(({ document }) => namespaceOf(document.value, this.judging)))
   }
 
-  /** Every name in a file. */
+  /** All names in a file. */
   occurrencesIn(file: WorkspaceFile): readonly PlacedOccurrence[] {
     let found = this.#occurrences.get(file)
     if (found === undefined) {
@@ -173,7 +173,7 @@ export class Workspace {
     return found
   }
 
-  /** Every occurrence of the same name in all files. */
+  /** All occurrences of the same name in all files. */
   occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(
@@ -183,7 +183,7 @@ export class Workspace {
     return world.bySymbol.get(symbol) ?? []
   }
 
-  /** The place of an object; undefined where it is in no file. */
+  /** The place of an object; undefined when no file contains it. */
   find(kind: string, namespace: string, name: string): PlacedOccurrence | undefined {
     return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
       ({ role }) => role === 'definition',
@@ -212,12 +212,12 @@ export class Workspace {
 
 interface World {
   readonly state: ClusterState
-  /** The documents that are judged: all but patches. */
+  /** The documents that are judged: all except patches. */
   readonly judged: ReadonlySet<FileDocument>
   readonly patches: readonly Located[]
   readonly named: ReadonlyMap<string, WorkspaceFile>
   /** The findings of the files that were judged since the last change. */
   readonly reports: Map<WorkspaceFile, Report>
-  /** Every name in all files, by symbol; computed when it is first needed. */
+  /** All names in all files, by symbol; computed on demand. */
   bySymbol?: ReadonlyMap<string, readonly PlacedOccurrence[]>
 }

@@ -1,4 +1,4 @@
-/** What the tools answer: the functions of the commands, with the arguments of a call in the place of flags. */
+/** Answers calls of MCP tools with the functions of the commands; the arguments of a call take the place of flags. */
 import { type Environment, readFlags, UsageError, type Values } from '../../configuration/flags.ts'
 import { accessOf, openAccess } from '../commands/access.ts'
 import { ACCESS_FLAGS } from '../commands/access/flags.ts'
@@ -12,7 +12,7 @@ import type { Invocation, CommandResult } from '../define-command.ts'
 import { MCP_FLAGS, type ServerFlags } from './flags.ts'
 import { type Inputs, namesOf, type ToolName } from './tools.ts'
 
-/** A call of a tool, and the flags of the server. */
+/** A call of a tool, with the flags of the server. */
 export interface ToolCall {
   readonly tool: ToolName
   readonly input: Inputs[ToolName]
@@ -20,12 +20,12 @@ export interface ToolCall {
   readonly environment: Environment
 }
 
-/** The result of a call. Of `explain` standard output has the text. */
+/** The result of a call. For `explain`, the text is on standard output. */
 export interface CallResult {
-  /** As `--output json` of the command prints it. */
+  /** The result as JSON, as the command prints it with `--output json`. */
   readonly json?: string
   readonly text?: string
-  /** Wrong usage: the text says what to write instead. */
+  /** Set for wrong usage: the text says what to write instead. */
   readonly isError?: true
 }
 
@@ -55,7 +55,7 @@ const ANSWERS: {
   },
   fix: (input, server) =>
     fixesOf(invocation(FIX_FLAGS, server, input, { 'add-defaults': input.add_defaults === true })),
-  // Two names would be an old and a new state.
+  // Without `together`, the command `plan` reads two names as an old and a new state.
   plan: (input, server) =>
     planOf(invocation(PLAN_FLAGS, server, input, { together: input.old === undefined })),
   access: (input, server) => {
@@ -82,7 +82,7 @@ interface Files {
   readonly release?: string
 }
 
-/** A command as it is called with the files of a call, the old state first, and these flags. Throws UsageError. */
+/** The arguments of a command: the files of a call, the old state first, and these flags. Throws UsageError. */
 function invocation<F extends object>(
   table: F,
   server: ServerFlags,
@@ -94,7 +94,7 @@ function invocation<F extends object>(
   return { flags: { ...flagsOf(table, server, release), ...own }, names, args: [], environment: {} }
 }
 
-/** The flags of a command as those of the server say, with the release of the call. Throws UsageError. */
+/** The values of a command's flags: those of the server, with the release of the call. Throws UsageError. */
 function flagsOf<F extends object>(table: F, server: ServerFlags, release = server.release): Values<F> {
   const { values } = readFlags(table, release === '' ? [] : [`--release=${release}`], {})
   const known = Object.entries(server).filter(([name]) => name in table && name !== 'release')

@@ -1,6 +1,6 @@
-/** What a client may send and gets, and what a call may take. */
+/** Limits for messages from clients, for results and for calls. */
 export const BOUNDS = {
-  /** Bytes of a message: `manifests` with an escape for each character, and the rest. */
+  /** Bytes of a message: `manifests` with all characters escaped, and the other fields. */
   message: 8 * 2 ** 20,
   /** Characters of `manifests`. */
   manifests: 2 ** 20,
@@ -8,9 +8,9 @@ export const BOUNDS = {
   result: 2 ** 20,
   /** Characters of the text of a result. */
   text: 20_000,
-  /** Calls that wait for the one that runs. */
+  /** Number of calls that may wait for the running one. */
   waiting: 16,
   seconds: 120,
-  /** Of the heap, as SECURITY.md has it for a run. */
+  /** Megabytes of heap for a call, the same as SECURITY.md states for a run. */
   megabytes: 1_200,
 } as const

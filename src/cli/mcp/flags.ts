@@ -5,7 +5,7 @@ import { RELEASE_FLAGS } from '../input/release.ts'
 
 const { namespace, exclude } = READING_FLAGS
 
-/** The flags of the server, for each of its calls. */
+/** The flags of the command `mcp`, which apply to all calls. */
 export const MCP_FLAGS = {
   directory: text(
     'the folder whose files calls may name, with those below it; by default the one in which it is started',

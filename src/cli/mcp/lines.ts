@@ -1,9 +1,9 @@
-/** The messages in standard input: a line of JSON each. */
+/** Reads messages from standard input: each is a line of JSON. */
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { isObject } from '../../rule/index.ts'
 import { BOUNDS } from './bounds.ts'
 
-/** Why a line is not taken, and the message that it was, as far as that is known. */
+/** Why a line is refused, and the id of its message, if known. */
 interface Refusal {
   readonly code: number
   readonly message: string
@@ -13,7 +13,7 @@ interface Refusal {
 /** Error codes of JSON-RPC 2.0. */
 const [PARSE_ERROR, INVALID_REQUEST] = [-32_700, -32_600]
 
-/** The lines that are messages. A line that is none is refused, and the next one read. */
+/** The lines that are messages. Other lines are refused, and reading continues with the next one. */
 export async function* messageLines(
   input: AsyncIterable<Buffer>,
   refuse: (refusal: Refusal) => void,
@@ -25,7 +25,7 @@ export async function* messageLines(
   }
 }
 
-/** A line with its line end, or both ends of one that is too long. */
+/** A line with its line end, or the first and last bytes of a line that is too long. */
 type Line = { readonly line: Buffer } | { readonly ends: string }
 
 /** Bytes of each end of a line that is too long. */
@@ -79,7 +79,7 @@ function problemWith(line: Buffer): Refusal | undefined {
   }
 }
 
-/** The id of a message stands first or last in it. A quote in a text is escaped, so neither is found in the text of another field. */
+/** The id of a message, if it is the first or last member; never in a text, where quotes are escaped. */
 const ID = /^\{"jsonrpc":"2\.0","id":(\d+|"[^"\\]*"),|[,{]"id":(\d+|"[^"\\]*")\}\s*$/
 
 function tooLong(ends: string): Refusal {

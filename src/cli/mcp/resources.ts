@@ -1,10 +1,10 @@
-/** The resources: a page for each rule, and the docs. */
+/** The MCP resources: a page for each rule, and the other docs. */
 import { McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server'
 import { ALL_IDS } from '../../engine/index.ts'
 import { idPage } from '../output/id-page.ts'
 import { readDocs } from '../program-files.ts'
 
-/** Most values that a completion may have, by the protocol. */
+/** Most values of a completion in the protocol. */
 const MOST_COMPLETIONS = 100
 
 const startingWith = (names: Iterable<string>) => (start: string) =>
@@ -36,7 +36,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'rules',
     new ResourceTemplate('vmcp-admission://rules/{id}', {
-      // `vmcp-admission://docs/rules` lists them, a line each.
+      // The page `vmcp-admission://docs/rules` lists the rules, one a line.
       list: undefined,
       complete: { id: startingWith(ALL_IDS) },
     }),

@@ -10,7 +10,7 @@ import { messageLines } from './lines.ts'
 import { addResources } from './resources.ts'
 import { type Inputs, problemWithInput, type ToolDescription, type ToolName, TOOLS } from './tools.ts'
 
-/** Serves over standard input and output with the flags of the server; resolves with the exit code when the client has ended. */
+/** Serves MCP over standard input and output with these flags; resolves to the exit code when the client has ended. */
 export function serve(args: readonly string[], environment: Environment): Promise<number> {
   const calls = new Calls()
   const transport: StdioServerTransport = new StdioServerTransport(
@@ -36,7 +36,7 @@ export function serve(args: readonly string[], environment: Environment): Promis
 const instructions = () =>
   `Judges manifests of ToolHive's vMCP. Paths are below ${process.cwd()}. Nothing is written, no cluster is read. Check first, explain the ids of findings, mend the manifests, check again.`
 
-/** The tools and resources, for a connection. */
+/** An MCP server with all tools and resources, for one connection. */
 export function serverOf(calls: Calls, args: readonly string[], environment: Environment): McpServer {
   const server = new McpServer(
     { name: manifest.name, version: manifest.version },
@@ -49,7 +49,7 @@ export function serverOf(calls: Calls, args: readonly string[], environment: Env
         title: tool.title,
         description: tool.description,
         inputSchema: schemaOf(tool.input, (value) => problemWithInput(name, value)),
-        // Tests hold the results of the commands to it.
+        // Tests check the results of the commands against this schema.
         ...(tool.output !== undefined && { outputSchema: schemaOf(tool.output, () => undefined) }),
         annotations: { readOnlyHint: true, openWorldHint: false },
       },
@@ -64,7 +64,7 @@ export function serverOf(calls: Calls, args: readonly string[], environment: Env
   return server
 }
 
-/** A schema of JSON with a check of our own, in the form that the SDK takes. */
+/** A JSON Schema with an additional check, in the form that the SDK accepts. */
 function schemaOf(schema: object, problem: (value: unknown) => string | undefined): StandardSchemaWithJSON {
   const json = () => schema as Record<string, unknown>
   const validate = (value: unknown) => {

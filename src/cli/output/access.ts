@@ -14,23 +14,23 @@ import { oneLine } from './one-line.ts'
 import { counted, type Located, type ReportedFinding, type Unread } from './report.ts'
 import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
-/** An access that callers gain, or may gain, and that `--deny-new` denies. */
+/** An access that callers gain, or may gain, and that `--deny-new` does not allow. */
 export interface Denied {
   readonly entry: Entry
-  /** The access in words; empty where it is not decided which one callers gain. */
+  /** A description of the access; empty when it could not be decided which one callers gain. */
   readonly access: string
   readonly isProved: boolean
 }
 
 export interface AccessReport {
-  /** How many parts of manifests were compared. */
+  /** Number of role mappings and policies that were compared. */
   readonly compared: number
   readonly differences: readonly PartDifference[]
   readonly denied: readonly Denied[]
   readonly unread: readonly Unread[]
 }
 
-/** What a change means for its caller. */
+/** The effect of a change on a caller. */
 type Way = 'gains' | 'loses' | 'falls back' | 'moves'
 
 function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {
@@ -40,7 +40,7 @@ function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome
 }
 
 export const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
-/** The phrase for no access: an `awsSts` gives roles, the policy of a trusted issuer exchanges tokens. */
+/** The phrase for no access: an `awsSts` grants roles, the policy of a trusted issuer allows exchanges of tokens. */
 export const noneOf = ({ key }: Entry): string => (key === 'awsSts' ? 'no role' : 'no exchange')
 const accessName = (entry: Entry, { access }: Outcome): string => access ?? noneOf(entry)
 const outcomeText = (entry: Entry, outcome: Outcome): string =>
@@ -50,7 +50,7 @@ const claimsText = (claims: Claims): string => JSON.stringify(claims)
 const isSame = ({ changes, undecided, tokens }: PartDifference): boolean =>
   changes.length + undecided.length + tokens.length === 0
 
-/** An example of a caller's claims, with a remark where a claim has an unusual form. */
+/** An example of a caller's claims, with a remark when a claim has an unusual JSON type. */
 export function exampleText(claims: Claims, { behind }: Entry): string {
   const unusual = unusualClaim(claims)
   if (unusual !== undefined)
@@ -61,7 +61,7 @@ export function exampleText(claims: Claims, { behind }: Entry): string {
     : claimsText(claims)
 }
 
-/** The changes for callers with claims as identity providers issue them, and a line about the other changes. */
+/** The changes for callers with claims such as identity providers issue, and a line about the other changes. */
 function changesIn({ changes }: PartDifference): { readonly shown: typeof changes; readonly rest: string[] } {
   const shown = changes.filter(({ witness }) => unusualClaim(witness) === undefined)
   const hidden = changes.flatMap(({ witness }) => unusualClaim(witness) ?? [])
@@ -77,7 +77,7 @@ function changesIn({ changes }: PartDifference): { readonly shown: typeof change
 
 const tokenText = ({ sender, new: now }: TokenChange): string => `${sender} sends STS ${now}`
 
-/** The report for people: each change of access, with an example of a caller. */
+/** The report for people: all changes of access, each with an example caller. */
 export function accessPage(report: AccessReport): string {
   const lines = [
     ...report.differences.filter((each) => !isSame(each)).flatMap(partLines),
@@ -270,7 +270,7 @@ export function accessFindings(
 
 const WAYS = { gains: 'gets', loses: 'loses access:', 'falls back': 'falls back to', moves: 'gets' } as const
 
-/** The access of given callers before and after, in a line for each part. */
+/** The access of given callers before and after, one line for each `awsSts` or policy that grants it. */
 export function callersText(
   callers: readonly { readonly file: string; readonly outcomes: readonly CallerOutcome[] }[],
 ): string {

@@ -1,4 +1,4 @@
-/** Returns the index of the UTF-16 code unit at a column; columns count characters from 1. The line is scanned once. */
+/** Returns a function from a column (in characters, from 1) to its UTF-16 code unit. Scans the line only once. */
 export function codeUnitsOf(line: string): (column: number) => number {
   const pairs = Array.from(
     line.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g),
@@ -7,7 +7,7 @@ export function codeUnitsOf(line: string): (column: number) => number {
   return (column) => Math.max(column - 1, 0) + countBelow(pairs, column)
 }
 
-/** How many of the ascending numbers are below the limit. */
+/** The number of ascending numbers that are less than the limit. */
 function countBelow(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {

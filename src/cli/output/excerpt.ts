@@ -3,13 +3,13 @@ import { codeUnitsOf } from './columns.ts'
 import { startOf, type Terminal, widthOf } from './terminal.ts'
 import { visible } from './visible.ts'
 
-/** A place to mark, with line and column from 1. */
+/** A place to mark in a file; line and column count from 1. */
 export interface Shown {
   readonly line: number
   readonly column: number
   /** The text after the mark. */
   readonly label?: string
-  /** How many lines before the marked one are printed too. */
+  /** Number of lines to print before the marked one. */
   readonly context: number
 }
 
@@ -38,7 +38,7 @@ export function excerpt(
   const [before, marked] = [text.slice(0, at - cut), extentOf(text.slice(at - cut))]
   const start = widthOf(printable(before))
   const length = Math.max(widthOf(printable(marked)), 1)
-  // Where the mark is far to the right, the start of the lines is cut.
+  // When the mark is far to the right, the beginning of the lines is cut.
   const skipped = start + Math.min(length, 20) > width ? Math.max(start - Math.floor(width / 3), 0) : 0
   const clip = (whole: string) => {
     const rest = skipped === 0 ? whole : `…${[...whole].slice(skipped + 1).join('')}`
@@ -56,7 +56,7 @@ export function excerpt(
 const printable = (text: string): string =>
   visible(withoutUserInfo(text).replaceAll('\t', ' ').replace(/\r$/, ''))
 
-/** The first line to print: not before the start of the document, or of the list item. */
+/** The first line to print: not before the start of the document or of the list item. */
 function startOfContext(source: readonly string[], line: number, context: number): number {
   const first = Math.max(line - context, 1)
   for (let above = line - 1; above >= first; above--) {
@@ -67,12 +67,12 @@ function startOfContext(source: readonly string[], line: number, context: number
   return first
 }
 
-/** UTF-16 code units on each side of a column that may be printed: no terminal is wider. */
+/** UTF-16 code units to print on each side of a column: no terminal is wider. */
 const SIDE = 512
-/** The longest user information of a URL that is searched for before the window, to hide it. */
+/** The longest user information of a URL that is hidden when it begins before the printed part of a line. */
 const LONGEST_USER_INFO = 4_096
 
-/** The part of a line that may be printed: a file may be a single line of megabytes. */
+/** The part of a line that is printed, because a file may be a single line of megabytes. */
 function windowOf(line: string, from: number): { readonly text: string; readonly start: number } {
   const before = Math.max(from - LONGEST_USER_INFO, 0)
   const slashes = line.slice(before, from).lastIndexOf('//')
@@ -91,7 +91,7 @@ function unitAt(source: readonly string[], line: number, column: number): number
   return found(column)
 }
 
-/** The first token of a text in YAML or JSON: a quoted text, or all up to a comment, a `: ` or the end. */
+/** The first token of a text in YAML or JSON: a quoted text, or the text before a comment, a `: ` or the end. */
 function extentOf(rest: string): string {
   const quoted = /^"(?:\\.|[^"\\])*"|^'(?:''|[^'])*'/.exec(rest)
   if (quoted !== null) return quoted[0]

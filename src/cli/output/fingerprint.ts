@@ -4,8 +4,8 @@ import type { ReportedFinding } from './report.ts'
 type Fingerprinted = Pick<ReportedFinding, 'id' | 'file' | 'kind' | 'namespace' | 'name' | 'path'>
 
 /**
- * A fingerprint for each finding, in their order: of what is wrong, the file, the object and the field. Not of the
- * line, so that a line added above changes none. Each has 64 hexadecimal digits and occurs once.
+ * A fingerprint for each finding, in the same order, made of the id, the file, the object and the field. The line is
+ * not included, so that adding a line above changes no fingerprint. Each has 64 hexadecimal digits and is unique.
  */
 export function fingerprints(findings: readonly Fingerprinted[]): string[] {
   const seen = new Map<string, number>()

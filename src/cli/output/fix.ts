@@ -3,20 +3,20 @@ import type { FileChange } from '../fix/fix-all.ts'
 import { type Located, placeText, type Unread } from './report.ts'
 import { json, visible, visiblePatch } from './visible.ts'
 
-/** The diff of a file, without the passwords of its URLs. */
+/** The diff of a file, without passwords in its URLs. */
 export interface Patch {
   readonly file: string
   readonly diff: string
-  /** Whether it is whole, so that `patch` takes it. */
+  /** Whether the diff is complete, so that `patch` can apply it. */
   readonly isWhole: boolean
 }
 
 export interface FixReport {
-  /** Empty where the files were written. */
+  /** Empty when the files were written. */
   readonly patches: readonly Patch[]
-  /** Those of the patches, or those that were written. */
+  /** The changes in the patches, or the changes that were written. */
   readonly changes: readonly FileChange[]
-  /** The findings with a fix that cannot be written into the text. */
+  /** The findings whose fix cannot be written into the text. */
   readonly left: readonly Located[]
   readonly isWritten: boolean
   readonly unread: readonly Unread[]
@@ -27,10 +27,10 @@ export function patchOf(file: string, diff: string): Patch {
   return { file, diff: masked, isWhole: masked === diff }
 }
 
-/** A line of a diff; its first character says what becomes of it. */
+/** A line of a diff without passwords; its first character, the type of the line, is kept. */
 const withoutPassword = (line: string): string => line.slice(0, 1) + withoutUserInfo(line.slice(1))
 
-/** Why `patch` does not take what people see of a patch; undefined where it does. */
+/** Why `patch` cannot apply the printed patch; undefined when it can. */
 export function problemWithPatch({ diff, isWhole }: Patch): string | undefined {
   if (isWhole && visiblePatch(diff) === diff) return undefined
   const what = isWhole
@@ -39,7 +39,7 @@ export function problemWithPatch({ diff, isWhole }: Patch): string | undefined {
   return `${what}, so patch does not take it; --write makes the changes`
 }
 
-/** The diffs, or a line for each change that was written. What a log would act upon is shown as an escape. */
+/** The diffs, or a line for each change that was written. Characters on which a log would act are escaped. */
 export function fixText({ patches, changes, isWritten }: FixReport): string {
   if (!isWritten) return patches.map(({ diff }) => visiblePatch(diff)).join('')
   return changes.map((change) => `${visible(lineOf(change))}\n`).join('')

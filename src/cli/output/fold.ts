@@ -1,14 +1,14 @@
 import type { ReportedFinding } from './report.ts'
 
-/** A finding to print, with those of other objects about the same contradiction. */
+/** A finding to print, with findings of other objects about the same contradiction. */
 export interface Told {
   readonly finding: ReportedFinding
   readonly others: readonly ReportedFinding[]
 }
 
 /**
- * Combines findings with a common cause. Of each group the worst one is printed; of equally bad ones, that whose object
- * most of the others name.
+ * Combines findings with a common cause. The worst one of each group is printed; of several equally bad ones, the one
+ * whose object most of the others name.
  */
 export function foldCauses(findings: readonly ReportedFinding[]): Told[] {
   const groups = new Map<string, ReportedFinding[]>()

@@ -4,7 +4,7 @@ import type { Profile } from '../../engine/index.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 
-/** Formats are imported only when they are used: two need a library. */
+/** Formats are imported on demand, because two need a library. */
 const FORMATS = {
   human: async () => (await import('./human.ts')).printHuman,
   line: async () => (await import('./line.ts')).printLines,
@@ -56,7 +56,7 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
   'openreports',
 ])
 
-/** The values of these flags. */
+/** The values of the flags for the format. */
 interface Chosen {
   readonly advice: boolean
   readonly quiet: boolean
@@ -77,7 +77,7 @@ interface Told {
   readonly plans?: () => readonly Plan[]
 }
 
-/** Prints the report in the chosen format; without one, for people on a terminal, and as lines elsewhere. */
+/** Prints the report in the chosen format. Without one, a report for people on a terminal, and lines elsewhere. */
 export async function printReport(
   report: Report,
   flags: Chosen & { readonly output: FormatName | undefined },

@@ -36,13 +36,13 @@ export function helpOf(command: Command, call = `${PROGRAM} ${command.name}`): s
   ])
 }
 
-/** The exit codes in order, with the one for wrong usage, which all commands share. */
+/** The exit codes in order, including that for wrong usage, which all commands share. */
 export const exitCodesOf = ({ exitCodes }: Command): (readonly [code: string, why: string])[] =>
   Object.entries({ ...exitCodes, 2: 'wrong usage' })
 
 type Row = readonly [left: string, right: string]
 
-/** Each form of a command, and what it does. */
+/** Each form of a command, with its effect. */
 export const formsOf = (call: string, { arguments: forms, summary }: Command): Row[] =>
   forms.map(([form, does = summary]) => [`${call} ${form}`.trimEnd(), does])
 

@@ -3,7 +3,7 @@ import { readPage } from '../program-files.ts'
 import { describedAs } from './id-page.ts'
 import type { Format, JudgedResource, Located, ReportedFinding } from './report.ts'
 
-/** The data of an audit's page. It has no fixes, because these contain text of the objects. */
+/** The data of an audit page. Contains no fixes, because these include text of the objects. */
 export interface AuditData {
   readonly scope: string
   readonly findings: readonly ReportedFinding[]

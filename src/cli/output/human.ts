@@ -20,7 +20,7 @@ import { PROGRAM } from '../program-name.ts'
 const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
 /**
- * The report for people: by file and object, each finding with lines of the file, and the other places of a
+ * The report for people: by file and object, each finding with lines of the file, and with the other places of a
  * contradiction.
  */
 export const printHuman: Format = (report, printing) => {
@@ -47,7 +47,7 @@ export const printHuman: Format = (report, printing) => {
   const lines: string[] = []
   let head = ''
   for (const { of, lines: own } of blocks) {
-    // A note belongs to the file, so it needs no heading of its own below the heading of an object.
+    // A note is about the file, so it needs no separate heading below the heading of an object.
     if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
       if (of !== '') lines.push(...wrappedLines(of, columns).map((line) => paint('bold', line)), '')
       head = of
@@ -59,7 +59,7 @@ export const printHuman: Format = (report, printing) => {
   return [...lines, ...end.flatMap((text) => wrappedLines(text, columns)), ''].join('\n')
 }
 
-/** The commands that are useful next. */
+/** Commands that are useful after this report. */
 function nextSteps(told: readonly Told[], { findings }: Report, { names }: Printing): string[] {
   const fixable = findings.filter(({ fix }) => fix !== null).length
   const [worst] = told.toSorted(
@@ -76,7 +76,7 @@ function nextSteps(told: readonly Told[], { findings }: Report, { names }: Print
   return steps.length === 0 ? [] : ['', ...steps]
 }
 
-/** Whether the lines of the file were shown just before. */
+/** Whether the lines of the file around this finding were already printed for the finding before it. */
 const isSamePlace = (a: ReportedFinding | undefined, b: ReportedFinding): boolean =>
   a?.related.length === 0 && a.file === b.file && a.line === b.line && a.column === b.column
 
@@ -119,7 +119,7 @@ function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Pri
   ]
 }
 
-/** Lines of a wrapped text. Each one is escaped too: a wrapped line could begin like a command for a CI. */
+/** The lines of a wrapped text. Each is escaped again, because a wrapped line could begin like a command for a CI. */
 const wrappedLines = (text: string, columns: number): string[] => wrapped(visible(text), columns).map(visible)
 
 const indented = (text: string, columns: number): string[] =>
@@ -131,16 +131,14 @@ function excerptOf(
   { terminal, source }: Printing,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
-  // The place may be a key of a Secret, whose values are never printed.
+  // The place may be a key in a Secret, whose values are never printed.
   const text = place.file === null || place.kind === 'Secret' ? undefined : source(place.file)
   if (text === undefined || place.line === 0) return []
   const { line, column } = place
   return excerpt(text, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
 }
 
-/**
- * Lines for another place of a contradiction: object and file where they differ from the finding's, then an excerpt.
- */
+/** Lines for another place of a contradiction: object and file if they differ from the finding's, then an excerpt. */
 function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing): string[] {
   const { paint, columns } = printing.terminal
   const { kind, name, namespace, file, line, path, message } = end
@@ -155,7 +153,7 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
-/** The most other objects of one cause that are named, and the most that are named with their place. */
+/** The most other objects with the same cause that are named, and the most of them whose place is printed. */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** Lines for findings of other objects about the same contradiction: their number by severity, and their places. */

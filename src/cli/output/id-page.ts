@@ -17,7 +17,7 @@ type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources
 export const describedAs = (id: string): Described | undefined =>
   allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
 
-/** The page of `explain` about an id or a former one, with its examples as manifests; undefined for any other text. */
+/** The text of `explain` for an id or a former id, with its examples as manifests; undefined for any other text. */
 export function idPage(named: string): string[] | undefined {
   const id = presentId(named)
   const rule = allRules().find((each) => each.id === id)
@@ -67,14 +67,14 @@ const formerLine = ({ formerIds = [] }: Rule): string[] =>
 const readLines = (rule: Rule): string[] =>
   rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
 
-/** The line about the known failure: what users saw. */
+/** The line about the known failure: its symptom for users. */
 export function seenLine({ failure }: Rule): string[] {
   if (failure === undefined) return []
   const { symptom, releases } = failure
   return [`seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`]
 }
 
-/** Where users reported it. */
+/** The line with the issues in which users reported the failure. */
 function reportedLine({ failure }: Rule): string[] {
   const threads = failure?.threads ?? []
   return threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]

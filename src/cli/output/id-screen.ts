@@ -15,14 +15,14 @@ import { PROGRAM } from '../program-name.ts'
 import { nameLine, placeLine, seenLine, severityLine, yamlLines } from './id-page.ts'
 import { widthOf } from './terminal.ts'
 
-/** Rows of a screen, and its columns. */
+/** The size of a screen. */
 const SCREEN = { rows: 40, columns: 80 }
-/** Most lines of an example: more do not show what differs. */
+/** Most lines of an example: longer ones do not make the difference clear. */
 const MOST_LINES = 10
 
 /**
- * What matters of an id or a former one, on one screen: the rule, what happens without it, examples as the lines that
- * differ, and where to read on. Undefined for any other text.
+ * The essentials of an id or a former id, on one screen: the rule, the consequence, examples as the lines that differ,
+ * and where to read more. Undefined for any other text.
  */
 export function idScreen(named: string): string[] | undefined {
   const id = presentId(named)
@@ -44,7 +44,7 @@ export function idScreen(named: string): string[] | undefined {
   return [...head, ...fitting(examples, id, SCREEN.rows - rowsOf(head))]
 }
 
-/** The first example, as many more as fit into the rows, and how to see all. */
+/** The first example, further examples as long as they fit into the rows, and a hint how to print all. */
 function fitting(examples: readonly Mended[], id: string, rows: number): string[] {
   if (examples.length === 0) return []
   const shown = ['', 'examples (- is wrong, + is right):']
@@ -72,14 +72,14 @@ function linesOf({ title, changes, findings }: Mended): string[] {
   ]
 }
 
-/** An example that has findings, and the lines by which it differs from one without. */
+/** An example with findings, and the lines in which it differs from a valid one. */
 interface Mended {
   readonly title: string
   readonly changes: readonly string[]
   readonly findings: readonly string[]
 }
 
-/** The examples with findings, each beside the accepted one that is most like it; those that differ least come first. */
+/** The examples with findings, each with the most similar valid one; those with the fewest differences first. */
 function mendedExamples(rule: Rule): Mended[] {
   const all = examplesOf(rule)
   const accepted = all.filter(({ findings }) => findings.length === 0).map(objectsOf)
@@ -95,7 +95,7 @@ function mendedExamples(rule: Rule): Mended[] {
     .toSorted(byCost)
 }
 
-/** Finds whether no other rule refuses an object alone: what a rule accepts may be wrong in another way. */
+/** Returns a test whether no other rule refuses the objects: a valid example of one rule may violate another. */
 function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,
@@ -121,7 +121,7 @@ function mendedExample({ example }: Pick<EngineId, 'example'> = {}): Mended[] {
   return [{ title: 'found', changes: lines, findings }]
 }
 
-/** The objects of an example, by what people call them. */
+/** The objects of an example, by kind and name. */
 function objectsOf({
   resource,
   others,
@@ -136,13 +136,13 @@ function objectsOf({
 
 interface Changes {
   readonly lines: readonly string[]
-  /** How many lines of objects differ, of those that only one side has all. */
+  /** Number of lines that differ between objects, with all lines of an object that only one side has. */
   readonly cost: number
 }
 
 const byCost = (a: Pick<Changes, 'cost'>, b: Pick<Changes, 'cost'>): number => a.cost - b.cost
 
-/** What to do to the wrong objects; each object that changes has its name above where there are several. */
+/** The changes that correct the invalid objects; if several change, the name of each object is above its lines. */
 function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
   const names = [...new Set([...wrong.keys(), ...right.keys()])]
   const all = names.map((name): Changes => {
@@ -158,7 +158,7 @@ function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, 
   return { lines: all.flatMap(({ lines }) => lines), cost: all.reduce((sum, { cost }) => sum + cost, 0) }
 }
 
-/** Without the blanks that all of them begin with. */
+/** The differing lines, without the indent that all of them have. */
 function changedLines(wrong: string[], right: string[]): string[] {
   const changed = diffArrays(wrong, right).flatMap(({ value, added, removed }) =>
     added || removed ? value.map((line) => ({ mark: added ? '+' : '-', line })) : [],

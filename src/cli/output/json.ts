@@ -2,10 +2,10 @@ import { REPORT_VERSION } from './report-schema.ts'
 import type { Format } from './report.ts'
 import { json } from './visible.ts'
 
-/** Fields for our own front ends only, which are left out; edits may contain values of the user. */
+/** Fields that only our own front ends use, and that are left out; edits may contain values of the user. */
 const HIDDEN = new Set(['causes', 'edits', 'placeholder'])
 
-/** The report as one JSON object, of REPORT_SCHEMA. */
+/** The report as one JSON object with the schema REPORT_SCHEMA. */
 export const printJson: Format = (report) => {
   const { files, judged, others, findings, ignored, notJudged, unread } = report
   const notes = [...notJudged, ...report.notes]

@@ -3,12 +3,12 @@ import type { Format, JudgedResource, ReportedFinding } from './report.ts'
 import { xml } from './visible.ts'
 
 /**
- * JUnit XML for Jenkins and GitLab: a suite for each file, and a test case for each resource, which fails by its
- * errors; warnings are its output. A file that could not be read is a case with an error, a note a skipped case.
+ * JUnit XML for Jenkins and GitLab. Each file is a suite, and each resource a test case: its errors are failures, its
+ * warnings output. A file that could not be read is a test case with an error; a note is a skipped test case.
  */
 export const printJUnit: Format = (report, printing) => {
   const findings = Map.groupBy(shownIn(report, printing), keyOf)
-  // A document of a misspelt kind is not judged, but has a finding, and so needs a case too.
+  // A document of a misspelt kind is not judged, but has a finding, so it needs a test case too.
   const all = [...report.judged, ...[...findings.values()].flatMap((own) => own.slice(0, 1))]
   const resources = [...new Map(all.map((each) => [keyOf(each), each])).values()]
   const suiteOf = (file: string | null) => file ?? printing.scope
@@ -76,7 +76,7 @@ const countsOf = (cases: readonly { readonly result: Result }[]) => ({
   skipped: String(cases.filter(({ result }) => result === 'skipped').length),
 })
 
-/** An XML element that contains other elements, or text, which is escaped. */
+/** An XML element with other elements, or with a text, which is escaped. */
 function element(
   name: string,
   attributes: Readonly<Record<string, string>>,

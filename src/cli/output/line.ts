@@ -24,15 +24,15 @@ export const printLines: Format = (report, printing) => {
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, printing), ''].join('\n')
 }
 
-/** The findings to print: advice only if it was asked for. */
+/** The findings to print: advice only if requested. */
 export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
-/** The notes to print; those on documents that were not judged come first, and are printed with `--quiet` too. */
+/** The notes to print; those about documents that were not judged come first, and are printed even with `--quiet`. */
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
   quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
 
-/** The notes; those on placeholders of one file become a single note, at the first of them. */
+/** The notes; those about placeholders in the same file are merged into one, at the first place. */
 function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
   const firsts = new Set(Array.from(held.values(), ([first]) => first))
@@ -68,7 +68,7 @@ export const reasonOf = ({ reason, by }: ReportedIgnored): string => `ignored by
 const ignoredLine = (finding: ReportedIgnored): string =>
   `${findingLine(finding, 0).replace(`: ${finding.severity}: `, `: ignored ${finding.severity}: `)}: ${reasonOf(finding)}`
 
-/** Orders by file, in the order of the files, then by line and column; places in a cluster come last. */
+/** Orders by file (as in the list of files), then by line and column; places in a cluster come last. */
 export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
   const order = new Map(files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
@@ -76,7 +76,7 @@ export function inFileOrder({ files }: Report): (a: Located, b: Located) => numb
 }
 
 /**
- * A line for each finding. Findings about the version, which often all documents of a repository share, become one line
+ * A line for each finding. Findings about the version, which often all documents of a repository have, become one line
  * with a count.
  */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
@@ -90,7 +90,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
 const placeOf = (at: Located) => (at.file === null ? '' : `${placeText(at)}: `)
 
-/** The line of a finding; in a cluster it begins with the object, not a file. */
+/** The line for a finding; in a cluster it begins with the object instead of a file. */
 export function findingLine(finding: ReportedFinding, others = 0): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`

@@ -2,7 +2,7 @@ import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
-/** A note that the cluster does not serve some kinds. Not an error: there is no object of them. */
+/** A note that the cluster does not serve some kinds. Not an error, because there can be no objects of them. */
 export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[], group: string): Located[] {
   const served = (what: string) => `the cluster does not serve ${what}; is its CRD installed?`
   if (absent.length >= KINDS.length) {

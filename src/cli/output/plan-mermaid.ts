@@ -14,7 +14,7 @@ const CLASSES = [
   '  classDef gone fill:#eaeef2,stroke:#6e7781,color:#57606a,stroke-dasharray:4',
 ]
 
-/** A flowchart of clients, VirtualMCPServers and backends; the labels of the arrows are the credentials. */
+/** A flowchart of clients, VirtualMCPServers and backends; the arrows are labelled with the credentials. */
 export function planMermaid(plans: readonly Plan[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, incoming, authServer, backends } of plans) {
@@ -32,7 +32,7 @@ export function planMermaid(plans: readonly Plan[]): string {
   return chart.text('no VirtualMCPServer found')
 }
 
-/** A flowchart of the changes; the labels of the arrows show the old and the new value. */
+/** A flowchart of the changes; the arrows are labelled with the old and the new value. */
 export function changesMermaid(changes: readonly GatewayChange[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, change, incoming, authServer, backends } of changes) {
@@ -73,7 +73,7 @@ function changeLabel(backend: BackendChange): string {
   return backend.change === 'removed' ? `removed: ${before}` : `${before} → ${after}`
 }
 
-/** Builds a flowchart. Node ids are numbers and labels are quoted and escaped, so that no name can become syntax. */
+/** Builds a flowchart. Node ids are numbers, and labels are quoted and escaped, so that no name can act as syntax. */
 class Flowchart {
   readonly #lines: string[] = []
   #nodes = 0
@@ -99,8 +99,8 @@ class Flowchart {
 }
 
 /**
- * Text for a quoted label: all but plain characters become entities (`#35;`). Three words are broken up, because
- * Mermaid interprets them even within quotes: `direction LR`, `style` and `classDef`.
+ * Text for a quoted label: special characters become entities (`#35;`). Three words are split, because Mermaid
+ * interprets them even in quotes: `direction LR`, `style` and `classDef`.
  */
 function escaped(text: string): string {
   return visible(text)

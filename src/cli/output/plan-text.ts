@@ -37,7 +37,7 @@ function groupText({ name, reason }: Group): string {
   return `${name === null ? 'no MCPGroup known' : `MCPGroup ${name}`}${why}`
 }
 
-/** Numbers texts for footnotes; each text gets one number. */
+/** Numbers texts for footnotes; equal texts get the same number. */
 class Footnotes {
   readonly #numbers = new Map<string, number>()
 
@@ -102,7 +102,7 @@ function headerText({ placement, header }: Outgoing): string {
   return placement ?? '-'
 }
 
-/** Rows as lines with aligned columns; the last column only if some row has a note. */
+/** Rows as lines with aligned columns; with the last column only if some row has a note. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const lines = [HEADS, ...rows]
   const widths = HEADS.map((_, i) => Math.max(...lines.map((line) => lengthOf(line[i] ?? ''))))

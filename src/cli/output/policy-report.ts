@@ -61,8 +61,8 @@ const resultOf = (
 })
 
 /**
- * A List of one Report (openreports.io/v1alpha1) for each object with findings, for `kubectl apply -f -` and the dashboards that
- * read them. An ignored finding is one that is skipped.
+ * A List with one Report (openreports.io/v1alpha1) for each object with findings, for `kubectl apply -f -` and
+ * dashboards. An ignored finding counts as skipped.
  */
 export const printOpenReports: Format = (report, printing) => {
   const apiVersion = `${printing.group}/${API_VERSION}`
@@ -106,16 +106,16 @@ function openReport(all: readonly OpenResult[], apiVersion: string) {
   }
 }
 
-/** Without the resource: that is the scope of the report. */
+/** The resource is left out, because it is already the scope of the report. */
 const openResult = (finding: ReportedFinding) => {
   const { source, policy, category, result, severity, message, properties } = resultOf(finding, '')
   return { source, policy, category, result, severity, message, properties }
 }
 
-/** Names of objects, as DNS has them, and the most characters of one. */
+/** The pattern of object names (as in DNS), and the most characters of one. */
 const [DNS_NAME, LONGEST_NAME] = [/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 253]
 
-/** The name of the report of an object; a digest stands for a name that is too long, or that no object has. */
+/** The name of the report for an object; a digest replaces a name that is too long or not valid. */
 function reportName(kind: string, name: string): string {
   const whole = `${kind.toLowerCase()}-${name}`
   if (DNS_NAME.test(whole) && whole.length <= LONGEST_NAME) return whole

@@ -3,16 +3,16 @@ import { visible } from './visible.ts'
 const PATIENCE_MS = 2_000
 const EVERY_MS = 200
 
-/** Shows on a terminal the progress of a long run, on one line that is removed at the end. */
+/** Shows the progress of a long run on a terminal, on one line that is removed at the end. */
 export interface Progress {
-  /** The present activity, such as `judging 120 of 4000 documents`. Cheap to call. */
+  /** The current activity, such as `judging 120 of 4000 documents`. Calls are cheap. */
   readonly tell: (text: () => string) => void
   readonly end: () => void
 }
 
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
-/** A progress line; it prints nothing in the first two seconds, without a terminal, and when quiet. */
+/** Makes a progress line; it prints nothing in the first two seconds, without a terminal, or with `quiet`. */
 export function progressOn(stream: Stream, quiet: boolean, now = () => performance.now()): Progress {
   if (!stream.isTTY || quiet) return { tell: () => undefined, end: () => undefined }
   const start = now()
@@ -22,7 +22,7 @@ export function progressOn(stream: Stream, quiet: boolean, now = () => performan
     last = now()
     stream.write(`\r\u001b[K${visible(text())}`)
   }
-  // The timer prints while the program waits for a cluster or a disk; a busy loop prints in `tell`.
+  // The timer prints while the program waits for a cluster or a disk; during a busy loop `tell` prints.
   const timer = setTimeout(show, PATIENCE_MS)
   timer.unref()
   return {

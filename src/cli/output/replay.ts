@@ -2,14 +2,14 @@ import type { GivenSubject } from '../../documents/index.ts'
 import { counted } from './report.ts'
 import { json, visible } from './visible.ts'
 
-/** A finding, with the number and the times of the writes that had it. */
+/** A finding, with the number and times of the writes that have it. */
 export interface RepeatedFinding extends GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
   readonly message: string
   readonly writes: number
-  /** The times of the first and the last of these writes, as written in the log. */
+  /** The time of the first write with the finding, as written in the log; `last` is the time of the last such write. */
   readonly first: string
   readonly last: string
   readonly users: readonly string[]
@@ -21,9 +21,9 @@ export interface Replayed {
   readonly denied: number
   /** Number of writes that would be admitted with a warning. */
   readonly warned: number
-  /** Number of writes that the API server refused then; they are not judged. */
+  /** Number of writes that the API server refused at the time; they are not judged. */
   readonly refused: number
-  /** Number of updates whose object the log had not shown before. */
+  /** Number of updates of objects that the log did not contain before. */
   readonly unknownBefore: number
   /** Number of writes that are not judged, by reason. */
   readonly notJudged: Readonly<Record<string, number>>

@@ -12,7 +12,7 @@ import type { GivenSubject } from '../../documents/index.ts'
 import { type Ignored, type Verdict, writtenIn } from '../../engine/index.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Exit codes of every command; the worst counts. */
+/** Exit codes of all commands; if several apply, the worst is used. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
 
 export type { GivenSubject }
@@ -20,22 +20,22 @@ export type { GivenSubject }
 export interface Located {
   /** The name of the file; null for an object in a cluster. */
   readonly file: string | null
-  /** The line, from 1; 0 for a whole file, and in a cluster. */
+  /** The line, from 1; 0 for a whole file, and for objects in a cluster. */
   readonly line: number
   readonly column: number
   readonly message: string
 }
 
 export interface ReportNote extends Located {
-  /** The placeholder because of which a value is not judged, and the name for it in `--set`. */
+  /** The placeholder because of which a value is not judged, and its name for `--set`. */
   readonly placeholder?: { readonly text: string; readonly name: string | undefined }
 }
 
-/** Something that could not be read. */
+/** A file or object that could not be read. */
 export interface Unread extends Located {
-  /** Set where the file is a template, which is not YAML before it is rendered. */
+  /** Set for a template, which is not YAML until it is rendered. */
   readonly template?: true
-  /** Set for a document that was read but not judged, with `--fail-on-not-judged`. */
+  /** Set with `--fail-on-not-judged`, for a document that was read but not judged. */
   readonly notJudged?: true
 }
 
@@ -50,13 +50,13 @@ export interface ReportedFinding extends Located, GivenSubject {
   readonly fix: ReportedFix | null
 }
 
-/** A finding that an exemption or an ignore takes out of the report. */
+/** A finding that an exemption or an ignore removes from the report. */
 export interface ReportedIgnored extends ReportedFinding {
   readonly reason: string
   readonly by: 'comment' | 'annotation' | 'configuration'
 }
 
-/** A safe change, with the places of its steps in the file. */
+/** A safe change, with the place of each of its steps in the file. */
 export interface ReportedFix {
   readonly title: string
   readonly edits: readonly (Edit & Pick<FilePlace, 'line' | 'column'>)[]
@@ -67,35 +67,35 @@ export interface JudgedResource extends GivenSubject {
   readonly file: string | null
 }
 
-/** A place in another object, or elsewhere in the same. */
+/** A place in another object, or elsewhere in the same object. */
 export interface ReportedEnd extends Located, GivenSubject {
   readonly path: string
 }
 
-/** A place in a file in the form that editors and terminals open; only the file where the whole of it is meant. */
+/** A place in a file in a form that editors and terminals can open; only the file when all of it is meant. */
 export const placeText = ({ file, line, column }: FilePlace): string =>
   `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
 
-/** The place of all objects in a cluster, where there are no lines. */
+/** The place for objects in a cluster, where there are no lines. */
 export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 
 /** The result of one run of check or audit. */
 export interface Report {
-  /** The files that were read, in this order. */
+  /** The files that were read, in the order of reading. */
   readonly files: string[]
-  /** The resources that were judged, in this order. */
+  /** The resources that were judged, in the order of judging. */
   readonly judged: JudgedResource[]
-  /** Documents of other kinds, which are not judged. */
+  /** Number of documents of other kinds, which are not judged. */
   others: number
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
   readonly notes: ReportNote[]
-  /** The files and objects that may be built or applied and were not judged; every format names them. */
+  /** Files and objects that may be built or applied but were not judged; all formats list them. */
   readonly notJudged: Located[]
   readonly unread: Unread[]
 }
 
-/** A report with what was read, and no findings yet. */
+/** A report about what was read, without findings so far. */
 export const openReport = (read: Partial<Report>): Report => ({
   files: [],
   judged: [],
@@ -108,20 +108,20 @@ export const openReport = (read: Partial<Report>): Report => ({
   ...read,
 })
 
-/** The settings of a format beside the report. */
+/** The settings of a format, in addition to the report. */
 export interface Printing {
-  /** Where the resources are, such as `3 files`. */
+  /** A description of where the resources are, such as `3 files`. */
   readonly scope: string
-  /** A release, or the specification, by which the resources were judged; absent where none was. */
+  /** The release by which the resources were judged, or the specification; absent when none were judged. */
   readonly judgedBy?: string | undefined
   readonly group: string
-  /** Whether advice is printed, not only counted. */
+  /** Whether advice is printed, rather than only counted. */
   readonly advice: boolean
-  /** Whether nothing but findings is printed. */
+  /** Whether only findings are printed. */
   readonly quiet: boolean
-  /** Whether ignored findings are printed, not only counted. */
+  /** Whether ignored findings are printed, rather than only counted. */
   readonly showIgnored: boolean
-  /** The arguments of the run that are files. */
+  /** The arguments of the run that name files. */
   readonly names: readonly string[]
   readonly terminal: Terminal
   /** The lines of a file, if it was read. */
@@ -130,24 +130,24 @@ export interface Printing {
   readonly plans: () => readonly Plan[]
 }
 
-/** The whole text of a report on standard output. */
+/** Returns the complete text of a report for standard output. */
 export type Format = (report: Report, printing: Printing) => string
 
 export type FilePlace = Pick<Located, 'file' | 'line' | 'column'>
 
-/** Finds the places of objects and their parts, in files only. */
+/** Finds the places of objects and their parts in files. */
 export interface Places {
   readonly of: (finding: Finding) => FilePlace
   /** The place of a part of the judged object: of its key or of its value. */
   readonly part: (at: readonly Segment[], target: 'key' | 'value') => FilePlace
-  /** The place of a part of any object. */
+  /** The place of a part in any object. */
   readonly end: (object: ObjectName, at: readonly Segment[]) => FilePlace
 }
 
 const nowhere = () => IN_CLUSTER
 export const NO_PLACES: Places = { of: nowhere, part: nowhere, end: nowhere }
 
-/** Adds what was decided about one resource. */
+/** Adds the verdict on one resource to the report. */
 export function addVerdict(
   report: Report,
   { errors, warnings, failures, ignored }: Verdict,
@@ -196,8 +196,8 @@ const reportedIgnored = (
 })
 
 /**
- * A fix with the place of each step: of the key that it renames, of the value that it sets, or of the object to which
- * it adds.
+ * A fix with the place of each step: of the key that is renamed, of the value that is set, or of the object that gets
+ * an addition.
  */
 function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
   const placed = edits.map((edit) => {
@@ -212,12 +212,12 @@ function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
 
 const textOf = (at: readonly Segment[]): string => (at.length === 0 ? '' : pathText(at))
 
-/** A path with slashes only, as in a URL. */
+/** A path with slashes, as in a URL. */
 export const slashed = (path: string) => path.replaceAll('\\', '/')
 
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** The worst exit code that applies: 3 for what could not be read, then 1 for errors. */
+/** The worst exit code that applies: 3 when something could not be read, otherwise 1 for errors. */
 export function exitCode({ findings, unread }: Report): number {
   if (unread.length > 0) return EXIT.unread
   return findings.some(({ severity }) => severity === 'error') ? EXIT.findings : EXIT.clean

@@ -6,17 +6,17 @@ import { oneLine } from './one-line.ts'
 import { json, visible } from './visible.ts'
 import type { SessionName } from '../../access/role/session-name.ts'
 
-/** The answer about the role of one caller, and the question. */
+/** The role of one caller, together with the question. */
 export interface RoleReport {
   readonly config: { readonly namespace: string; readonly name: string }
   readonly claims: 'json' | 'token'
-  /** The release of `--release`; empty for all. */
+  /** The release in `--release`; empty for all releases. */
   readonly release: string
-  /** The decisions, one for each group of releases that decide alike. */
+  /** The decisions, one for each group of releases with the same decision. */
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
   readonly behind: Behind
-  /** The caller's claims that the tokens at this place never have. */
+  /** Claims of the caller that tokens never have for this MCPExternalAuthConfig. */
   readonly leftOut: readonly string[]
 }
 
@@ -52,7 +52,7 @@ function tokenLines({ tokens }: Behind): string[] {
   return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
 }
 
-/** The most of these claims that a note names. */
+/** The most left-out claims that a note names. */
 const MOST_LEFT_OUT = 5
 
 function leftOutNotes({ behind, leftOut }: RoleReport): string[] {
@@ -74,7 +74,7 @@ function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
   )
 }
 
-/** Notes about the whole answer; a note that is true of some releases only names them. */
+/** Notes about the whole answer; a note that applies only to some releases names them. */
 function notesOf(report: RoleReport): string[] {
   const { claims, release, outcomes } = report
   const notes = outcomes.flatMap((outcome) =>
@@ -148,7 +148,7 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** As `printRoleJson`, with null in its fields: no role could be determined. */
+/** As `printRoleJson`, but with null in the fields, because no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
     version: 1,

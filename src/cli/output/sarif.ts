@@ -32,7 +32,7 @@ interface Run {
   readonly notes: readonly Located[]
 }
 
-/** SARIF 2.1.0, as code scanning reads it. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
+/** A SARIF 2.1.0 log for code scanning. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
 export function sarifLog({ findings, unread, notJudged, notes }: Run): string {
   const ids = [...new Set(findings.map(({ id }) => id))].sort()
   const prints = fingerprints(findings)
@@ -92,9 +92,7 @@ const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
   justification: reason,
 })
 
-/**
- * access-change, the rule of results of `access`. It is the only id that is no rule, because neither state is wrong.
- */
+/** The SARIF rule for results of `access`. It is not a rule of this project, because neither state is wrong. */
 const ACCESS_CHANGE = {
   severity: 'warning',
   summary: 'A caller gets another role after the change than before, or one or none.',
@@ -136,7 +134,7 @@ function physicalLocationOf({ file, line, column }: Located) {
   }
 }
 
-/** A relative path stays relative to the working folder: code scanning takes it as from the top of the repository. */
+/** A relative path remains relative to the working folder: code scanning reads it from the top of the repository. */
 function uriOf(file: string): string {
   const path = slashed(file)
   if (/^(?:\/|[A-Za-z]:\/)/.test(path)) return pathToFileURL(file).href

@@ -1,4 +1,4 @@
-/** The schema of each output for machines, `--output json`; the version of each is a field of it, as that of REPORT_SCHEMA. */
+/** The schemas of all outputs for machines (`--output json`); each has a version field like REPORT_SCHEMA. */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
 import { COUNT, LOCATED, object, PATH, REPORT_SCHEMA, SUBJECT, UNREAD } from './report-schema.ts'
 
@@ -12,7 +12,7 @@ const VERSION = Type.Literal(1)
 const CLAIMS = Type.Record(TEXT, Type.Unknown())
 const RELEASES = text('The releases of the operator to which it applies: `all`, `0.50 to 0.58`.')
 
-/** Fields that are all there, and those of one alternative. */
+/** An object with shared fields, and with the fields of exactly one of the alternatives. */
 const oneOf = (shared: TProperties, alternatives: readonly TProperties[]): TObject => {
   const optional = alternatives
     .flatMap((each) => Object.entries(each))
@@ -72,7 +72,7 @@ const BACKEND = object({
 })
 
 const CHANGE = Type.Enum(['added', 'removed', 'changed'])
-/** Null on the side where there is none. */
+/** The old and the new value; null on the side where it does not exist. */
 const sides = (part: TSchema) => ({ old: orNull(part), new: orNull(part) })
 
 const PLAN = oneOf({ version: VERSION, unread: UNREAD }, [
@@ -105,7 +105,7 @@ const PLAN = oneOf({ version: VERSION, unread: UNREAD }, [
   },
 ])
 
-/** The part of a manifest that decides access. */
+/** The part of a manifest that determines access. */
 const ENTRY = { ...SUBJECT, path: PATH }
 const OUTCOME = object({ access: TEXT_OR_NULL, by: text('The field that decides it, or why there is none.') })
 
@@ -305,7 +305,7 @@ const DOCTOR = object({
   counts: object({ problems: COUNT, notes: COUNT, unread: COUNT }),
 })
 
-/** By the name of the file in schemas/output, and what prints it. */
+/** The schemas by the name of their file in schemas/output, with the commands that print such output. */
 export const OUTPUT_SCHEMAS = {
   report: { of: 'The report of vmcp-admission check, audit and probe', schema: REPORT_SCHEMA },
   fix: { of: 'The fixes of vmcp-admission fix', schema: FIX },

@@ -12,9 +12,7 @@ export function stepLine({ verb, kind, namespace, name, words }: PlanStep): stri
   return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
 }
 
-/**
- * The plan for people: the commits with their steps, the harms that no order avoids, and why one commit is not enough.
- */
+/** The plan for people: the commits with their steps, harms that no order avoids, and why one commit is not enough. */
 export function stepsText(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   return lines([
@@ -39,7 +37,7 @@ export function stepsText(plan: StepsPlan): string {
 const section = (title: string, texts: readonly string[]): string[] =>
   texts.length === 0 ? [] : [title, ...texts, '']
 
-/** Lines about why one commit is not enough; none where a single commit passes with every tool. */
+/** Lines about why one commit is not enough; none when a single commit works with every tool. */
 function asOneLines({ asOne, commits }: StepsPlan): string[] {
   if (commits < 2 && asOne.every(({ problem }) => problem === undefined)) return []
   const same = Map.groupBy(asOne, (answer) => JSON.stringify([answerText(answer), waveTexts(answer)]))

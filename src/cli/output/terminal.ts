@@ -4,10 +4,10 @@ import type { Environment } from '../../configuration/flags.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** What the terminal can do that the output may use. */
+/** The capabilities of a terminal for the output. */
 export interface Terminal {
   readonly columns: number
-  /** The text in a style; unchanged where colours are off. */
+  /** The text in a style; unchanged when colours are off. */
   readonly paint: (style: Style, text: string) => string
 }
 
@@ -16,8 +16,8 @@ const MOST_COLUMNS = 200
 const COLUMNS = 80
 
 /**
- * Detects colours and width. Colours need a terminal and no NO_COLOR; FORCE_COLOR overrides both. COLUMNS is the width
- * where there is no terminal.
+ * Detects colours and width. Colours need a terminal and no NO_COLOR; FORCE_COLOR overrides both. Without a terminal,
+ * COLUMNS is the width.
  */
 export function terminalOf(
   stream: { readonly isTTY?: boolean; readonly columns?: number },
@@ -33,7 +33,7 @@ export function terminalOf(
   }
 }
 
-/** Wraps a text to lines of at most `width` columns; cuts a longer word, after a `.` or `/` if it has one. */
+/** Wraps a text into lines of at most `width` columns; splits a longer word, after a `.` or `/` if it has one. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -65,7 +65,7 @@ function cut(word: string, width: number): string[] {
   return [...parts, rest]
 }
 
-/** The longest start of the text that fits into the width; at least one character. */
+/** The longest beginning of the text that fits the width; at least one character. */
 export function startOf(text: string, width: number): string {
   let [start, used] = ['', 0]
   for (const character of text) {

@@ -1,6 +1,6 @@
 /**
- * Escapes texts of strangers for an output, so that people can only read them: they move no cursor, forge no line or
- * markup, and are no command for the CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
+ * Escapes text of strangers in outputs, so that it can only be read: it moves no cursor, adds no line or markup, and is
+ * not a command for a CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
 
 /** Control characters, line ends and characters that change the direction of text. */
@@ -9,13 +9,13 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066
 const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
- * Texts that a CI takes for the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
- * `##teamcity[…]`, `travis_fold:`. .NET ignores invisible characters in its search, such as U+00AD.
+ * Texts that a CI treats as the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
+ * `##teamcity[…]`, `travis_fold:`. The search in .NET ignores invisible characters, such as U+00AD.
  */
 const COMMAND = /#\p{DI}*#[\p{L}\p{DI}]*\[|_fold:/giu
-/** Start of a line, after blanks, that GitHub takes for a command: `::…::`. */
+/** The start of a line, after blanks, that GitHub treats as a command: `::…::`. */
 const COLONS = /^([\s\p{DI}]*):(\p{DI}*:)/u
-/** Start of a line that Buildkite takes for a group, which hides the lines after it. */
+/** The start of a line that Buildkite treats as a group, which hides the following lines. */
 const GROUP = /^(?:---|\+\+\+|~~~|\^\^\^) /
 
 const hex = (character: string): string => {
@@ -25,7 +25,7 @@ const hex = (character: string): string => {
 const jsonEscape = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** A replacer that escapes the first character of each match. */
+/** Returns a replacer that escapes the first character of each match. */
 const first =
   (escape: (character: string) => string) =>
   (found: string): string =>
@@ -37,12 +37,12 @@ const inert = (line: string): string =>
 /** A line for a terminal or a log. */
 export const visible = (line: string): string => inert(line).replace(GROUP, first(hex))
 
-/** A text of several lines, each of them as `visible`. */
+/** A text of several lines, each escaped by `visible`. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
 /**
- * A unified diff. Tabs and the CR at the end of a line stay, because patch needs them, and so do lines that a log would
- * fold.
+ * A unified diff. Tabs and the CR at the end of a line are kept, because patch needs them, and so are lines that a log
+ * would fold.
  */
 export const visiblePatch = (patch: string): string =>
   patch
@@ -59,7 +59,7 @@ export const visiblePatch = (patch: string): string =>
     })
     .join('\n')
 
-/** JSON in several lines. Characters on which a log would act are escaped in it, so that the value is the same. */
+/** JSON in several lines. Characters on which a log would act are escaped, which leaves the value unchanged. */
 export const json = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
   `${JSON.stringify(value, replacer, 2).replace(MARK, jsonEscape).replace(COMMAND, first(jsonEscape))}\n`
 
@@ -71,30 +71,30 @@ export const xml = (text: string): string =>
     .toWellFormed()
     .replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
 
-/** Text for a message in SARIF, where `[text](address)` would be a link. */
+/** Text for a SARIF message, where `[text](address)` would be a link. */
 export const sarifMessage = (text: string): string => text.replace(/\[([^[\]]*\]\()/g, '\\[$1')
 
-/** Lines for the message of a workflow command of GitHub. */
+/** Lines for the message of a GitHub workflow command. */
 export const commandMessage = (lines: readonly string[]): string =>
   lines.map((line) => visible(line).replaceAll('%', '%25')).join('%0A')
 
-/** Text for a property of a workflow command of GitHub. */
+/** Text for a property of a GitHub workflow command. */
 export const commandProperty = (text: string): string =>
   commandMessage([text]).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
 /**
- * Texts that GitHub and GitLab turn into links, mentions, references, formulas and emoji. They do so after Markdown is
- * parsed, so that a backslash or an entity does not help, but code does.
+ * Texts that GitHub and GitLab convert to links, mentions, references, formulas and emoji. They do so after parsing
+ * Markdown, so a backslash or an entity does not prevent it, but code does.
  */
 const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i
 
-/** Text within a line of Markdown, also in a table: it becomes no markup, HTML, link or mention. */
+/** Text inside a line of Markdown or a table: it cannot act as markup, HTML, link or mention. */
 export const markdown = (text: string): string =>
   ACTIVE.test(text)
     ? markdownCode(text).replaceAll('|', '\\|')
     : visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
 
-/** Text as code in Markdown. In a table a bar would end the cell, see `cellCode`. */
+/** Text as code in Markdown. For a table, where a bar would end the cell, use `cellCode`. */
 export function markdownCode(text: string): string {
   const shown = visible(text)
   const longest = shown.match(/`+/g)?.reduce((most, { length }) => Math.max(most, length), 0) ?? 0

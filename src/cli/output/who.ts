@@ -7,11 +7,11 @@ import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 
 type Found = Grant & ForReleases
 
-/** Who gets the wanted roles. */
+/** The callers who get the wanted roles. */
 export interface WhoReport {
   /** The patterns of wanted roles. */
   readonly asked: readonly string[]
-  /** How many parts of manifests were read. */
+  /** Number of role mappings and policies that were read. */
   readonly read: number
   readonly parts: readonly { readonly entry: Entry; readonly grants: readonly Found[] }[]
   readonly unread: readonly Unread[]
@@ -22,13 +22,13 @@ interface Row {
   readonly grant: Found
 }
 
-/** The places that give a wanted role, by role. */
+/** The fields that grant a wanted role, by role. */
 function byAccess({ parts }: WhoReport): Map<string, Row[]> {
   const rows = parts.flatMap(({ entry, grants }) => grants.map((grant) => ({ entry, grant })))
   return Map.groupBy(rows, ({ grant }) => grant.access || 'some role')
 }
 
-/** The report for people: each role, the places that give it, and their callers. */
+/** The report for people: each role, the fields that grant it, and their callers. */
 export function whoPage(report: WhoReport): string {
   const lines = [
     ...[...byAccess(report)].flatMap(([access, rows]) => [access, ...rows.flatMap(rowLines), '']),
@@ -57,7 +57,7 @@ const placeIn = (entry: Entry, { by }: Grant): string =>
   by === '' ? entryPath(entry) : `${entryPath(entry)}.${by}`
 const callersOf = ({ callers }: Grant): string => callers ?? 'everyone'
 
-/** The most conditions that are printed, of those by which callers are excepted. */
+/** The most conditions that are printed about excepted callers. */
 const MOST_LISTED = 12
 
 const listed = (lines: readonly string[]): readonly string[] =>
@@ -81,7 +81,7 @@ function summary(report: WhoReport): string {
     : `nobody gets a role that fits ${patterns}: proved for every caller`
 }
 
-/** The report as a comment or a document. */
+/** The report in Markdown, for a comment or a document. */
 export function whoMarkdown(report: WhoReport): string {
   const lines = [
     `**${markdown(summary(report))}**`,

@@ -1,10 +1,10 @@
 import { type KnownFailure, isAbsent, parseUrl } from '../../rule/index.ts'
 import type { Server } from './effective.ts'
 
-/** The host of the authorization endpoint, to which browsers go; empty where the URL does not show it. */
+/** The host of the authorization endpoint, which browsers visit; empty when its URL has none. */
 export const authorizationHost = (server: Server): string => hostOf(server[authorizationField(server)])
 
-/** The field that has the URL under which browsers reach the authorization endpoint. */
+/** The field that determines the URL of the authorization endpoint for browsers. */
 export const authorizationField = (server: Server): 'issuer' | 'authorizationEndpointBaseUrl' =>
   isAbsent(server, 'authorizationEndpointBaseUrl') || server.authorizationEndpointBaseUrl === ''
     ? 'issuer'
@@ -13,7 +13,7 @@ export const authorizationField = (server: Server): 'issuer' | 'authorizationEnd
 /** The host of a URL in lower case. */
 export const hostOf = (url: string | undefined): string => parseUrl(url ?? '')?.host.toLowerCase() ?? ''
 
-/** The known failure when a login returns to another host than it began at. */
+/** The known failure when a login returns to another host than the one where it began. */
 export const LOGIN_RETURNS_ELSEWHERE: KnownFailure = {
   symptom:
     'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',

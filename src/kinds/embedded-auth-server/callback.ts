@@ -2,13 +2,13 @@ import { type KnownFailure, parseUrl, shortQuote, withoutEnd } from '../../rule/
 import { authorizationField } from './authorization-host.ts'
 import { isUnreadable, type Provider, type Server } from './effective.ts'
 
-/** The path at which releases serve the callback, on every host that is routed to the pod. */
+/** The path at which releases serve the login callback, on every host that is routed to the pod. */
 const CALLBACK_PATH = '/oauth/callback'
 
 /** The callback URL that releases use for a provider without `redirectUri`. */
 export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
-/** Whether a release serves a callback at the URL; undefined where it is not an http(s) URL with a host. */
+/** Whether releases serve a callback at this URL; undefined when it is not an http(s) URL with a host. */
 export function servesCallback(url: string): boolean | undefined {
   return originOf(url) === undefined ? undefined : pathOf(url) === CALLBACK_PATH
 }
@@ -16,15 +16,14 @@ export function servesCallback(url: string): boolean | undefined {
 /** Whether an absolute URL has a path, other than the root. */
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
 
-/** The callback URL that works, at the host of the authorization endpoint; undefined where that cannot be read. */
+/** A callback URL that works: at the host of the authorization endpoint; undefined when that is unreadable. */
 export function workingCallback(server: Server): string | undefined {
   const origin = originOf(server[authorizationField(server)] ?? '')
   return origin && origin + CALLBACK_PATH
 }
 
 /**
- * The field with a provider's settings, if `redirectUri` is absent in them; undefined where it is given or cannot be
- * read.
+ * The field with the settings of a provider that have no `redirectUri`; undefined when they have one or are unreadable.
  */
 export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
   const oidcConfig = provider?.oidcConfig
@@ -35,7 +34,7 @@ export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 
   return !Object.hasOwn(config, 'redirectUri') || config.redirectUri === '' ? field : undefined
 }
 
-/** A provider as a message names it; undefined where its name cannot be read. */
+/** The name of a provider for messages; undefined when it is unreadable. */
 export const providerText = (provider: Provider): string | undefined => {
   if (isUnreadable(provider, 'name')) return undefined
   return provider.name === undefined ? 'the provider' : shortQuote(provider.name)
@@ -50,7 +49,7 @@ export function originOf(url: string): string | undefined {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}${port === '' ? '' : `:${port}`}`
 }
 
-/** The path of a URL and its query, which also decides where a request goes, as written; without the fragment. */
+/** The path and query of a URL, as written and without the fragment; the query also determines where a request goes. */
 function pathOf(url: string): string {
   const [plain = ''] = url.split('#', 1)
   const authority = plain.indexOf('//') + 2
@@ -58,7 +57,7 @@ function pathOf(url: string): string {
   return end === undefined ? '' : plain.slice(authority + end)
 }
 
-/** The known failure when the callback of a login has a path that is not served. */
+/** The known failure when the callback of a login has a path that releases do not serve. */
 export const CALLBACK_NOT_SERVED: KnownFailure = {
   symptom:
     'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',

@@ -2,14 +2,14 @@ import type { Static } from 'typebox'
 import { type Given, isAbsent } from '../../rule/index.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
-/** An embedded authorization server, and below the parts of it, as rules see them. */
+/** An embedded authorization server as rules see it; the types of its parts follow. */
 export type Server = Given<Static<typeof EmbeddedAuthServer>>
 export type Provider = NonNullable<NonNullable<Server['upstreamProviders']>[number]>
 export type OAuth2Config = NonNullable<Provider['oauth2Config']>
 export type RedisStorage = NonNullable<NonNullable<Server['storage']>['redis']>
 export type SentinelConfig = NonNullable<RedisStorage['sentinelConfig']>
 
-/** The type of storage, given or default; undefined when what was given cannot be read. */
+/** The type of storage, given or default; undefined when the given one is unreadable. */
 export function storageType(server: Server): 'memory' | 'redis' | undefined {
   if (isAbsent(server, 'storage')) return 'memory'
   const { storage } = server
@@ -24,24 +24,24 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
   return provider[config]?.scopes
 }
 
-/** Whether the field is there and has a wrong JSON type. */
+/** Whether the field is present but has a wrong JSON type. */
 export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
   !isAbsent(holder, field) && holder[field] === undefined
 
-/** Whether a permission is true; also true where it cannot be read, because it may be. */
+/** Whether a boolean permission is true; also true when it is unreadable, because it may be. */
 export const mayBeTrue = <F extends string>(
   holder: Readonly<Partial<Record<F, boolean | undefined>>>,
   field: F,
 ): boolean => !isAbsent(holder, field) && holder[field] !== false
 
-/** Whether a field of newer releases replaces a required one (decision 3); also true where it cannot be read. */
+/** Whether a field that newer releases have replaces a required one (decision 3); also true when it is unreadable. */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }
 
 /**
- * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true
- * where a grant cannot be read.
+ * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true when
+ * a grant is unreadable.
  */
 export function grantsWithoutLogin(server: Server): boolean {
   const { delegateClients, inboundGrants, trustedIssuers } = server
@@ -56,12 +56,12 @@ export function grantsWithoutLogin(server: Server): boolean {
   return !isAbsent(inboundGrants, 'spiffeClientAuth') && inboundGrants.spiffeClientAuth?.length !== 0
 }
 
-/** Whether the server has settings by which a client may get tokens for an assertion (RFC 7523). */
+/** Whether the server has settings that may let a client exchange an assertion for a token (RFC 7523). */
 export const acceptsAssertions = ({ trustedIssuers, inboundGrants }: Server): boolean =>
   (trustedIssuers ?? []).some((issuer) => issuer?.jwtBearerGrant !== undefined) ||
   (inboundGrants?.jwtBearer?.issuerPolicies ?? []).length > 0
 
-/** The first provider of each name. */
+/** The providers by name; the first one when several have the same name. */
 export function byName(providers: Server['upstreamProviders']): ReadonlyMap<string | undefined, Provider> {
   const found = new Map<string, Provider>()
   for (const provider of providers ?? [])

@@ -1,6 +1,6 @@
 import type { OAuth2Config, Provider, RedisStorage, SentinelConfig, Server } from './effective.ts'
 
-/** Values for the examples of rules on an embedded authorization server, as in production. */
+/** Realistic values for the examples of rules about an embedded authorization server. */
 export const okta: Provider = {
   name: 'okta',
   type: 'oidc',
@@ -44,31 +44,31 @@ export const server: Server = {
   upstreamProviders: [okta],
 }
 
-/** The server with one OAuth 2.0 provider of the given settings. */
+/** The server with a single OAuth 2.0 provider that has these settings. */
 export const withOAuth2 = (oauth2Config: OAuth2Config): Server => ({
   ...server,
   upstreamProviders: [{ ...github, oauth2Config }],
 })
 
-/** The server with one OpenID Connect provider that has the given settings beside the required ones. */
+/** The server with a single OpenID Connect provider that has these settings in addition to the required ones. */
 export const withOidc = (settings: NonNullable<Provider['oidcConfig']>): Server => ({
   ...server,
   upstreamProviders: [{ ...okta, oidcConfig: { ...okta.oidcConfig, ...settings } }],
 })
 
-/** The server with one OpenID Connect provider of exactly the given settings. */
+/** The server with a single OpenID Connect provider that has exactly these settings. */
 export const withOidcConfig = (oidcConfig: NonNullable<Provider['oidcConfig']>): Server => ({
   ...server,
   upstreamProviders: [{ ...okta, oidcConfig }],
 })
 
-/** The server with the given Redis storage. */
+/** The server with this Redis storage. */
 export const withRedis = (storage: RedisStorage): Server => ({
   ...server,
   storage: { type: 'redis', redis: storage },
 })
 
-/** A copy that lacks the given fields. */
+/** A copy without the given fields. */
 export function without<T extends object, K extends keyof T & string>(
   value: T,
   ...fields: readonly K[]
@@ -80,7 +80,7 @@ export function without<T extends object, K extends keyof T & string>(
 type TrustedIssuers = NonNullable<Server['trustedIssuers']>
 type TrustedIssuer = NonNullable<TrustedIssuers[number]>
 
-/** A trusted issuer whose tokens one client may exchange for one actor. */
+/** A trusted issuer whose tokens may be exchanged by one client, for one actor. */
 export const partner: TrustedIssuer = {
   issuerUrl: 'https://login.partner.example',
   expectedAudience: 'https://mcp.example.com',
@@ -91,7 +91,7 @@ export const partner: TrustedIssuer = {
 /** The server with these trusted issuers. */
 export const trusting = (...trustedIssuers: TrustedIssuers): Server => ({ ...server, trustedIssuers })
 
-/** The server with one trusted issuer, whose policies are in `inboundGrants`. */
+/** The server with one trusted issuer, whose policies are in the newer field `inboundGrants`. */
 export const granting = (inboundGrants: NonNullable<Server['inboundGrants']>): Server => ({
   ...trusting({ name: 'partner', issuerUrl: 'https://login.partner.example' }),
   inboundGrants,

@@ -29,7 +29,7 @@ const delegateClients = bounded(
   'Clients that may exchange tokens of users (RFC 8693).',
 )
 
-/** Fields that say which clients and actors may exchange the tokens of an issuer. */
+/** Fields that determine which clients and actors may exchange the tokens of an issuer. */
 const delegation = {
   expectedAudience: optional(filled('Audience that subject tokens must have.', { maxLength: 2048 })),
   allowedDelegateClients: optional(
@@ -196,7 +196,7 @@ const spiffeTrustDomain = object(
   OPEN,
 )
 
-/** The fields of newer releases beside those of section 2.4.3, each with the release that brought it. */
+/** The fields of newer releases that section 2.4.3 does not list, each with the release that introduced it. */
 export const GRANTS = {
   delegateClients: newer(delegateClients, '0.43'),
   trustedIssuers: newer(trustedIssuers, '0.44'),
@@ -280,7 +280,7 @@ export const dcrConfig = object(
   OPEN,
 )
 
-/** The fields of newer releases that both types of providers have. */
+/** The fields of newer releases for both types of upstream providers. */
 export const OF_PROVIDERS = {
   additionalTokenParams: newer(
     map(text('Value of the parameter.'), 'Extra parameters of token requests.', { maxProperties: 16 }),

@@ -9,7 +9,7 @@ type IssuerFields = NonNullable<Fields['trustedIssuers']>[number]
 
 export type TrustedIssuer = NonNullable<NonNullable<Server['trustedIssuers']>[number]>
 
-/** The fields of a policy for token exchange (RFC 8693): which clients and actors may exchange tokens of an issuer. */
+/** The fields of a policy for token exchange (RFC 8693): clients and actors that may exchange tokens of an issuer. */
 const DELEGATION = [
   'expectedAudience',
   'allowedDelegateClients',
@@ -21,7 +21,7 @@ const DELEGATION = [
 type DelegationPolicy = Pick<TrustedIssuer, (typeof DELEGATION)[number]>
 type DelegationFields = Pick<IssuerFields, (typeof DELEGATION)[number]>
 
-/** The fields of a policy for assertions (RFC 7523): which assertions of an issuer are accepted. */
+/** The policy for assertions (RFC 7523) of an issuer, which determines which of them are accepted. */
 type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
 type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 
@@ -30,21 +30,21 @@ type SpiffeClient = NonNullable<NonNullable<NonNullable<Server['inboundGrants']>
 type SpiffeFields = NonNullable<NonNullable<Fields['inboundGrants']>['spiffeClientAuth']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
-/** A part of the server and its path, which is computed only for a finding. */
+/** A setting of the server with its path, which is computed on demand for a finding. */
 interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
 }
 
-/** Whether a trusted issuer has the policy for token exchange in itself; newer releases have it in `inboundGrants`. */
+/** Whether a trusted issuer contains its own policy for token exchange; newer releases have it in `inboundGrants`. */
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
 
-/** As `hasDelegationPolicy`; also true where a field cannot be read. */
+/** As `hasDelegationPolicy`; also true when a field is unreadable. */
 export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 
-/** Every policy for token exchange: those in the trusted issuers, then those in `inboundGrants`. */
+/** All policies for token exchange: those in the trusted issuers, then those in `inboundGrants`. */
 export function delegationPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -59,7 +59,7 @@ export function delegationPolicies(
   ]
 }
 
-/** Every policy for assertions: those in the trusted issuers, then those in `inboundGrants`. */
+/** All policies for assertions: those in the trusted issuers, then those in `inboundGrants`. */
 export function assertionPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -73,7 +73,7 @@ export function assertionPolicies(
   ]
 }
 
-/** The clients that are registered in advance, in the older field and in the newer one. */
+/** The clients that are registered in advance, in the older and in the newer field. */
 export function delegateClients(
   { delegateClients, inboundGrants }: Server,
   path: ServerPath,
@@ -86,7 +86,7 @@ export function delegateClients(
   ]
 }
 
-/** The clients that authenticate by their SPIFFE ID. */
+/** The clients that authenticate with a SPIFFE ID. */
 export const spiffeClients = (
   { inboundGrants }: Server,
   path: ServerPath,
@@ -95,7 +95,7 @@ export const spiffeClients = (
     path.inboundGrants.spiffeClientAuth.at(i),
   )
 
-/** The policies of a grant of `inboundGrants`. */
+/** The policies of a grant type in `inboundGrants`. */
 export const policiesOf = (
   { inboundGrants }: Server,
   grant: 'tokenExchange' | 'jwtBearer',
@@ -103,8 +103,8 @@ export const policiesOf = (
   inboundGrants?.[grant]?.issuerPolicies ?? []
 
 /**
- * The items that are there, each with the path that `at` gives for its index; the caller says of which type the fields
- * are.
+ * The items of a list that are not undefined, each with the path that `at` returns for its index. The caller chooses
+ * the type of the path.
  */
 function placed<Value, Fields>(
   items: readonly (Value | undefined)[] | undefined,

@@ -1,9 +1,12 @@
-/** In both sets below. Scopes are the list `scp`, never `scope` (toolhive 0.44 to 0.63: authserver/integration_test.go). */
+/**
+ * Claims in both sets below. The claim with the scopes is `scp` (toolhive 0.44 to 0.63:
+ * authserver/integration_test.go).
+ */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /**
- * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` for users and their delegates, `ASSERTION_CLAIMS`
- * for assertions (RFC 7523).
+ * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` for users and clients acting for them,
+ * `ASSERTION_CLAIMS` for clients with an assertion (RFC 7523).
  */
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)

@@ -278,7 +278,7 @@ const lifespan = (description: string, byDefault: string) =>
     }),
   )
 
-/** Section 2.4.3: `spec.embeddedAuthServer` of MCPExternalAuthConfig and `spec.authServerConfig` of VirtualMCPServer. */
+/** `spec.embeddedAuthServer` of an MCPExternalAuthConfig, `spec.authServerConfig` of a VirtualMCPServer (2.4.3). */
 export const EmbeddedAuthServer = object(
   {
     issuer: matching('issuer', 'Issuer identifier: the iss claim of issued tokens (RFC 8414).', {

@@ -6,11 +6,11 @@ import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 
-/** A URL in the server and its path, which is computed only for a finding. */
+/** A URL in the server with its path, which is computed on demand for a finding. */
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
-  /** The pattern of the schema of the URL, if it has one; where it does not match, the schema has an error already. */
+  /** The pattern for the URL in the schema, if any; a URL that does not match already has a schema error. */
   readonly pattern: { test(text: string): boolean } | undefined
   /** Whether a setting allows plain http. */
   readonly mayBeHttp?: boolean
@@ -19,7 +19,7 @@ export interface PlacedUrl {
 const ANY_URL = compilePattern(PATTERNS.url.ecmaScript)
 const HTTPS_URL = compilePattern(PATTERNS.https.ecmaScript)
 
-/** The endpoints of every provider whose URL may begin with http or https. */
+/** The endpoints of all providers whose URL may begin with http or https. */
 export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[] {
   const { upstreamProviders = [] } = server
   const found: PlacedUrl[] = []
@@ -42,7 +42,7 @@ export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[]
   return found
 }
 
-/** Issuers and redirect URIs of every provider. */
+/** Issuers and redirect URIs of all providers. */
 export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: ServerPath): PlacedUrl[] {
   const found: PlacedUrl[] = []
   for (let i = 0; i < upstreamProviders.length; i++) {
@@ -58,7 +58,7 @@ export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: Se
   return found
 }
 
-/** Skips an empty URL: the schema refuses it, or it means that none is given. */
+/** Adds a URL to the list, unless it is empty: the schema refuses an empty one, or it means that none is given. */
 function add(
   found: PlacedUrl[],
   pattern: PlacedUrl['pattern'],

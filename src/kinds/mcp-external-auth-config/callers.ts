@@ -2,10 +2,10 @@ import { evaluate, type Expr, fromJson, type Program, spendingFrom } from '../..
 import { type Budget, isObject } from '../../rule/index.ts'
 import { claimOf, isHasClaim, LIST_CLAIMS } from './claim-shapes.ts'
 
-/** Claims of an invented caller, as JSON. */
+/** The claims of a caller that is made up to satisfy a condition, as JSON. */
 type Invented = Record<string, unknown>
 
-/** The text that a claim must start with, contain and end with. */
+/** Requirements on the text of a claim: how it starts and ends, and texts that it contains. */
 interface Text {
   start: string
   within: string
@@ -16,8 +16,8 @@ interface Text {
 export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
- * Whether for each condition a caller was found who meets it and none of the earlier ones. False proves nothing: it
- * only tries callers that it invents from the tests in a condition. Throws OutOfBudget.
+ * Whether for each condition a made-up caller was found who meets it, but none of the earlier ones. False proves
+ * nothing, because only callers that follow from the tests in the condition are tried. Throws OutOfBudget.
  */
 export function eachIsReached(
   conditions: readonly MappingCondition[],
@@ -50,8 +50,7 @@ function lists(value: unknown, claim: string, budget: Budget): boolean {
 }
 
 /**
- * A caller invented for the condition; undefined where it would have a text in a claim that every provider issues as a
- * list.
+ * A made-up caller for the condition; undefined when a claim would have a text that every provider issues as a list.
  */
 function callerOf(condition: MappingCondition, roleClaim: string): Invented | undefined {
   const caller = Object.create(null) as Invented
@@ -68,7 +67,7 @@ function put(caller: Invented, claim: string, value: unknown): void {
   if (value !== undefined) caller[claim] ??= value
 }
 
-/** Adds claims for which the expression should have the value, as far as its tests show which. */
+/** Adds claims that should give the expression this value, as far as its tests show. */
 function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string, Text>): void {
   const own = claimOf(expr)
   if (own !== undefined) put(caller, own, value)
@@ -80,7 +79,7 @@ function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string,
     if (first === undefined) return
     if (name === '!_') invent(first, !value, caller, texts)
     else if (name === '_&&_' || name === '_||_') {
-      // A true `&&` and a false `||` need all operands; otherwise one is enough.
+      // A true `&&` or a false `||` needs all operands; otherwise one is enough.
       for (const each of (name === '_&&_') === value ? args : [first]) invent(each, value, caller, texts)
     } else if (name === '_?_:_' && second !== undefined) {
       invent(first, true, caller, texts)
@@ -110,7 +109,7 @@ function inventFor(name: string, [first, second]: readonly [Expr, Expr], value: 
   }
 }
 
-/** A text that probably no matcher tests for. */
+/** A text that matchers are unlikely to test for. */
 const OTHER = ' '
 
 function inventText(

@@ -1,7 +1,7 @@
 import { type Expr, subexpressions } from '../../cel/index.ts'
 import { slipOf } from '../../rule/index.ts'
 
-/** Claims that every identity provider issues as a string. Not `scp` and `aud`, which some issue as a list. */
+/** Claims that every identity provider issues as a string. Without `scp` and `aud`, which some issue as a list. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
   (
     'scope sub iss azp client_id appid jti nonce sid email name preferred_username given_name family_name nickname ' +
@@ -10,7 +10,7 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
 )
 /** Claims that every identity provider issues as a list. */
 export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
-/** Claims that are never a bool, but a number, an object, or with some providers a string and with others a list. */
+/** Claims that are never a bool: numbers, objects, and those that are a string or a list, depending on the provider. */
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
 )
@@ -19,7 +19,7 @@ const KNOWN_CLAIMS: ReadonlySet<string> = new Set([...TEXT_CLAIMS, ...LIST_CLAIM
 const TEXT_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches'])
 
 /**
- * A claim that a matcher uses as a list although it is a string (`text`), or the reverse (`list`): its evaluation
+ * A claim that a matcher uses as a list although it is a string (`text`), or the reverse (`list`): then the evaluation
  * fails.
  */
 export interface Misfit {
@@ -27,20 +27,20 @@ export interface Misfit {
   readonly is: 'text' | 'list'
 }
 
-/** The effect of a claim of the wrong shape on a matcher, in words. */
+/** Describes the effect of a misfit on a matcher. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
     : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
 
-/** The claim, if the whole expression is only a claim that no identity provider issues as a bool. */
+/** The claim, when the whole expression is just a claim that no identity provider issues as a bool; else undefined. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
   return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
 }
 
 /**
- * The value that an expression has for all claims, where its tests show it, as in `claims.a == "x" && claims.a == "y"`.
+ * The constant value of an expression that its tests show, as in `claims.a == "x" && claims.a == "y"`; else undefined.
  */
 export function constantOf(expr: Expr): boolean | undefined {
   if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
@@ -71,8 +71,8 @@ export function constantOf(expr: Expr): boolean | undefined {
 }
 
 /**
- * Whether an expression tests values of claims, and not only which claims exist. `refuses`: it is negated; a list of
- * refused values demands nothing.
+ * Whether an expression tests values of claims, not only which claims exist. `refuses`: the expression is negated; then
+ * a test against a list of values does not count.
  */
 export function demandsValue(expr: Expr, refuses = false): boolean {
   if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
@@ -93,23 +93,23 @@ function demandsOneOf(exprs: readonly Expr[], from: number, refuses: boolean): b
   return false
 }
 
-/** Whether a caller lacks the claim of the name. */
+/** Whether a caller lacks the claim with this name. */
 type Lacks = (claim: string) => boolean
 
-/** The values that an expression may have, as a set of bits; none where its evaluation fails. */
+/** The set of values that an expression may have, as bits; no bit when its evaluation fails. */
 type Values = number
 const TRUE = 1
 const FALSE = 2
 const BOTH = TRUE | FALSE
 
 /**
- * Whether an expression may be true for a caller without some claims. False is certain: a missing claim fails every call
- * except logical operators.
+ * Whether an expression may be true for a caller who lacks some claims. False is certain: a missing claim makes every
+ * call fail except logical operators.
  */
 export const mayBeTrueLacking = (expr: Expr, lacks: Lacks): boolean =>
   (valuesLacking(expr, lacks) & TRUE) !== 0
 
-/** Visits each part once, for both values: one value at a time takes twice as long for each choice within another. */
+/** Visits each subexpression once for both values: separate visits take twice as long for each nested choice. */
 function valuesLacking(expr: Expr, lacks: Lacks): Values {
   if (expr.kind === 'literal') return expr.type !== 'bool' ? BOTH : expr.value ? TRUE : FALSE
   const asked = claimAskedFor(expr)
@@ -135,7 +135,7 @@ function valuesLacking(expr: Expr, lacks: Lacks): Values {
 
 const opposite = (values: Values): Values => (values & TRUE ? FALSE : 0) | (values & FALSE ? TRUE : 0)
 
-/** The values of tests combined by `&&` or `||`: `decisive` where one test has it, the other one where all have. */
+/** The values of `&&` or `||` over tests: `decisive` if one test may have it, the other value if all may. */
 function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): Values {
   let some = 0
   let every = BOTH
@@ -147,7 +147,7 @@ function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): 
   return (some & decisive) | (every & opposite(decisive))
 }
 
-/** Whether it is the macro `range.exists(x, test)`. */
+/** Whether the loop is the macro `range.exists(x, test)`. */
 const isExists = (expr: Expr & { readonly kind: 'comprehension' }): expr is typeof expr & Exists =>
   expr.step.kind === 'call' && expr.step.name === '_||_'
 
@@ -175,7 +175,7 @@ function failsLacking(expr: Expr, lacks: Lacks): boolean {
 const MOST_NAMED = 3
 
 /**
- * The first claims, lacking in a caller, without which the expression is never true; undefined where it may be true.
+ * The first claims that a caller lacks and without which the expression is never true; undefined when it may be true.
  */
 export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lacks): string[] | undefined {
   const lacking: string[] = []
@@ -185,14 +185,14 @@ export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lac
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
 
-/** The value of `&&` over these tests; as in cel-go, one that is false decides even where another one fails. */
+/** The value of `&&` over these tests. As in cel-go, one false test decides even if another one fails. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
   if (values.includes(false) || contradict(tests)) return false
   return values.includes(undefined) ? undefined : true
 }
 
-/** Whether two of the tests compare one claim with different texts. */
+/** Whether two of the tests compare the same claim with different texts. */
 function contradict(tests: readonly Expr[]): boolean {
   let wanted: Map<string, string> | undefined
   for (const test of tests) {
@@ -210,7 +210,7 @@ function contradict(tests: readonly Expr[]): boolean {
   return false
 }
 
-/** The tests that the operator combines: the whole expression where it is a call of none. */
+/** The operands of a call and of nested calls of the same operator; for other expressions, the expression itself. */
 function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
   if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
   else for (const each of expr.args) testsOf(each, operator, to)
@@ -220,7 +220,7 @@ function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[]
 const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly type: 'string' } =>
   expr.kind === 'literal' && expr.type === 'string'
 
-/** The first misfit in an expression that compiles; none where the expression tests types itself. */
+/** The first misfit in an expression that compiles; undefined for none, or when the expression itself tests types. */
 export function misfitIn(expr: Expr): Misfit | undefined {
   const found = search(expr)
   return found === undefined || asksForType(expr) ? undefined : found
@@ -258,14 +258,14 @@ export interface Slip {
   readonly meant: string
 }
 
-/** The claims that an expression names. */
+/** The claims that an expression mentions. */
 export function claimsOf(expr: Expr): ReadonlySet<string> {
   const claims = new Set<string>()
   addClaims(expr, claims)
   return claims
 }
 
-/** The first of the claims with a misspelt name; not one whose right name is among them too. */
+/** The first claim with a misspelt name, unless the claims also contain the correct name. */
 export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   for (const claim of claims) {
     const meant = meantClaim(claim)
@@ -274,9 +274,7 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   return undefined
 }
 
-/**
- * The known claim of which a name is a misspelling. Names without underscores are none: some providers write them so.
- */
+/** The known claim that a name misspells. Names that only lack underscores are correct: some providers use them. */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
   if (meant === undefined) return undefined
@@ -289,7 +287,7 @@ function addClaims(expr: Expr, to: Set<string>): void {
   else for (const part of subexpressions(expr)) addClaims(part, to)
 }
 
-/** The name in `claims.name` or `claims["name"]`. */
+/** The name in `claims.name` or `claims["name"]`; undefined for other expressions. */
 export function claimOf(expr: Expr): string | undefined {
   if (expr.kind === 'select') return isClaims(expr.operand) && !expr.testOnly ? expr.field : undefined
   if (expr.kind !== 'call' || expr.name !== '_[_]') return undefined
@@ -298,7 +296,7 @@ export function claimOf(expr: Expr): string | undefined {
   return isClaims(operand) ? key.value : undefined
 }
 
-/** The claim that `has(claims.name)` or `"name" in claims` tests. */
+/** The claim whose presence `has(claims.name)` or `"name" in claims` tests. */
 function claimAskedFor(expr: Expr): string | undefined {
   if (isHasClaim(expr)) return expr.field
   if (expr.kind !== 'call' || expr.name !== '@in') return undefined

@@ -2,18 +2,18 @@ import type { Static } from 'typebox'
 import type { Given } from '../../rule/index.ts'
 import type { MCPExternalAuthConfig } from './schema.ts'
 
-/** Values that the examples of this kind share. */
+/** Values that the examples for MCPExternalAuthConfig share. */
 export const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
 
 type Config = Given<Static<typeof MCPExternalAuthConfig>>
 type Settings<Type extends keyof NonNullable<Config['spec']>> = NonNullable<NonNullable<Config['spec']>[Type]>
 
-/** An MCPExternalAuthConfig of type awsSts with these settings beside its region. */
+/** An MCPExternalAuthConfig of type awsSts with a region and these settings. */
 export const signing = (awsSts: Settings<'awsSts'>): Config => ({
   spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
 })
 
-/** An MCPExternalAuthConfig of type tokenExchange with these settings beside its URL and audience. */
+/** An MCPExternalAuthConfig of type tokenExchange with a URL, an audience and these settings. */
 export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => ({
   spec: {
     type: 'tokenExchange',
@@ -21,7 +21,7 @@ export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => 
   },
 })
 
-/** An MCPExternalAuthConfig of type headerInjection for the header. */
+/** An MCPExternalAuthConfig of type headerInjection for this header. */
 export const injecting = (headerName: string): Config => ({
   spec: {
     type: 'headerInjection',

@@ -25,46 +25,46 @@ export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 /** Longest matcher in UTF-8 bytes (decision 15). */
 export const LONGEST_MATCHER = maxBytes
 
-/** The result of compiling a matcher: its type, or the first error with line and column. */
+/** The result of compiling a matcher: its type, or its first error with line and column. */
 export type MatcherResult =
   | {
       readonly ok: true
       readonly type: string
-      /** The value that the matcher has for all claims, if it is always the same. */
+      /** The value of the matcher, if it is the same for all claims. */
       readonly constant?: boolean
-      /** Set where the matcher tests values of claims, and may be true for a caller without any claim. */
+      /** Set when the matcher tests values of claims but may be true for a caller without any claim. */
       readonly mayBeOpen?: true
-      /** Set where the whole matcher is a claim that is never a bool. */
+      /** The claim, when it is the whole matcher and never a bool. */
       readonly claim?: string
       /** A claim that the matcher uses as a list although it is a string, or the reverse. */
       readonly misfit?: Misfit
       /** A claim whose name is misspelt. */
       readonly slip?: Slip
       /**
-       * The claims without which the matcher is never true, and that tokens of an embedded authorization server lack.
+       * The claims that the matcher needs to be true and that tokens of an embedded authorization server never have.
        */
       readonly foreign?: readonly string[]
-      /** The error of the one version of cel-go that refuses it. */
+      /** Set when only one version of cel-go refuses the matcher: its error. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
   | (MatcherError & { readonly ok: false })
 
 const LONGEST_PHRASE = 200
 
-/** A cache: the same matchers come again in updates, dry runs and other objects. */
+/** A cache, because the same matchers recur in updates, dry runs and other objects. */
 const verdicts = new BoundedCache<MatcherResult>('matcher verdicts', 8 * 2 ** 20)
-/** Estimated bytes of a verdict. */
+/** Estimated bytes of a verdict in the cache. */
 const VERDICT = 100
 
-/** Characters of a matcher that can be compiled for one unit of a budget. */
+/** Characters of a matcher whose compilation costs one unit of a budget. */
 export const COMPILED_PER_UNIT = 4
 
-/** The budget from which compiling a matcher spends. */
+/** The memo and the budget of a compilation. */
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /**
- * The verdict on a CEL expression over `claims`; a review pays for each text once. Any string may go in. Throws
- * OutOfBudget.
+ * The verdict on a CEL expression over `claims`, which may be any text. Within a review each text is charged once.
+ * Throws OutOfBudget.
  */
 export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherResult =>
   remembered(memo, verdictWithin, text, budget)
@@ -106,10 +106,10 @@ function compiled(text: string): MatcherResult {
   return { ok: false, line, column, message: shortened(message) }
 }
 
-/** Whether the text has a negation, a choice or `all`: without these, an absent claim makes a matcher fail. */
+/** Whether the text has a negation, a choice or `all`. Without these an absent claim makes the whole matcher fail. */
 const hasNot = (text: string): boolean => /[!?]|\ball\b/.test(text)
 
-/** Cuts a long phrase: it repeats names of the expression, which may be of any length. */
+/** Cuts a long phrase, because it repeats names of the expression, which may be of any length. */
 function shortened(phrase: string): string {
   return phrase.length <= LONGEST_PHRASE ? phrase : `${phrase.slice(0, LONGEST_PHRASE).toWellFormed()}…`
 }

@@ -17,10 +17,10 @@ import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
-/** Units of the judgement's budget for one question about a matcher, and below for a list of role mappings. */
+/** Units of a judgement's budget for a question about a matcher; the next constant is for a list of role mappings. */
 const MATCHER_UNITS = 3_000
 const LIST_UNITS = 15_000
-/** The most mappings of a list for which proofs are tried. */
+/** The most mappings in a list for which proofs are attempted. */
 export const MOST_MAPPINGS = 32
 
 /** The condition under which a mapping with this `claim` matches. */
@@ -42,14 +42,14 @@ export function hasInClaim(
   return world.or(inList, other)
 }
 
-/** The budget of a question about matchers, and the programs that were compiled for it. */
+/** The budget for a question about matchers, with the programs compiled so far. */
 interface Asked {
   readonly budget: Budget
-  /** The programs by the text of the matcher. */
+  /** The compiled programs by the text of the matcher. */
   readonly programs: Map<string, Programs>
 }
 
-/** The program of a matcher, or why there is none. Throws OutOfBudget. */
+/** The compiled program, or the error that prevents it. Throws OutOfBudget. */
 function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: Asked): Program | string {
   budget.spend(matcher.length / COMPILED_PER_UNIT)
   let found = programs.get(matcher)
@@ -58,8 +58,8 @@ function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: As
 }
 
 /**
- * The result of `of` for a matcher, if it is the same with both versions of cel-go; undefined otherwise, or where one
- * refuses it.
+ * The result of `of` for a matcher, if both versions of cel-go give the same one; undefined when they differ, or one
+ * refuses the matcher.
  */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
   const asked: Asked = { budget, programs: new Map() }
@@ -70,7 +70,7 @@ function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T 
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
-/** The answer to a question, and the units that it spent. */
+/** A cached answer to a question, and the units that it cost. */
 interface Answer<T> {
   readonly value: T
   readonly spent: number
@@ -83,8 +83,8 @@ interface Question<T> {
 }
 
 /**
- * The answer to a question. One from the cache spends what it cost at first, so that the cache changes no verdict.
- * Throws OutOfBudget.
+ * Computes or looks up the answer to a question. A cached answer is charged its original cost, so that the cache
+ * changes no verdict. Throws OutOfBudget.
  */
 function answered<T>(
   { answers, units }: Question<T>,
@@ -113,7 +113,7 @@ const OPEN: Question<boolean> = {
 }
 
 /**
- * Whether a matcher is true for all claims (true) or none (false), with every release; undefined where neither is
+ * Whether a matcher is true for all claims (true) or for none (false) in every release; undefined when neither is
  * proved. Throws OutOfBudget.
  */
 export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
@@ -130,29 +130,29 @@ export const acceptsNoClaims = (matcher: string, budget: Budget): boolean =>
     (own) => inBoth(matcher, own, (program) => isTrueWithoutClaims(program, own)) === true,
   )
 
-/** A role mapping with one condition, `claim` or `matcher`. */
+/** A role mapping with a single condition, `claim` or `matcher`. */
 export interface Conditional {
   readonly index: number
   readonly claim?: string | undefined
   readonly matcher?: string | undefined
 }
 
-/** The earlier mappings that match all callers of a mapping; `by` is empty when it matches nobody. */
+/** The earlier mappings that together match all callers of a mapping; `by` is empty when the mapping matches nobody. */
 export interface Taken {
   readonly by: readonly number[]
-  /** Whether it is a single mapping, which matches exactly the same callers. */
+  /** Whether a single earlier mapping matches exactly the same callers. */
   readonly isSame: boolean
 }
 
-/** Which mappings of a list are never reached, as far as that is proved. */
+/** The mappings in a list that are proved to be unreachable. */
 export interface Proved {
-  /** The mappings that are never reached, by index. */
+  /** The unreachable mappings, by index. */
   readonly taken: ReadonlyMap<number, Taken>
-  /** The index of the first mapping for which the budget did not suffice. */
+  /** The index of the first mapping at which the budget ran out; undefined if it did not. */
   readonly undecided: number | undefined
 }
 
-/** The most characters of mappings, as JSON, for which proofs are tried. */
+/** The longest list of mappings for which proofs are attempted, in characters of JSON. */
 const LONGEST_LIST = 64 * 1024
 const TAKEN: Question<Proved> = {
   answers: new BoundedCache('proofs of role mappings', 2 ** 20),
@@ -160,8 +160,8 @@ const TAKEN: Question<Proved> = {
 }
 
 /**
- * The mappings that are never reached, because earlier ones in the order tried match all their callers. Proved for
- * every release, and for tokens in which groups and roles are lists, as every identity provider issues them.
+ * The mappings that are never reached because earlier ones, in the order of evaluation, match all their callers. Proved
+ * for every release, and for tokens in which groups and roles are lists, as every identity provider issues them.
  */
 export function takenByEarlier(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
   if (mappings.length > MOST_MAPPINGS) return NOTHING
@@ -176,7 +176,7 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
 
 const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
-/** As `takenByEarlier`, by proofs alone, without trying invented callers. */
+/** As `takenByEarlier`, but only by proofs, without trying made-up callers. */
 export function proveTaken(
   mappings: readonly Conditional[],
   roleClaim: string,
@@ -221,12 +221,12 @@ export function proveTaken(
   return { taken, undecided: asked }
 }
 
-/** The units for inventing callers before a proof is tried: most lists then need none. */
+/** The units for trying made-up callers before a proof: for most lists this makes the proof unnecessary. */
 const TRIED_UNITS = 500
 
 /**
- * Whether invented callers show that each mapping is reached. A vain attempt spends nothing, which leaves all units for
- * proofs.
+ * Whether made-up callers show that each mapping is reached. A failed attempt spends nothing, so that all units remain
+ * for proofs.
  */
 function isEachReached(mappings: readonly Conditional[], roleClaim: string, asked: Asked): boolean {
   const own = new Budget(Math.min(TRIED_UNITS, asked.budget.left))
@@ -244,8 +244,8 @@ function isEachReached(mappings: readonly Conditional[], roleClaim: string, aske
 }
 
 /**
- * The indexes of earlier conditions, one of which is true wherever the condition is; empty where it never is; else
- * undefined.
+ * Proves that earlier conditions cover this one: returns the indexes of conditions of which one is true whenever this
+ * one is. Empty when this one is never true; undefined when nothing is proved.
  */
 function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])

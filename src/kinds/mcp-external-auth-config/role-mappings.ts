@@ -21,14 +21,14 @@ import type { roleMapping } from './schema.ts'
 export type RoleMapping = Given<Static<typeof roleMapping>>
 export type RoleMappings = readonly (RoleMapping | undefined)[]
 
-/** Most distinct matcher text in one object, in UTF-8 bytes (decision 15): the API server waits at most 30 s. */
+/** Most UTF-8 bytes of distinct matcher texts in an object (decision 15): the API server waits at most 30 s. */
 const MOST_MATCHER_TEXT = 512 * 1024
 
-/** Result types of a matcher that may match; `dyn` is known only at run time. */
+/** Result types of a usable matcher; `dyn` means that the type is known only at run time. */
 export const MATCHER_TYPES: ReadonlySet<string> = new Set(['bool', 'dyn'])
 
 interface Matcher {
-  /** Index of the role mapping that has this matcher. */
+  /** Index of the role mapping with this matcher. */
   readonly index: number
   readonly text: string
 }
@@ -37,23 +37,23 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherResult
 }
 
-/** Facts about the role mappings of one object, computed once for several rules. */
+/** Facts about the role mappings of an object, computed once for several rules. */
 interface Facts {
-  /** Indexes of the mappings with a claim and a matcher, and of those with neither. */
+  /** Indexes of the mappings with both a claim and a matcher; `neither` has those without any. */
   readonly both: readonly number[]
   readonly neither: readonly number[]
-  /** Whether two mappings have the same claim or the same matcher. */
+  /** Whether two mappings have an equal claim or an equal matcher. */
   readonly repeats: boolean
   /** Matchers too long to compile. */
   readonly tooLong: readonly Matcher[]
-  /** Whether all other matchers together are short enough to be compiled. */
+  /** Whether all other matchers together are within the length limit for compilation. */
   readonly fit: boolean
   /**
-   * The matchers that some rule reports: an error, a type that is not bool, a constant result, a refusal by one version
-   * of cel-go, a misfit or a misspelt claim. Empty unless `fit`; stops where the budget ends.
+   * The matchers that some rule reports: with an error, a type other than bool, a constant result, a refusal by one
+   * version of cel-go, a misfit or a misspelt claim. Empty unless `fit`; incomplete when the budget runs out.
    */
   readonly notable: readonly CompiledMatcher[]
-  /** The matchers that may be true for a caller without claims, under the same limits. */
+  /** The matchers that may be true for a caller without claims; with the same limits as `notable`. */
   readonly perhapsOpen: readonly Matcher[]
 }
 
@@ -67,9 +67,7 @@ const NO_FACTS: Facts = {
   perhapsOpen: [],
 }
 
-/**
- * Facts about the role mappings of the judged object; an empty matcher is ignored here, because the schema refuses it.
- */
+/** Facts about the role mappings of the judged object. Empty matchers are ignored, because the schema refuses them. */
 export const factsAbout = oncePerReview((mappings: RoleMappings | undefined, context: Compiling): Facts =>
   mappings === undefined ? NO_FACTS : read(mappings, context),
 )
@@ -85,7 +83,7 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
     const mapping = mappings[index]
     if (mapping === undefined) continue
     const { claim, matcher } = mapping
-    // As `isAbsent`, which is several times slower for a name that it does not know.
+    // Equivalent to `isAbsent`, which is several times slower for unknown field names.
     const hasClaim = claim !== undefined || 'claim' in mapping
     if (hasClaim === (matcher !== undefined || 'matcher' in mapping)) (hasClaim ? both : neither).push(index)
     if (matcher) (isTooLong(matcher) ? tooLong : short).push({ index, text: matcher })
@@ -98,9 +96,7 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
   return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short, context) : NOTHING_COMPILED) }
 }
 
-/**
- * The errors of this version of cel-go in matchers that the other version compiles: `line:column: message`, by index.
- */
+/** The matchers that only this version of cel-go refuses, by index, with the error: `line:column: message`. */
 export function* refusedOnlyBy(
   version: CelGoVersion,
   mappings: RoleMappings | undefined,
@@ -114,8 +110,8 @@ export function* refusedOnlyBy(
 }
 
 /**
- * The most matchers with errors: enough to refuse an object and to show why. Errors are slow, and a request may hold
- * 100,000.
+ * The most matchers with errors that are collected: enough to refuse an object and to show why. Errors are slow, and a
+ * request may have 100,000.
  */
 const MOST_BAD = 1_001
 
@@ -144,12 +140,11 @@ const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
 const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherResult & { readonly ok: true }): boolean =>
   [constant, refusedBy, misfit, slip].some((each) => each !== undefined)
 
-/** Characters of matchers that are compiled before the judgement yields: two milliseconds. */
+/** Characters of matchers that are compiled before the judgement yields: about two milliseconds. */
 const STEP = 8 * 1024
 
 /**
- * Compiles the matchers of a resource in steps, as far as the budget goes, so that rules find their verdicts in the
- * memo.
+ * Compiles the matchers of a resource in steps, until the budget runs out: rules then find the verdicts in the memo.
  */
 export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<void> {
   const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
@@ -169,14 +164,14 @@ export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<
   }
 }
 
-/** An upper bound of the bytes in UTF-8: at most three for a UTF-16 code unit. It spares counting most texts. */
+/** An upper bound of the UTF-8 bytes: three for each UTF-16 code unit. For most texts it makes counting unnecessary. */
 const mostBytes = (text: string) => text.length * 3
 
 function isTooLong(text: string): boolean {
   return mostBytes(text) > LONGEST_MATCHER && utf8Length(text) > LONGEST_MATCHER
 }
 
-/** The bytes of the distinct texts in UTF-8; a cheap upper bound where that is within the limit. */
+/** The UTF-8 bytes of the distinct texts, or a cheap upper bound if that is already within the limit. */
 function distinctBytes(texts: readonly string[]): number {
   const most = texts.reduce((sum, text) => sum + mostBytes(text), 0)
   if (most <= MOST_MATCHER_TEXT) return most

@@ -94,7 +94,7 @@ const tokenExchange = object(
   { source: '2.4.5' },
 )
 
-/** How an identity assertion of one provider is exchanged for an access token of another; of newer releases. */
+/** Exchange of one provider's identity assertion for an access token of another; of newer releases. */
 const xaa = object(
   {
     idpTokenUrl: like('https', 'Token endpoint of the identity provider.'),
@@ -116,7 +116,7 @@ const xaa = object(
   { open: true },
 )
 
-/** The on-behalf-of flow of Microsoft Entra; of newer releases. */
+/** The on-behalf-of flow of Microsoft Entra; only newer releases have it. */
 const obo = object(
   {
     tenantId: optional(text('Tenant: a GUID or a domain.', { maxLength: 253 })),

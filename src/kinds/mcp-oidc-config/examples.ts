@@ -1,3 +1,3 @@
-/** Values that the examples of this kind share. */
+/** Values that the examples for MCPOIDCConfig share. */
 export const issuing = (issuer: string, more: object = {}) =>
   ({ spec: { type: 'inline', inline: { issuer, ...more } } }) as const

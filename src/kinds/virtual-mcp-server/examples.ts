@@ -5,21 +5,19 @@ import type { VirtualMCPServer } from './schema.ts'
 type Server = Given<Static<typeof VirtualMCPServer>>
 export type Spec = NonNullable<Server['spec']>
 
-/** Incoming tokens are validated by the MCPOIDCConfig `corporate`. */
+/** Incoming authentication with tokens that the MCPOIDCConfig `corporate` validates. */
 export const oidc: NonNullable<Spec['incomingAuth']> = {
   type: 'oidc',
   oidcConfigRef: { name: 'corporate', audience: 'tools' },
 }
 
-/** A server without warnings, with these settings in place of or beside the usual ones. */
+/** A VirtualMCPServer without warnings; the settings replace fields of its spec or add some. */
 export const server = (settings: Spec): Server => ({
   spec: { groupRef: { name: 'tools' }, incomingAuth: oidc, ...settings },
 })
 
-/** A server with this incoming authentication. */
 export const incoming = (incomingAuth: Spec['incomingAuth']) => server({ incomingAuth })
 
-/** A server with this outgoing authentication. */
 export const outgoing = (outgoingAuth: Spec['outgoingAuth']) => server({ outgoingAuth })
 
 /** An embedded authorization server with one upstream provider. */

@@ -6,13 +6,13 @@ import type { Spec } from './examples.ts'
 /** The embedded authorization server of a VirtualMCPServer, with the resource and the scopes of its tokens. */
 export interface Issuing {
   readonly server: Server
-  /** The scopes; undefined where they cannot be read, or are in an inline configuration as of older releases. */
+  /** The scopes of the tokens; undefined when unreadable, or in an inline configuration of older releases. */
   readonly scopes: readonly string[] | undefined
-  /** The resource; undefined where it is missing: releases then use the URL of the Service. */
+  /** The resource of the tokens; undefined when absent: then releases use the URL of the Service. */
   readonly resourceUrl: string | undefined
 }
 
-/** The embedded authorization server of a VirtualMCPServer; undefined where it has none. */
+/** The embedded authorization server of a VirtualMCPServer; undefined when it has none. */
 export function issuingOf(spec: Spec | undefined): Issuing | undefined {
   const { authServerConfig, incomingAuth } = spec ?? {}
   if (spec === undefined || authServerConfig === undefined) return undefined

@@ -1,7 +1,7 @@
 import { type Path, pathTo } from '../../rule/index.ts'
 import type { Spec } from './examples.ts'
 
-/** The headers of clients that are passed on to backends, and their field: the older one where the newer is empty. */
+/** The client headers that are forwarded to backends, and their field: the older one if the newer is empty. */
 export function passedHeaders(
   spec: Pick<Spec, 'passthroughHeaders' | 'config'> | undefined,
 ): readonly [readonly (string | undefined)[], Path<string[]>] {

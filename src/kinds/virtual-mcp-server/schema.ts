@@ -7,7 +7,7 @@ import { nameRef, openStatus, resource } from '../parts.ts'
 const SOURCE = '2.2'
 const externalAuthConfigRef = nameRef('The MCPExternalAuthConfig to use.', SOURCE)
 
-/** At which upstream providers a user logs in, by the groups of the user; of newer releases. */
+/** Chooses the upstream providers at which a user logs in, by the user's groups; only newer releases have it. */
 const authServerUpstreamFilter = object(
   {
     claim: optional(filled('Claim with the groups of the user.', { maxLength: 253 })),
@@ -42,7 +42,7 @@ const passthroughHeaders = list(
   'Headers of the client that are sent to every backend as they are.',
 )
 
-/** Places of settings in older releases; the same settings in the spec take precedence. */
+/** Settings at the places of older releases; the same settings in the spec take precedence. */
 const config = object(
   {
     incomingAuth: optional(Type.Unknown({ description: 'Not read beside spec.incomingAuth.' })),

@@ -16,7 +16,7 @@ const boxes = KINDS.map((kind) => [kind, element(`show-${kind}`, HTMLInputElemen
 const order = { error: 0, warning: 1, advice: 2 } as const
 const told = foldCauses(data.findings.toSorted((a, b) => order[a.severity] - order[b.severity]))
 
-/** Every namespace; those with errors come first. */
+/** The names of all namespaces; those with errors come first. */
 const names = [
   ...new Set([...data.findings, ...data.plans, ...data.judged].map(({ namespace }) => namespace)),
 ].toSorted(
@@ -54,7 +54,7 @@ const tile = (count: number, text: string, style = ''): HTMLElement =>
 
 const line = ({ message }: Located): HTMLElement => h('p', { class: 'note' }, message)
 
-/** Hides findings that do not contain the searched words, or have a severity that is not selected. */
+/** Hides findings that do not contain the searched words or whose severity is not selected. */
 function filter(): void {
   const words = search.value.toLowerCase().split(/\s+/)
   const shown = new Map(boxes.map(([kind, box]) => [kind as string, box.checked]))

@@ -3,7 +3,7 @@ import { counted } from '../../cli/output/report.ts'
 import { h } from '../dom.ts'
 import type { JudgedText } from './judged.ts'
 
-/** Shows the fields that the webhook would add, as a diff. Returns the number of added lines. */
+/** Shows the fields that the webhook would add, as a diff. Returns the number of lines added. */
 export function showDefaults(panel: HTMLElement, { text, completed }: JudgedText, apply: () => void): number {
   const { hunks } = structuredPatch('', '', text, completed, undefined, undefined, { context: 3 })
   const lines = hunks.flatMap((hunk) => hunk.lines)

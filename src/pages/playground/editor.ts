@@ -21,14 +21,14 @@ import {
 } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-/** A part of the text with a message; `from` and `to` are offsets. */
+/** A range of the text with a message; `from` and `to` are offsets. */
 export interface Mark {
   readonly from: number
   readonly to: number
   readonly severity: 'error' | 'warning' | 'info'
   readonly id: string
   readonly message: string
-  /** A safe change, with its name. */
+  /** A safe change, with its title. */
   readonly fix?: { readonly title: string; readonly run: () => void } | undefined
 }
 
@@ -37,7 +37,7 @@ export class Editor {
 
   /** `changed` is called after each change of the text. */
   constructor(parent: HTMLElement, changed: () => void) {
-    // In a shadow tree the editor uses adopted style sheets; the page's Content-Security-Policy allows no other styles.
+    // In a shadow tree the editor uses adopted style sheets; the page's Content-Security-Policy forbids other styles.
     const root = parent.attachShadow({ mode: 'open' })
     this.#view = new EditorView({ root, parent: root, state: stateOf('', changed) })
   }
@@ -46,7 +46,7 @@ export class Editor {
     return this.#view.state.doc.toString()
   }
 
-  /** Replaces only the part that differs, so that the cursor and undo keep working. */
+  /** Replaces only the differing part of the text, so that the cursor and undo keep working. */
   replace(text: string): void {
     const before = this.text
     let start = 0
@@ -59,7 +59,7 @@ export class Editor {
     })
   }
 
-  /** Shows another text from its top. */
+  /** Shows a different text, scrolled to its top. */
   open(text: string): void {
     this.#view.dispatch({
       changes: { from: 0, to: this.#view.state.doc.length, insert: text },
@@ -84,7 +84,7 @@ export class Editor {
     this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics))
   }
 
-  /** Selects a part of the text, and gives the editor the focus. */
+  /** Selects a range of the text, and focuses the editor. */
   select(from: number, to: number): void {
     this.#view.focus()
     this.#view.dispatch({
@@ -117,7 +117,7 @@ const stateOf = (doc: string, changed: () => void): EditorState =>
       syntaxHighlighting(HIGHLIGHTS),
       THEME,
       EditorView.lineWrapping,
-      // Tab leaves the editor: otherwise people without a mouse could not.
+      // Tab leaves the editor; otherwise people without a mouse could not.
       keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap]),
       Prec.highest(
         EditorView.contentAttributes.of({

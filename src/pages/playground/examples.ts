@@ -19,7 +19,7 @@ export interface ExampleFile {
   readonly text: string
 }
 
-/** The sentences at the top of a file, up to the first one that describes the example. */
+/** The sentences at the top of a file, up to and including the first one that describes the example. */
 function titleOf(text: string): string {
   const lines = text.split('\n')
   const end = lines.findIndex((line) => !line.startsWith('#'))
@@ -59,7 +59,7 @@ export const examplesOfRule = (id: string): (PageExample & { readonly isValid: b
         })),
     )
 
-/** The example that the page opens with. */
+/** The example that is shown when the page opens. */
 export const firstExample = (): PageExample | undefined => filesIn('together/')[0]
 
 const allExamples = (): Section[] => [
@@ -71,7 +71,7 @@ const allExamples = (): Section[] => [
     .map(({ id }) => ({ title: id, examples: examplesOfRule(id) })),
 ]
 
-/** The dialog with all examples and a search. */
+/** Starts the dialog with all examples and a search. */
 export function startExamples(open: (example: PageExample) => void): void {
   const dialog = element('examples-dialog', HTMLDialogElement)
   const wanted = element('examples-search', HTMLInputElement)

@@ -11,7 +11,7 @@ import type { Release } from '../../release/index.ts'
 import { DEFAULT_SETTINGS, readVersion } from '../../engine/index.ts'
 import { stateOf } from '../../documents/index.ts'
 
-/** The file name of the text in findings. */
+/** The file name that findings have in this page. */
 export const FILE = 'manifests.yaml'
 
 /** The results for a text. */

@@ -18,7 +18,7 @@ import { examplesOfRule, firstExample, type PageExample, startExamples } from '.
 import { FILE, type JudgedText, judgeText } from './judged.ts'
 import { RolePanel } from './role-panel.ts'
 
-/** Milliseconds without a change before the text is judged. */
+/** Milliseconds after the last change before the text is judged. */
 const PAUSE = 120
 
 const releases = dataOf('releases') as PackedReleases
@@ -167,7 +167,7 @@ const placeLine = (place: Located, style: string, goTo: (place: Located) => void
         ),
   )
 
-/** A function that applies the fix of one finding. */
+/** Returns a function that applies the fix of this finding. */
 const fixer = (finding: ReportedFinding) => () => {
   const texts = new Map([[FILE, editor.text]])
   applyFixes(texts, [finding])

@@ -16,7 +16,7 @@ import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
 import type { JudgedText } from './judged.ts'
 
-/** Lower limits than those of the CLI's thread: the page cannot react during an evaluation. */
+/** Lower limits than in the CLI's thread, because the page cannot react during an evaluation. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
 
 const SAMPLE = `{
@@ -31,7 +31,7 @@ interface Config {
   readonly value: unknown
 }
 
-/** The panel with the role that a caller gets from an MCPExternalAuthConfig in the text. */
+/** A panel that shows the role that a caller gets from an MCPExternalAuthConfig in the text. */
 export class RolePanel {
   readonly #select = element('role-config', HTMLSelectElement)
   readonly #claims = element('claims', HTMLTextAreaElement)

@@ -27,7 +27,7 @@ import {
 
 const ID = 'audience-unique'
 const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
-/** The most other MCPOIDCConfigs whose issuer is compared. */
+/** The most other MCPOIDCConfigs whose issuers are compared. */
 const MOST_CONFIGS = 50
 
 const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
@@ -131,8 +131,8 @@ interface Accepted {
 }
 
 /**
- * The MCPOIDCConfig and audience by which a server accepts tokens; undefined where it checks none, or where that cannot
- * be read.
+ * The MCPOIDCConfig and audience by which a server accepts tokens; undefined when it accepts none, or a field is
+ * unreadable.
  */
 function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | undefined {
   const { spec } = resource
@@ -147,7 +147,7 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
-/** The servers that accept tokens by an MCPOIDCConfig, by their audience; computed once, as each of them asks. */
+/** The servers that accept tokens by an MCPOIDCConfig, grouped by audience; cached, because each of them asks. */
 const acceptingBy = oncePerCluster((config: string, cluster) => {
   const found = new Map<string, ObjectName[]>()
   for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {
@@ -163,7 +163,7 @@ const acceptingBy = oncePerCluster((config: string, cluster) => {
 
 const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
-/** The other MCPOIDCConfigs with the same issuer. */
+/** The other MCPOIDCConfigs that have the same issuer. */
 function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {
   const issuer = issuerOf(config)
   if (issuer === undefined) return []
@@ -177,7 +177,7 @@ function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[
   return found
 }
 
-/** The issuer of accepted tokens; empty for the issuer of the cluster. */
+/** The issuer of the accepted tokens; empty for the cluster's own issuer. */
 function issuerOf({ spec }: OidcConfig): string | undefined {
   return spec?.type === 'kubernetesServiceAccount'
     ? (spec.kubernetesServiceAccount?.issuer ?? '')

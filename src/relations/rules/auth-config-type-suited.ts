@@ -369,7 +369,7 @@ export const authConfigTypeSuited = defineRule({
   },
 })
 
-/** Advice about each MCPExternalAuthConfig that a workload names and that does nothing for it. */
+/** Advice about each MCPExternalAuthConfig that a workload names although its type has no effect there. */
 function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   for (const { to, at, field } of referencesOf(self.kind, resource)) {
     const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
@@ -425,7 +425,7 @@ function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): 
   yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
 }
 
-/** The workloads for which the type does nothing, by the reason. */
+/** The workloads for which the type has no effect, grouped by the reason. */
 function unsuitedWorkloads(
   config: AuthConfig,
   name: string,
@@ -451,12 +451,10 @@ function unsuitedWorkloads(
   return found
 }
 
-/**
- * Advice about each MCPExternalAuthConfig that a VirtualMCPServer reaches and that releases cannot use for its
- * backends.
- */
+/** Advice about each MCPExternalAuthConfig that a VirtualMCPServer uses for backends although releases cannot. */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
-  // With source `discovered` the operator converts the MCPExternalAuthConfigs of `backends` and `default`, which vMCP ignores.
+  // With source `discovered` the operator converts also the MCPExternalAuthConfigs that vMCP ignores: of `backends` and
+  // `default`.
   const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
   for (const reached of [
     ...configsReached(gateway, cluster),

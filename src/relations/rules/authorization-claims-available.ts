@@ -466,13 +466,13 @@ export const authorizationClaimsAvailable = defineRule({
   },
 })
 
-/** The missing claims for which all requests are denied; empty where some are permitted. */
+/** The missing claims because of which all requests are denied; empty when some requests are permitted. */
 const denied = (found: ReturnType<typeof deniedBy>): readonly string[] =>
   found?.isWhole === true ? found.claims : []
 
 const isAnonymous = ({ spec }: Gateway): boolean => spec?.incomingAuth?.type === 'anonymous'
 
-/** Whether a workload asks no caller for a token, judged by the fields of all releases. */
+/** Whether a workload requires no token from callers, judged by the fields of all releases. */
 function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   const { spec } = workload
   if (spec === undefined || 'oidcConfig' in spec) return false
@@ -482,7 +482,7 @@ function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   return types.length > 0 && types.every((type) => type !== undefined && type !== 'embeddedAuthServer')
 }
 
-/** Where a finding about all of the policies is; `kind`: of the object in which they are, if it is another one. */
+/** The path for a finding about all policies; `kind` is the kind of the other object that contains them, if any. */
 function placeOfPolicies(path: Authorization['path'], kind: string | undefined): Path<unknown> {
   if (kind === 'MCPAuthzConfig') return path.authzConfigRef.name
   return kind === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap

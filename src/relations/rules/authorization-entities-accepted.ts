@@ -12,7 +12,7 @@ import {
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
-/** Types whose entities come with each request. */
+/** Entity types that releases themselves add to each request. */
 const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Skill', 'Action']
 
 const withEntities = (entitiesJson: string) => ({

@@ -114,7 +114,7 @@ export const authorizationPolicyAccepted = defineRule({
   },
 })
 
-/** What is wrong with an item of `policies`. */
+/** Why an item of `policies` is wrong; undefined when it is correct. */
 function fault(parsed: Parsed): string | undefined {
   if (parsed.kind === 'empty') return 'is empty; remove the item'
   if (parsed.kind === 'refused') return `is not a Cedar policy, so the server does not start; ${parsed.hint}`

@@ -7,10 +7,10 @@ const forwarding = (headerForward: object) => ({
   spec: { remoteUrl: 'https://jira.example.com/mcp', headerForward },
 })
 
-/** Ends of header names that suggest a credential; lower case, without `-` and `_`. */
+/** Endings of header names that suggest a credential; in lower case, without `-` and `_`. */
 const CREDENTIAL_END =
   /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
-/** Headers with such an end that are no credentials: Jira wants `X-Atlassian-Token: no-check`. */
+/** Headers with such an ending that are not credentials: Jira needs `X-Atlassian-Token: no-check`. */
 const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
 /** Authorization schemes, and the prefixes of API keys of well-known issuers. */
 const CREDENTIAL_VALUE =
@@ -82,5 +82,5 @@ function isForCredentials(header: string): boolean {
   return !NO_CREDENTIALS.has(name) && CREDENTIAL_END.test(name)
 }
 
-/** The most characters of a name that is examined. */
+/** The longest header name that is examined, in characters. */
 const LONGEST_NAME = 256

@@ -26,7 +26,7 @@ const guarded = (name: string) =>
     },
   })
 
-/** `toolConfigRef` is a field of releases, which no other rule reads. */
+/** `toolConfigRef` is a field that only releases have, and that no other rule reads. */
 const withTools = (name: string): object => ({
   spec: { remoteUrl: 'https://mcp.example.com', toolConfigRef: { name } },
 })

@@ -43,7 +43,7 @@ export const resourceUrlAbsolute = defineRule({
     if (!resourceUrl || isAnonymous(resource, self.kind)) return
     const isAbsolute = originOf(resourceUrl) !== undefined
     if (isAbsolute && !resourceUrl.includes('#')) return
-    // Beside an embedded server the audience must equal `resourceUrl`, and other rules report the same mistake there.
+    // With an embedded server the audience must equal `resourceUrl`, and other rules report this mistake there.
     if (mayIssue(resource, self, cluster)) return
     const at = oidcReferencePath(self.kind).resourceUrl
     yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)
@@ -91,6 +91,6 @@ export const resourceUrlAbsolute = defineRule({
   },
 })
 
-/** Whether a VirtualMCPServer checks no tokens; false for other kinds. */
+/** Whether a VirtualMCPServer accepts requests without tokens; false for other kinds. */
 const isAnonymous = (resource: Gateway | Workload, kind: string): boolean =>
   kind === 'VirtualMCPServer' && (resource as Gateway).spec?.incomingAuth?.type !== 'oidc'

@@ -207,7 +207,7 @@ function mapped(awsSts: AwsSts) {
   return { spec: { type: 'awsSts' as const, awsSts: { region: 'eu-central-1', ...awsSts } } }
 }
 
-/** The place that needs the claims: `roleClaim` where it is written, the single mapping, or all mappings. */
+/** The path of the setting that needs the claims: `roleClaim` if it is present, the only mapping, or all mappings. */
 function placeIn(awsSts: AwsSts, { mappings, byRoleClaim }: Foreign): Path<unknown> {
   const path = AUTH_CONFIG.spec.awsSts
   if (byRoleClaim && awsSts.roleClaim) return path.roleClaim

@@ -12,7 +12,7 @@ import {
 const ID = 'workload-credentials-configured'
 const MISSING = 'without a token `oidcConfigRef` answers 401, and the tools are missing'
 
-/** A workload that checks the tokens of its callers. */
+/** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({
   spec: {
     groupRef: { name: 'tools' },

@@ -11,7 +11,7 @@ import {
   serving,
 } from '../index.ts'
 
-/** The strategy types that add credentials to a request after the embedded server has removed those of the client. */
+/** The strategy types that add credentials after the embedded server has removed the client's credentials. */
 const ADDS_CREDENTIALS: ReadonlySet<string | undefined> = new Set(['tokenExchange', 'awsSts', 'obo'])
 
 const stripping = (config: string) => ({

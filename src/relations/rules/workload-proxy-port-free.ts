@@ -2,7 +2,7 @@ import { defineRule, end, forbidden, isAbsent, nameText, relatedTo } from '../..
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, authServer, authServersOf, serving } from '../index.ts'
 
-/** The port of an embedded authorization server with TLS; the operator sets it, and no field changes it. */
+/** The port of an embedded authorization server with TLS; the operator sets it, and it cannot be configured. */
 const TLS_PORT = 8443
 
 const listening = {

@@ -53,13 +53,13 @@ export const ACCESS_FLAGS = {
 
 export type Flags = Values<typeof ACCESS_FLAGS>
 
-/** The flags; where they name no release, with that of the configuration file. */
+/** The flags, with the release of the configuration file when they name none. */
 export const withRelease = <F extends { readonly release: string }>(
   flags: F,
   { release = '' }: Configuration,
 ): F => ({ ...flags, release: flags.release || (release === NO_RELEASE ? '' : release) })
 
-/** Whether a name fits one of the patterns. */
+/** Returns whether a name matches one of the patterns. */
 export function fits(patterns: readonly string[]): (name: string) => boolean {
   return (name) => patterns.some((pattern) => fitsGlob(pattern, name, '?'))
 }

@@ -9,7 +9,7 @@ import { openFiles, openOverlay, openState, openTwoStates } from '../../input/wo
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import type { Flags } from './flags.ts'
 
-/** The old and the new state, and what could not be read of them. */
+/** The old and the new state, and the files or objects that could not be read. */
 export interface States {
   readonly old: readonly Entry[]
   readonly new: readonly Entry[]
@@ -30,7 +30,7 @@ export async function twoStates(
   return { old, new: now, unread, notJudged, placeOf: placesIn(after, now) }
 }
 
-/** The parts of one state that give access, from files or from a revision. */
+/** The role mappings and policies of one state that grant access, from files or a revision. */
 export async function oneState(
   names: readonly string[],
   flags: Flags,
@@ -64,7 +64,7 @@ export async function overCluster(
     environment,
   )
   const now = entriesOf(valuesOf(documents), overlay.reading, after)
-  // The old state has only these objects: an apply deletes nothing, so all others stay as they are.
+  // The old state has only these objects: an apply deletes none, so all others stay unchanged.
   const stored = now.map((entry) => get(entry)).filter((value) => value !== undefined)
   const old = entriesOf([...new Set(stored)], overlay.reading, before)
   const { notJudged } = documents
@@ -79,7 +79,7 @@ function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
   return entriesOf(values, reading, stateOf(values, reading))
 }
 
-/** The places of entries in the new state; those of the old state are in no file any more. */
+/** Finds the lines of these entries in the new state; those of the old state are no longer in a file. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {
   const now = new Set(entries)
   return (entry) => {

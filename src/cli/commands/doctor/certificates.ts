@@ -5,9 +5,9 @@ import { Findings, part, type CheckedInstallation, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
-/** A certificate in the output. */
+/** A certificate that doctor found, as in its output. */
 export interface FoundCertificate {
-  /** The Secret, or the webhook of a configuration, that holds it. */
+  /** The Secret, or the webhook in a configuration, that contains the certificate. */
   readonly of: string
   /** SHA-256 as OpenSSL prints it. */
   readonly fingerprint: string
@@ -72,7 +72,7 @@ function bundlesIn(
     const pem = typeof text === 'string' ? Buffer.from(text, 'base64').toString() : ''
     const certificates = certificatesIn(pem)
     if (certificates !== undefined && certificates.length > 0) return [{ object, entry, certificates }]
-    // Without a caBundle, the API server may trust a server outside the cluster by a public CA.
+    // Without a caBundle, the API server may trust a server outside the cluster because of a public CA.
     if (pem === '' && urlOf(configuration) !== undefined) return []
     findings.problem(
       'bundle-unusable',
@@ -86,7 +86,7 @@ function bundlesIn(
   })
 }
 
-/** Reports a caBundle that lacks the CA that signs serving certificates: calls fail until it has it. */
+/** Reports a caBundle without the CA that signs serving certificates: all calls fail until the CA is added. */
 function checkSigningCaIsTrusted(
   signing: X509Certificate,
   bundles: readonly Bundle[],
@@ -148,9 +148,7 @@ const isFuture = ({ validFrom }: X509Certificate, now: number) => Date.parse(val
 const isValid = (certificate: X509Certificate, now: number) =>
   !isFuture(certificate, now) && Date.parse(certificate.validTo) > now
 
-/**
- * Reports a CA that is not valid, or has less than a tenth of its life left: a running leader would have renewed it.
- */
+/** Reports a CA that is not valid, or has under a tenth of its life left: a running leader would have renewed it. */
 function checkExpiry(
   object: string,
   certificate: X509Certificate,
@@ -198,7 +196,7 @@ const describe = (of: string, { fingerprint256, validTo }: X509Certificate): Fou
   expires: new Date(validTo).toISOString(),
 })
 
-/** The certificates without repetitions, because several entries of a configuration may have the same. */
+/** The certificates without repeats, because several entries of a configuration may have the same. */
 function distinct(certificates: readonly FoundCertificate[]): FoundCertificate[] {
   const seen = new Map<string, FoundCertificate>()
   for (const each of certificates) {

@@ -7,16 +7,16 @@ import { isObject } from '../../../rule/index.ts'
 import { installedRelease, nearestReleases } from '../../input/release.ts'
 import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 
-/** What is known of the installed CRDs. */
+/** Facts about the installed CRDs. */
 interface Definitions {
   readonly findings: Findings
-  /** The release to which the CRDs belong, in words. */
+  /** The release to which the CRDs belong, as text. */
   readonly release: string
-  /** Those that were read. */
+  /** The CRDs that could be read. */
   readonly installed: readonly unknown[]
 }
 
-/** Checks that the seven CRDs are served, and notes values that they accept and the specification refuses. */
+/** Checks that the seven CRDs are served; adds notes about values that they accept and the specification refuses. */
 export async function checkDefinitions(
   { opened, group }: CheckedInstallation,
   followsRelease = true,
@@ -106,7 +106,7 @@ function checkServed({ plural }: Kind, definition: unknown, group: string, findi
     )
 }
 
-/** Notes values that a CRD accepts and the specification refuses. */
+/** Adds notes about values that a CRD accepts and the specification refuses. */
 function checkDifferences(
   kind: Kind,
   definition: unknown,
@@ -114,7 +114,7 @@ function checkDifferences(
   findings: Findings,
 ): void {
   const schema = part(versionOf(definition), 'schema', 'openAPIV3Schema')
-  // A schema without constraints on values, such as those in deploy/crds, leaves them to the webhook: nothing to note.
+  // A schema without constraints on values, such as in deploy/crds, leaves them to the webhook: no note is needed.
   if (!constrains(part(schema, 'properties', 'spec'))) return
   const differences = differencesIn(schema, kind.schema as SchemaTree, '')
   if (differences.length > 0)
@@ -131,8 +131,7 @@ function checkDifferences(
 const MOST = 8
 
 /**
- * The differences in one line. Of fields that may be empty, of which there are many, only the number and the shortest
- * path.
+ * The differences in one line. For fields that may be empty, which are many, only their number and the shortest path.
  */
 function shortened(all: readonly Difference[]): string {
   const empty = all.filter(({ what }) => what === EMPTY).toSorted((a, b) => a.at.length - b.at.length)
@@ -148,7 +147,7 @@ const EMPTY = 'empty'
 /** A value that an installed schema accepts, and the specification refuses. */
 interface Difference {
   readonly at: string
-  /** `missing`, `empty`, `longer than N` or a value. */
+  /** The value: `missing`, `empty`, `longer than N` or a literal. */
   readonly what: string
 }
 
@@ -163,7 +162,7 @@ function constrains(schema: unknown): boolean {
 }
 
 /**
- * The constraints of the specification that an installed schema lacks, and the values that only that schema accepts.
+ * The constraints of the specification that an installed schema does not have, as values that only that schema accepts.
  */
 function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
@@ -196,7 +195,7 @@ function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string
   ]
 }
 
-/** The bounds of the specification that the installed schema does not have, in words. */
+/** The bounds of the specification that the installed schema does not have, as text. */
 function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaTree): string[] {
   const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
   const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0

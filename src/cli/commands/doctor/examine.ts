@@ -22,15 +22,15 @@ export interface Diagnosis {
   readonly findings: readonly DoctorFinding[]
   readonly certificates: readonly FoundCertificate[]
   readonly probe: Probe
-  /** The release whose CRDs are installed, in words; absent where the CRDs were not read. */
+  /** The release whose CRDs are installed, as text; absent when the CRDs were not read. */
   readonly release?: string
-  /** The trial of `--local-cluster` that is registered in place of an installation, for people. */
+  /** Describes the trial (`--local-cluster`) that is registered instead of an installation. */
   readonly trial?: string
-  /** Which rules each layer holds now; absent where only the probe was asked for, or nothing is installed. */
+  /** The rules that each layer enforces now; absent if only the probe was requested, or nothing is installed. */
   readonly layers?: readonly Layer[]
 }
 
-/** Runs all checks. The caller has made sure that the API server answers. */
+/** Runs all checks. The caller must have checked that the API server answers. */
 export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   const { opened } = place
   const first = new Findings()
@@ -61,7 +61,7 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
     url === undefined ? Promise.all([...accounts].map((setup) => checkRights(setup, place))) : [],
     checkOthers(place),
   ])
-  // Last, because it waits longest and its timing must not suffer from other requests.
+  // Runs last, because it takes longest and other requests must not affect its timing.
   const { findings: probing, probe } = await tryProbe(place, setups, url)
   const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
   const all = [
@@ -95,7 +95,7 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   }
 }
 
-/** What a trial of `--local-cluster` has: configurations that fail open and go with its process, and nothing in the namespace. */
+/** Examines a trial of `--local-cluster`: its configurations fail open, and it has no objects in the namespace. */
 async function examineTrial(
   place: CheckedInstallation,
   stored: readonly (Readonly<Record<string, unknown>> | undefined)[],
@@ -143,7 +143,7 @@ export async function examineProbe(place: CheckedInstallation): Promise<Diagnosi
   return { findings: [...reading.found, ...findings.found], certificates: [], probe }
 }
 
-/** The Deployments of the server and of the leader. */
+/** Reads the Deployments of the server and of the leader. */
 function readDeployments(
   { opened, namespace }: CheckedInstallation,
   findings: Findings,
@@ -158,7 +158,7 @@ const knownOf = ([webhook, leader]: [unknown, unknown]): [unknown, unknown] => [
   leader === UNREAD ? undefined : leader,
 ]
 
-/** Whether the Service or the Lease exists, or cannot be read. */
+/** Whether the Service or the Lease exists, or may exist because it cannot be read. */
 async function isPartlyInstalled({ opened, service }: CheckedInstallation): Promise<boolean> {
   try {
     const [found, lease] = await Promise.all([
@@ -171,7 +171,7 @@ async function isPartlyInstalled({ opened, service }: CheckedInstallation): Prom
   }
 }
 
-/** Reports once that nothing is installed, instead of once for each missing object; and the missing CRDs. */
+/** Reports once that nothing is installed, instead of once for each missing object; also reports missing CRDs. */
 async function nothingInstalled(place: CheckedInstallation): Promise<Diagnosis> {
   const { namespace } = place
   const findings = new Findings()
@@ -192,7 +192,7 @@ async function nothingInstalled(place: CheckedInstallation): Promise<Diagnosis> 
   }
 }
 
-/** Notes that a server outside the cluster has neither Service nor Deployment to check. */
+/** Adds a note that a server outside the cluster has no Service or Deployment to check. */
 function noteUrl(url: string): Findings {
   const findings = new Findings()
   findings.note(

@@ -1,7 +1,7 @@
 import type { Opened } from '../../input/live/index.ts'
 import { errorMessage } from '../../../rule/index.ts'
 
-/** `problem`: wrong; `note`: worth knowing; `unread`: could not be read or checked. */
+/** `problem`: something is wrong; `note`: worth knowing; `unread`: could not be read or checked. */
 export type Level = 'problem' | 'note' | 'unread'
 
 export interface DoctorFinding {
@@ -10,23 +10,23 @@ export interface DoctorFinding {
   /** Kind and name, as kubectl prints them. */
   readonly object: string
   readonly message: string
-  /** What the user can do; empty when there is nothing to do. */
+  /** A command or advice for the user; empty when nothing needs to be done. */
   readonly remedy: string
 }
 
-/** What every check gets: access to the cluster, and which installation to check. */
+/** The input of every check: access to the cluster, and the installation to check. */
 export interface CheckedInstallation {
   readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
   readonly namespace: string
   readonly service: string
-  /** The present time by the clock of the API server, in Unix milliseconds: it judges certificates by that. */
+  /** The Unix milliseconds now, by the clock of the API server, which judges certificates by this clock. */
   readonly now: () => number
-  /** Milliseconds to wait for the renewal of a Lease. */
+  /** Milliseconds to wait until a Lease is renewed. */
   readonly leaseWaitMs: number
 }
 
-/** The findings of one check, in the order in which they were found. */
+/** The findings of one check, in the order in which they were added. */
 export class Findings {
   readonly found: DoctorFinding[] = []
 
@@ -57,7 +57,7 @@ export class Findings {
 
 export const UNREAD = Symbol('could not be read')
 
-/** The value at these keys of a JSON value; undefined when there is none. */
+/** The part of a JSON value at these keys; undefined when it does not exist. */
 export function part(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (holder, key) => (typeof holder === 'object' && holder !== null ? Reflect.get(holder, key) : undefined),

@@ -9,12 +9,12 @@ import type { Probe } from './probe.ts'
 import { policyOf } from '../../../arming/reconcile.ts'
 import type { Setup } from './setup.ts'
 
-/** A part of the installation that holds rules now. */
+/** A part of the installation that enforces rules: CRDs, policies or the webhook. */
 export interface Layer {
   readonly layer: 'CRDs' | 'policies' | 'webhook' | 'background'
-  /** What it does with what it finds, for people. */
+  /** Describes what happens to a write that breaks one of the rules. */
   readonly does: string
-  /** The rules that it holds. */
+  /** The ids of the rules that this layer enforces. */
   readonly ids: readonly string[]
 }
 
@@ -27,7 +27,7 @@ interface Seen {
   readonly probe: Probe
 }
 
-/** Which rules each layer holds now. */
+/** The rules that each layer enforces at present. */
 export async function layersOf(place: CheckedInstallation, seen: Seen): Promise<readonly Layer[]> {
   return [crds(seen), await policies(place), webhook(seen), background(seen)]
 }
@@ -56,7 +56,7 @@ function collectKeywords(schema: unknown, keywords: Set<string>): void {
   for (const each of [items, additionalProperties]) collectKeywords(each, keywords)
 }
 
-/** The ids with which the messages of the policies of deploy/policies end, and what their bindings do. */
+/** The rules of the policies in deploy/policies, by the ids in their messages, and the effect of their bindings. */
 async function policies({ opened }: CheckedInstallation): Promise<Layer> {
   const list = async (plural: string) => {
     const all = await opened.installation.listAdmission(plural).catch(() => undefined)
@@ -106,7 +106,7 @@ function background({ setup, probe }: Seen): Layer {
   return { layer: 'background', does, ids: judges ? [...severitiesNow(setup).keys()] : [] }
 }
 
-/** The rules that are on by the flags of the Deployment, with their severities; the configuration file is not read. */
+/** The rules that are on by the flags of the Deployment, with their severities. The configuration file is not read. */
 function severitiesNow(setup: Setup | undefined): ReadonlyMap<string, string> {
   const everywhere = (setup?.severities ?? []).filter(
     ({ path, namespaces }: SeveritySetting) => path === undefined && namespaces === undefined,

@@ -7,11 +7,11 @@ import type { Setups } from './setup.ts'
 
 export interface Probe {
   readonly outcome: 'reached' | 'not reached' | 'not known'
-  /** What the API server answered. */
+  /** The answer of the API server. */
   readonly answer: string
 }
 
-/** What the API server says when it cannot call the webhook, with the cause and the remedy; the first match counts. */
+/** Messages of the API server when it cannot call the webhook, with cause and remedy; the first match is used. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
     /client certificate|remote error: tls: /,
@@ -57,8 +57,8 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 ]
 
 /**
- * Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. `url` is that
- * of the configurations; undefined where they name a Service.
+ * Sends a dry run of an object with an annotation for which the webhook refuses it: this proves that the webhook is
+ * called. `url` is the URL in the configurations; undefined when they name a Service.
  */
 export async function tryProbe(
   place: CheckedInstallation,
@@ -111,7 +111,7 @@ function meaningOf(
     const name = /failed calling webhook "([^"]*)"/.exec(answer)?.[1] ?? ''
     if (name.includes(WEBHOOK_NAME)) {
       const [, meaning, remedy] = FAILURES.find(([sign]) => sign.test(answer)) ?? []
-      // Behind a URL there is no Service to look at.
+      // With a URL there is no Service to check.
       if (url !== undefined && answer.includes('connection refused'))
         return [meaning ?? '', `check that the server runs at ${url}`]
       return [

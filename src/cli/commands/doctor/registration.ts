@@ -19,7 +19,7 @@ export function urlOf(configuration: unknown): string | undefined {
   return url?.replace(/\/(validate|mutate)$/, '')
 }
 
-/** Compares both configurations with those that this version writes. */
+/** Compares both webhook configurations with the configurations that this version writes. */
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
   setups: Setups,
@@ -133,7 +133,7 @@ function compare(
     )
 }
 
-/** Reports a selector that differs from the one in the settings. */
+/** Reports a selector that differs from the selector in the settings. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
   for (const [field, flag] of [
@@ -186,7 +186,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
   }
 }
 
-/** Notes a selector of the settings once, not once for each entry. */
+/** Adds one note about a selector in the settings, rather than one for each entry. */
 function noteSelector(selected: string, others: string, findings: Findings): void {
   const message = `apply only to ${selected} says; the webhook does not judge ${others}`
   if (findings.found.some((each) => each.message === message)) return
@@ -224,7 +224,7 @@ function shortJson(at: string, entry: Stored): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }
 
-/** Notes other webhooks and policies for the same resources. */
+/** Adds notes about other webhooks and policies for the same resources. */
 export async function checkOthers({ opened, group }: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const kinds = [
@@ -236,7 +236,7 @@ export async function checkOthers({ opened, group }: CheckedInstallation): Promi
     const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
     for (const each of listed === UNREAD ? [] : listed) {
       const name = String(part(each, 'metadata', 'name'))
-      // The policies of this project, by their name or those in deploy/policies, are no others.
+      // Skips the policies of this project, whose names begin like the name of the webhook.
       if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
         continue
       const rules = [

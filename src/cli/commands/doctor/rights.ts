@@ -10,13 +10,13 @@ interface Needed extends Omit<Right, 'verb'> {
   readonly verbs: readonly string[]
 }
 
-/** Asks the API server whether the service account of a Deployment has the rights that it needs. */
+/** Asks the API server whether the service account of a Deployment has all permissions that it needs. */
 export async function checkRights(setup: Setup, place: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const { opened, namespace } = place
   const object = `ServiceAccount ${namespace}/${setup.account}`
   const lacking = new Map<string, string[]>()
-  // One after the other, so that a missing right to ask is reported once.
+  // One right after another, so that a missing permission to ask for rights is reported only once.
   for (const { verbs, ...right } of neededRights(setup, place)) {
     try {
       const allowed = await Promise.all(
@@ -64,7 +64,7 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
           ...cluster,
           resource,
           name: WEBHOOK_NAME,
-          // A server-side apply that creates an object needs the right to create, for that name.
+          // A server-side apply that creates an object needs the permission to create, for that name.
           verbs: writes ? ['get', 'watch', 'create', 'patch'] : ['get', 'watch'],
         }))
       : []),

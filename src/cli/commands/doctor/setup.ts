@@ -12,7 +12,7 @@ export interface Setup {
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
   readonly checkConfigMaps: boolean
-  /** Whether the installed CRDs take precedence over the specification. */
+  /** Whether the server judges by the installed CRDs where they differ from the specification. */
   readonly followsRelease: boolean
   readonly owner: string
   readonly account: string
@@ -21,17 +21,17 @@ export interface Setup {
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
   readonly mode: string
-  /** Those of the profile, then those of the flags; the last one counts. */
+  /** The severities of the profile, then the severities in the flags; the last one has effect. */
   readonly severities: readonly SeveritySetting[]
 }
 
-/** The Deployments of an installation: the one that answers reviews, and the leader. Undefined when not known. */
+/** The Deployments of an installation: of the server that answers reviews, and of the leader; undefined if unknown. */
 export interface Setups {
   readonly webhook: Setup | undefined
   readonly leader: Setup | undefined
 }
 
-/** The settings of the chart's Deployments; `leader` exists when the leader has a Deployment of its own. */
+/** The settings in the chart's Deployments; `leader` exists when the leader runs in its own Deployment. */
 export function setupsOf(deployment: unknown, leader: unknown): Setups {
   const webhook = setupOf(WEBHOOK_NAME, deployment)
   const separate = setupOf(LEADER_NAME, leader)
@@ -47,7 +47,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   const account = part(pod, 'serviceAccountName')
   return {
     deployment: name,
-    // The default of the server.
+    // The server's default.
     role: valueOf('role') ?? 'all',
     arming: valueOf('arming') ?? 'off',
     certificates: valueOf('certificates') ?? 'local',
@@ -72,7 +72,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   }
 }
 
-/** The label selector of a flag; empty when it is malformed, because a server does not start with such a flag. */
+/** The label selector in a flag; empty when it is malformed, because a server does not start with such a flag. */
 function selectorIn(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)
@@ -81,7 +81,7 @@ function selectorIn(text: string): LabelSelector {
   }
 }
 
-/** Advice when the leader has not done its work: the command that prints its log, if it has a Deployment. */
+/** Advice when the leader has not done its work: the command that prints its log, if it runs in a Deployment. */
 export const seeLog = ({ leader }: Setups, namespace: string): string =>
   leader === undefined
     ? 'start one, or see its log'
@@ -89,5 +89,5 @@ export const seeLog = ({ leader }: Setups, namespace: string): string =>
 
 export const CONFIGURATIONS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const
 
-/** The Secret in which the replicas keep their CA. */
+/** The Secret in which the replicas store their CA. */
 export const CA_SECRET = 'vmcp-admission-ca'

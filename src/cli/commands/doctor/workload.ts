@@ -79,7 +79,7 @@ export async function checkService({ opened, namespace, service }: CheckedInstal
   return findings
 }
 
-/** Whether the namespace is known not to exist; false without the right to read it. */
+/** Whether the namespace certainly does not exist; false without the permission to read it. */
 export async function isNamespaceMissing({ opened }: CheckedInstallation): Promise<boolean> {
   try {
     return (await opened.installation.readNamespace()) === undefined
@@ -88,7 +88,7 @@ export async function isNamespaceMissing({ opened }: CheckedInstallation): Promi
   }
 }
 
-/** Checks that a leader holds the Lease and renews it. */
+/** Checks that a leader has the Lease and renews it. */
 export async function checkLease(place: CheckedInstallation, setups: Setups): Promise<Findings> {
   const findings = new Findings()
   if ((setups.leader ?? setups.webhook)?.arming === 'off') return findings
@@ -113,7 +113,7 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
     if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
     const since = written === '' ? renewed : written
     if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
-    // The clocks may differ, so the Lease is watched for a change instead of compared with this machine's time.
+    // The clocks may differ, so this waits for a change of the Lease instead of comparing it with this machine's time.
     await sleep(leaseWaitMs)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)
@@ -127,10 +127,10 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
   return findings
 }
 
-/** Milliseconds by which clocks may differ without a finding: more than a request takes. */
+/** Milliseconds by which clocks may differ without a finding: more than the duration of a request. */
 const CLOCK_TOLERANCE_MS = 60_000
 
-/** Reports a replica whose clock differs from the API server's; both times in Unix milliseconds. */
+/** Reports a replica whose clock differs from the API server's; both times are Unix milliseconds. */
 function checkClock(findings: Findings, object: string, replica: string, its: number, server: number): void {
   if (!(Math.abs(its - server) > CLOCK_TOLERANCE_MS)) return
   const [itsTime, serverTime] = [its, server].map((time) => new Date(time).toISOString())
@@ -142,7 +142,7 @@ function checkClock(findings: Findings, object: string, replica: string, its: nu
   )
 }
 
-/** Notes a wrong clock of this machine, because users compare it with the times that doctor prints. */
+/** Adds a note when the clock of this machine is wrong, because users compare it with the times that doctor prints. */
 export function checkClockHere({ opened, now }: CheckedInstallation): Findings {
   const findings = new Findings()
   const offset = opened.clockOffset() ?? 0
@@ -156,7 +156,7 @@ export function checkClockHere({ opened, now }: CheckedInstallation): Findings {
   return findings
 }
 
-/** Asks the pods of a Deployment that is not ready for their clocks, and skips a pod that does not answer. */
+/** Reads the clocks of the pods of a Deployment that is not ready; skips pods that do not answer. */
 export async function checkPodClocks(
   deployment: unknown,
   setup: Setup | undefined,

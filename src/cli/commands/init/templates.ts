@@ -1,8 +1,8 @@
-/** The manifests that `init` writes: plain texts, so that each can be read as the file that it becomes. */
+/** The manifests that `init` writes, as plain templates, so that each can be read like the resulting file. */
 
-/** Where users log in. */
+/** The identity providers where users can log in. */
 export const PROVIDERS = ['okta', 'entra', 'github', 'keycloak'] as const
-/** How the gateway gets the credentials for a backend. */
+/** The ways in which the gateway gets credentials for a backend. */
 export const BACKENDS = ['exchange', 'header', 'aws', 'inject'] as const
 
 type Provider = (typeof PROVIDERS)[number]
@@ -10,17 +10,17 @@ type Backend = (typeof BACKENDS)[number]
 
 export interface InitSetup {
   readonly apiVersion: string
-  /** Of the operator, such as 0.63. */
+  /** The operator release, such as 0.63. */
   readonly release: string
   readonly gateway: string
   readonly group: string
-  /** `https://HOST`, by which clients reach the gateway. */
+  /** `https://HOST`, the address of the gateway for clients. */
   readonly url: string
   readonly provider: Provider
   readonly backends: readonly Backend[]
 }
 
-/** Why a provider does not go with a backend, and what to choose; undefined where it does. */
+/** Why a provider cannot be combined with a backend, and what to choose instead; undefined when it can. */
 export function problemWith({
   provider,
   backends,
@@ -85,7 +85,7 @@ const PROVIDER_TEXTS: Readonly<Record<Provider, string>> = {
 `,
 }
 
-/** The group, who may come in, and the gateway. */
+/** The manifests of the group, the incoming authentication and the gateway. */
 export const gatewayText = ({ apiVersion, release, gateway, group, url, provider }: InitSetup): string => `\
 # VirtualMCPServer ${gateway}: users log in at ${provider}, and get a token that the gateway issues. Change the names under
 # example.com. For release ${release} of the operator.
@@ -153,7 +153,7 @@ spec:
     upstreamProviders:
 ${PROVIDER_TEXTS[provider]}`
 
-/** What stands above the configuration of a backend, and its spec. */
+/** A comment for the configuration of a backend, and its spec. */
 interface Strategy {
   readonly comment: string
   readonly spec: string
@@ -246,6 +246,6 @@ spec:
 `
 }
 
-/** The backends, each with its credentials. */
+/** The manifests of the backends, each with its credentials. */
 export const backendsText = (setup: InitSetup): string =>
   setup.backends.map((backend) => backendText(setup, backend)).join('---\n')

@@ -5,8 +5,8 @@ import { pathText } from '../../../rule/index.ts'
 import { visible } from '../../output/visible.ts'
 
 /**
- * Decides whether a host may be asked: one on this machine always, another one with --yes or after a question to the
- * user.
+ * Decides whether requests may be sent to a host: always to one on this machine, to others with --yes or after the user
+ * agrees.
  */
 export class Consent {
   readonly #isGiven: boolean
@@ -16,9 +16,7 @@ export class Consent {
     this.#isGiven = isGiven
   }
 
-  /**
-   * Asks the user about the hosts that resources name. Throws UsageError where there is no terminal for the question.
-   */
+  /** Asks the user about the hosts that resources name. Throws UsageError when there is no terminal to ask on. */
   async forTargets(targets: readonly Target[]): Promise<boolean> {
     const others = targets.filter(({ url }) => !isLocal(new URL(url)))
     if (this.#isGiven || others.length === 0) return true
@@ -31,7 +29,7 @@ export class Consent {
     return this.#ask(['This sends GET and HEAD requests without credentials to', ...lines, 'Send them?'])
   }
 
-  /** Asks the user about a host that an answer names. */
+  /** Asks the user about a host that no resource names, only an answer. */
   forHost(host: string): Promise<boolean> {
     if (this.#isGiven) return Promise.resolve(true)
     return isTerminal() ? this.#ask([`An answer names ${host}. Ask it too?`]) : Promise.resolve(false)

@@ -9,7 +9,7 @@ import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../..
 import { NO_PLACES, type Places } from '../../output/report.ts'
 import { commentsOf, targetIn } from '../judge-document.ts'
 
-/** A resource that may name addresses, with its file, the places in it, and its ignores. */
+/** A resource that may contain addresses, with its file, places and ignores. */
 export interface ProbeSource extends NamedResource {
   readonly value: unknown
   readonly file: string | null
@@ -58,7 +58,7 @@ export function sourcesOf({ objects }: LiveCluster, group: string): ProbeSource[
   })
 }
 
-/** The text of a key of a ConfigMap; undefined where it is not known. */
+/** The text at a key of a ConfigMap; undefined when it is not known. */
 export type ConfigMapTexts = (namespace: string, name: string, key: string) => string | undefined
 
 /** The texts of the ConfigMaps among these objects. */

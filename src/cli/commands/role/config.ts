@@ -10,16 +10,16 @@ import { loadDocuments } from '../../input/load.ts'
 import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
 
-/** An MCPExternalAuthConfig, and where it was found. */
+/** An MCPExternalAuthConfig, and its source. */
 export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
   readonly name: string
-  /** The tokens of its callers, by the objects that were read with it. */
+  /** The tokens that callers can have, judged by the objects that were read together with the MCPExternalAuthConfig. */
   readonly behind: Behind
 }
 
-/** Thrown where an MCPExternalAuthConfig cannot be read, with the place and the reason. */
+/** Thrown when an MCPExternalAuthConfig cannot be read, with its place and the reason. */
 export class UnreadConfiguration extends Error {
   readonly located: Located
 
@@ -29,11 +29,11 @@ export class UnreadConfiguration extends Error {
   }
 }
 
-/** The error that a whole file cannot be read. */
+/** The error for a file that cannot be read at all. */
 export const unreadFile = (file: string, message: string): UnreadConfiguration =>
   new UnreadConfiguration({ file, line: 0, column: 0, message })
 
-/** `FILE`, or `FILE#NAME` for one of many. */
+/** Parses `FILE`, or `FILE#NAME` for one of several objects in a file. */
 export function parseLocation(written: string): { file: string; name?: string } {
   const hash = written.lastIndexOf('#')
   return hash < 1 ? { file: written } : { file: written.slice(0, hash), name: written.slice(hash + 1) }

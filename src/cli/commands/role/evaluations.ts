@@ -11,12 +11,12 @@ export interface Task {
   readonly limits: Limits
 }
 
-/** Milliseconds for the thread to load its modules, before the time limit of the evaluation starts. */
+/** Milliseconds for the thread to load its modules; then the time limit of the evaluation starts. */
 const START_MILLISECONDS = 3_000
 
 /**
- * Evaluates matchers in a worker thread; the results are by text. The thread is ended when a regular expression or the
- * heap exceeds the limits of the evaluator; the remaining matchers then count as stopped.
+ * Evaluates matchers in a worker thread; the results are by text of the matcher. The thread is stopped when a regular
+ * expression or the heap exceeds the evaluator's limits; the remaining matchers then count as stopped.
  */
 export async function evaluations(
   matchers: Iterable<string>,
@@ -33,7 +33,7 @@ export async function evaluations(
   return found
 }
 
-/** Adds the results of the thread to `found`; resolves with the reason when it ended early. */
+/** Adds the results of the thread to `found`; resolves to the reason if it ended early. */
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {

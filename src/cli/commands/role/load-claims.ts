@@ -5,14 +5,14 @@ import { readSources, type SourceFile } from '../../input/files.ts'
 import { ReadError } from '../../input/nodes.ts'
 import { UnreadConfiguration, unreadFile } from './config.ts'
 
-/** Loads the claims of a caller whose configuration is in another file. Throws UsageError, the loader Unread. */
+/** Returns a function that loads the claims from `file`. Throws UsageError; the function throws UnreadConfiguration. */
 export function claimsBeside(config: string, file: string): () => Promise<ReadClaims> {
   if (file === '-' && config === '-')
     throw new UsageError('standard input can be the configuration or the claims, not both')
   return () => loadClaims(file)
 }
 
-/** The claims in a file or in standard input. Throws Unread. */
+/** The claims in a file or in standard input. Throws UnreadConfiguration. */
 export async function loadClaims(file: string): Promise<ReadClaims> {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
     throw unreadFile(file, 'it is a folder')
@@ -20,7 +20,7 @@ export async function loadClaims(file: string): Promise<ReadClaims> {
   throw unreadFile(file, 'no such file')
 }
 
-/** The claims in a text. Throws Unread. */
+/** The claims in a text. Throws UnreadConfiguration. */
 export function claimsIn(source: SourceFile): ReadClaims {
   if ('problem' in source) throw unreadFile(source.name, source.problem)
   try {

@@ -32,9 +32,9 @@ import { generationsOf } from '../../../access/role/releases.ts'
 import { sessionNameFrom } from '../../../access/role/session-name.ts'
 import { errorMessage } from '../../../rule/index.ts'
 
-/** The flags that say whose role is wanted. */
+/** The flags that select the MCPExternalAuthConfig and the caller. */
 export interface OneCaller {
-  /** A file, `FILE#NAME` for one of several, or - for standard input; with `cluster` NAME or NAMESPACE/NAME. */
+  /** A file, `FILE#NAME` for one of several objects, or - for stdin; with `cluster`, NAME or NAMESPACE/NAME. */
   readonly config: string
   readonly cluster: boolean
   readonly kubeconfig: string
@@ -42,7 +42,7 @@ export interface OneCaller {
   readonly release: string
 }
 
-/** Which IAM role a caller gets, and why. Throws UsageError. */
+/** Determines which IAM role a caller gets, and why. Throws UsageError. */
 export async function roleOf(
   flags: OneCaller,
   claimsOf: () => Promise<ReadClaims>,
@@ -126,8 +126,8 @@ async function configInCluster(
 }
 
 /**
- * The tokens of callers, by the objects in the cluster that use the MCPExternalAuthConfig; unknown where some cannot be
- * read.
+ * The tokens of callers, judged by the objects in the cluster that use the MCPExternalAuthConfig; unknown when some
+ * cannot be read.
  */
 async function behindInCluster(
   { namespace, name }: NameInNamespace,

@@ -13,7 +13,7 @@ interface Applying {
 }
 
 /**
- * Applies the steps one by one with kubectl, and stops at the first that fails; returns the exit code. Throws
+ * Applies the steps in sequence with kubectl, and stops at the first one that fails; returns the exit code. Throws
  * UsageError.
  */
 export async function applySteps(
@@ -56,7 +56,7 @@ async function isAgreed(steps: readonly PlanStep[]): Promise<boolean> {
   return false
 }
 
-/** Runs one step; undefined where it succeeds, else the error of kubectl. */
+/** Runs one step; returns undefined on success, otherwise the error of kubectl. */
 function run(
   { kind, namespace, name, value, before }: PlanStep,
   kubeconfig: string,
@@ -80,7 +80,7 @@ function run(
     },
   )
   if (error !== undefined) return `kubectl could not be started, which --apply needs: ${error.message}`
-  // Prints warnings of the webhook.
+  // Prints warnings of the webhook, which are on kubectl's standard error.
   if (status === 0 && stderr !== '') process.stderr.write(visibleLines(stderr))
   return status === 0 ? undefined : stderr || stdout
 }

@@ -4,19 +4,19 @@ import { delimiter, join } from 'node:path'
 import type { Environment } from '../../../configuration/flags.ts'
 import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } from '../../../cluster/index.ts'
 
-/** Milliseconds without an answer of the API server; lists from a cold cache and credential plugins take long. */
+/** Milliseconds to wait for an answer of the API server; lists with a cold cache and credential plugins take long. */
 export const ANSWER_TIMEOUT_MS = 30_000
 
-/** Says which cluster to read. */
+/** The choice of a cluster to read. */
 export interface ClusterChoice {
-  /** The path of a kubeconfig; empty for that of kubectl, or the service account of the pod. */
+  /** The path of a kubeconfig; when empty, kubectl's default, or the service account of the pod. */
   readonly kubeconfig: string
   readonly group: string
 }
 
 /**
- * Access to the cluster of this kubeconfig or, where it is empty, of kubectl or of the pod. Throws an Error of one line
- * when there is none, or the kubeconfig cannot be used.
+ * Access to the cluster of this kubeconfig or, when it is empty, of kubectl's default or of the pod. Throws an Error of
+ * one line when there is none, or the kubeconfig cannot be used.
  */
 export async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
   if (kubeconfig !== '') return fromKubeconfig(kubeconfig)
@@ -32,5 +32,5 @@ export async function accessTo(kubeconfig: string, environment: Environment): Pr
   )
 }
 
-/** The URL of the API server, without the last slash. */
+/** The URL of the API server, without a slash at its end. */
 export const serverUrl = ({ server }: ClusterConnection) => server.replace(/\/$/, '')

@@ -5,17 +5,17 @@ import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice } from './access.ts'
 import { forEachConcurrently, retryRefused } from './requests.ts'
 
-/** A write to try. */
+/** A write for a dry run. */
 export interface Attempt {
   readonly kind: Kind
   readonly namespace: string
   readonly name: string
   readonly object: object
-  /** The resourceVersion of the stored resource; undefined where there is none. */
+  /** The resourceVersion of the stored resource; undefined when it is not stored. */
   readonly resourceVersion: string | undefined
 }
 
-/** The answer of the API server to a dry run of each write; a text where it did not answer. Never throws. */
+/** The API server's answer to a dry run of each write; a text when it did not answer. Never throws. */
 export async function tryWrites<T extends Attempt>(
   attempts: readonly T[],
   { kubeconfig, group }: ClusterChoice,
@@ -23,7 +23,7 @@ export async function tryWrites<T extends Attempt>(
 ): Promise<ReadonlyMap<T, Answer | string>> {
   const answers = new Map<T, Answer | string>()
   const access = await accessTo(kubeconfig, environment).catch(errorMessage)
-  // The user was told why when the cluster was read.
+  // The reason was already reported when the cluster was read.
   if (typeof access === 'string') return answers
   const times = { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS }
   const connection = new ClusterConnection(access, { group, times })

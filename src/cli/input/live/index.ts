@@ -1,4 +1,4 @@
-/** Reads a live cluster for the CLI. Commands import it only when they need one: it loads the Kubernetes client. */
+/** Reads a live cluster for the CLI. Commands import this module on demand, because it loads the Kubernetes client. */
 export { accessTo, type ClusterChoice } from './access.ts'
 export type { Answer } from '../../../cluster/index.ts'
 export { tryWrites } from './dry-run.ts'

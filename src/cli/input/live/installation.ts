@@ -13,7 +13,7 @@ export interface Opened {
   readonly server: string
   readonly installation: Installation
   readonly registrations: Registrations
-  /** By how many milliseconds the clock of this machine is ahead of the API server's; undefined before an answer. */
+  /** Milliseconds by which this machine's clock is ahead of the API server's; undefined before its first answer. */
   clockOffset(): number | undefined
   close(): void
 }
@@ -38,5 +38,5 @@ export async function openInstallation(
   }
 }
 
-/** Whether the API server answered with a refusal; any other failure means that it did not answer. */
+/** Whether the API server refused the request; any other failure means that it did not answer. */
 export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError

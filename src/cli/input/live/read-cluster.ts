@@ -22,13 +22,13 @@ export interface LiveObject {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** A Secret, ConfigMap or policy object that a resource names. */
+/** The name of a Secret, ConfigMap or policy object to which a resource refers, with its namespace. */
 export interface NameInNamespace {
   readonly namespace: string
   readonly name: string
 }
 
-/** The facts that rules read of a Secret, a ConfigMap or a policy; values of Secrets and ConfigMaps are not stored. */
+/** The facts that rules read of a Secret, ConfigMap or policy object, without values of Secrets and ConfigMaps. */
 export interface SeenFacts extends NameInNamespace {
   readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
   readonly facts: Resource
@@ -38,39 +38,39 @@ export interface SeenFacts extends NameInNamespace {
 export interface LiveCluster {
   /** URL of the API server; empty when none was found. */
   readonly server: string
-  /** The namespace of the context or of the pod; empty where none is set. */
+  /** The namespace of the kubeconfig context or of the pod; empty when none is set. */
   readonly namespace: string
   /** The objects, sorted by namespace, kind and name. */
   readonly objects: readonly LiveObject[]
   readonly secrets: readonly SeenFacts[]
-  /** The CustomResourceDefinitions of the kinds, if they were wanted and the user may read them. */
+  /** The CustomResourceDefinitions of the kinds, if requested and readable for the user. */
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** The kinds that could not be read, each with the reason. */
   readonly unread: readonly string[]
   /**
-   * Namespaces in `--namespaces` without an object, which the user may not get, so that it is not known whether they
-   * exist.
+   * Namespaces in `--namespaces` that have no object and that the user may not get, so that it is not known whether
+   * they exist.
    */
   readonly doubtful: readonly string[]
   /** Whether every object of the kind in the namespace was read. */
   knows(kind: string, namespace: string): boolean
 }
 
-/** The cluster to read, and what to read in it. */
+/** The cluster to read, and the objects to read there. */
 export interface Wanted extends ClusterChoice {
-  /** The namespaces to read, given the namespace of the context; undefined: all. */
+  /** The namespaces to read, given the namespace of the kubeconfig context; undefined for all. */
   namespaces(own: string): readonly string[] | undefined
   /** Whether a namespace that does not exist is reported as unread, because `--namespaces` names it. */
   readonly mustExist?: boolean
   /** Whether the CustomResourceDefinitions are read. */
   readonly definitions?: boolean
-  /** The Secrets of which the keys are read. */
+  /** The Secrets whose keys are read. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
-  /** The ConfigMaps of which the keys are read, if the user may. */
+  /** The ConfigMaps whose keys are read, if the user may read them. */
   configMaps?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
-  /** The namespaces in which resources name objects of this kind; they are listed there. */
+  /** The namespaces in which resources refer to objects of this kind; all objects of the kind there are listed. */
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
@@ -117,7 +117,7 @@ export async function readCluster(
   }
 }
 
-/** The result when there is no access to a cluster. */
+/** The result when the cluster cannot be accessed. */
 const nothingRead = (problem: string): LiveCluster => ({
   server: '',
   namespace: '',
@@ -136,8 +136,8 @@ interface Part {
 }
 
 /**
- * Lists all objects of the seven kinds. A failure of one kind does not affect the others, unless there was no answer at
- * all.
+ * Lists all objects of the seven kinds. A failure for one kind does not affect the others, unless the API server did
+ * not answer at all.
  */
 async function readLists(connection: ClusterConnection, namespaces: readonly string[] | undefined) {
   const places: readonly (string | undefined)[] = namespaces ?? [undefined]
@@ -188,7 +188,7 @@ function toLiveObjects(kind: Kind, value: unknown): LiveObject[] {
 
 type Lists = Awaited<ReturnType<typeof readLists>>
 
-/** Namespaces that were read completely and hold no object. */
+/** Namespaces that were read completely and contain no object. */
 function emptyNamespaces({ objects, knows }: Lists, namespaces: readonly string[]): string[] {
   const used = new Set(objects.map(({ namespace }) => namespace))
   return namespaces.filter((name) => !used.has(name) && KINDS.every(({ kind }) => knows(kind, name)))
@@ -201,7 +201,7 @@ interface Existence {
 
 const NOT_CHECKED: Existence = { unread: [], doubtful: [] }
 
-/** Finds the namespaces that do not exist: a list in such a namespace is empty, not an error. */
+/** Finds namespaces that do not exist, because a list in such a namespace is empty rather than an error. */
 async function checkExistence(
   connection: ClusterConnection,
   namespaces: readonly string[],
@@ -220,10 +220,7 @@ async function checkExistence(
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
-/**
- * Reads the CustomResourceDefinitions, without those that cannot be read: their kinds are judged by the specification
- * alone.
- */
+/** Reads the CustomResourceDefinitions. Kinds whose definition cannot be read are judged by the specification alone. */
 async function readDefinitions(connection: ClusterConnection): Promise<unknown[]> {
   const installation = connection.installation('')
   const found: unknown[] = []
@@ -234,7 +231,7 @@ async function readDefinitions(connection: ClusterConnection): Promise<unknown[]
   return found
 }
 
-/** Reads the keys of Secrets or ConfigMaps; their values are not stored. Failures in a namespace are reported once. */
+/** Reads the keys of Secrets or ConfigMaps, but stores no values. Failures in a namespace are reported once. */
 async function readFacts(
   connection: ClusterConnection,
   kind: 'Secret' | 'ConfigMap',
@@ -268,8 +265,8 @@ async function readFacts(
 }
 
 /**
- * Lists the objects of the policy kinds, in namespaces where resources name some. A failure makes them unknown, not
- * missing.
+ * Lists the objects of the policy kinds, in namespaces where resources refer to some. After a failure they are unknown,
+ * not missing.
  */
 async function readPolicies(
   connection: ClusterConnection,

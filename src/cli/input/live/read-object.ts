@@ -26,7 +26,7 @@ export async function readObject(
   }
 }
 
-/** The ConfigMaps with these names that exist and may be read, with their values. */
+/** The ConfigMaps with these names, including their values; without those that do not exist or may not be read. */
 export async function readConfigMaps(
   { kubeconfig, group }: ClusterChoice,
   names: readonly { readonly namespace: string; readonly name: string }[],

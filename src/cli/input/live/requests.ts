@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StatusError } from '../../../cluster/index.ts'
 
-/** Most requests at a time. */
+/** Most concurrent requests. */
 const CONCURRENCY = 8
-/** Most attempts of a request that is answered with 429 or 5xx. */
+/** Most attempts for a request that is answered with 429 or 5xx. */
 const MOST_ATTEMPTS = 3
-/** Milliseconds before the next attempt, when the API server does not say how long. */
+/** Milliseconds before the next attempt, when the API server does not request a pause. */
 const PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 
-/** Repeats a request that is answered with 429 or 5xx, after the pause that the API server asks for. */
+/** Repeats a request that is answered with 429 or 5xx, after the pause that the API server requests. */
 export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -22,7 +22,7 @@ export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `act` for each item, for several of them at a time. */
+/** Calls `act` for each item, for several items concurrently. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   act: (item: T) => Promise<void>,

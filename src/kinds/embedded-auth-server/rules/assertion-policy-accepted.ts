@@ -98,6 +98,6 @@ export const assertionPolicyAccepted = defineRule({
 
 const NOT_A_URL = 'must have a host and no fragment'
 
-/** Whether the server accepts the URL as a resource; it matches the pattern of its schema already. */
+/** Whether the server accepts the URL as a resource; the URL already matches the pattern of its schema. */
 const isResource = (text: string): boolean =>
   !/^https?:/.test(text) || ((parseUrl(text)?.host ?? '') !== '' && !text.includes('#'))

@@ -87,7 +87,7 @@ export const authServerUrlHttpsOrLoopback = defineRule({
   },
 })
 
-/** What is wrong with the URL. http is allowed where `insecureAllowHTTP` is true, or cannot be read and may be. */
+/** The problem of a URL; undefined for none. http is allowed when `insecureAllowHTTP` is true or unreadable. */
 function problemOf(text: string, server: Server): string | undefined {
   const url = parseUrl(text)
   if (url === undefined) return 'must be a valid URL; check its host, port and escapes'

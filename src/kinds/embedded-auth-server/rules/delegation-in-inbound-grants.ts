@@ -12,7 +12,7 @@ import { isUnreadable, type Server } from '../effective.ts'
 import { hasDelegationPolicy, mayHaveDelegationPolicy, type TrustedIssuer } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** The deprecated fields for token exchange (RFC 8693) of a trusted issuer, in the order of the CRD. */
+/** The deprecated fields for token exchange (RFC 8693) in a trusted issuer, in the order of the CRD. */
 const POLICY = [
   'expectedAudience',
   'actorClaim',
@@ -114,7 +114,7 @@ export const delegationInInboundGrants = defineRule({
 })
 
 const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
-/** The deprecated fields that are given, also those that cannot be read, such as a placeholder. */
+/** The deprecated fields that are present, including unreadable ones, such as a placeholder. */
 const givenFields = (issuer: TrustedIssuer) => POLICY.filter((field) => !isAbsent(issuer, field))
 
 const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
@@ -122,7 +122,7 @@ const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
 
 type Moves = Fix['edits'][number] & { readonly op: 'move' }
 
-/** Moves all settings of one grant; undefined where some are moved already, or one cannot be read. */
+/** The fix that moves all settings of a grant; undefined when some are moved already, or one is unreadable. */
 function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
   const { trustedIssuers = [], inboundGrants } = server
   const isRead = !isUnreadable(server, 'inboundGrants') && !isUnreadable(server, 'trustedIssuers')
@@ -151,7 +151,7 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
     const to = ['inboundGrants', grant, 'issuerPolicies', String(policies++)]
     adds.push({ at: [...to, 'issuerRef'], value: name })
     for (const place of from) moves.push({ from: place, to: [...to, place.at(-1) ?? ''] })
-    // In `inboundGrants`, the CRD of some releases needs this field beside `*`, and has no default for it.
+    // In `inboundGrants`, the CRD of some releases requires this field beside `*`, and has no default for it.
     if (
       grant === 'tokenExchange' &&
       issuer.allowedDelegateClients?.includes('*') &&
@@ -163,7 +163,7 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
   return { title: `move it to \`inboundGrants.${grant}\``, edits: [{ op: 'move', at, moves, adds }] }
 }
 
-/** A name for an issuer that has none: its host. */
+/** An unused name for an issuer without a name: its host. */
 function freeName(issuerUrl: string | undefined, names: ReadonlySet<string | undefined>): string | undefined {
   const host = /^https?:\/\/([a-z0-9.-]+)/.exec(issuerUrl ?? '')?.[1]
   return host === undefined || names.has(host) ? undefined : host

@@ -3,7 +3,7 @@ import { granting, partner, trusting, without } from '../examples.ts'
 import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** Claims that the authorization server consumes itself: `actorClaim` cannot name them. */
+/** Claims that the authorization server itself uses: `actorClaim` cannot name them. */
 const TAKEN = new Set([
   'sub',
   'iss',

@@ -54,8 +54,8 @@ export const durationRepresentable = defineRule({
 const DETAIL = 'must be at most about 2562047h, the longest that Go can hold'
 
 /**
- * Whether a duration exceeds int64. Texts of up to seven characters never do (999999h); those of over a thousand are
- * not parsed.
+ * Whether a duration exceeds int64. Texts of up to seven characters never do (999999h); texts over a thousand
+ * characters are not parsed.
  */
 function overflows(duration = ''): boolean {
   if (duration.length <= 7 || duration.length > 1_000) return false

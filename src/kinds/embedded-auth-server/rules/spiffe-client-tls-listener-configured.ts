@@ -31,7 +31,7 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   sources: ['decision 3'],
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
-    // The first client with the method; no finding where one before it cannot be read, because it may be the first.
+    // The first client with the method; no finding when an earlier one is unreadable, because that may be the first.
     const client = clients.find(
       (each) =>
         each === undefined ||

@@ -15,7 +15,7 @@ export const upstreamProviderNameUnique = defineRule({
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
       const name = provider?.name
-      // An empty name is no duplicate: the schema refuses it.
+      // An empty name is not reported as a duplicate: the schema refuses it.
       if (name === undefined || name === '') continue
       if (seen.has(name)) yield duplicate(path.upstreamProviders.at(i).name, name)
       seen.add(name)

@@ -29,7 +29,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const redirectUri = provider?.[config]?.redirectUri
         const callback = hostOf(redirectUri)
-        // A callback with another path is not served on any host; another rule reports that.
+        // A callback with another path is not served on any host; a separate rule reports that.
         if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
         if (callback !== '' && callback !== host)
           yield outage(

@@ -120,14 +120,14 @@ function providerNames({ spec }: AuthConfig): HeldValue {
   return providers.names.length === 0 ? null : providers.names.join(', ')
 }
 
-/** The subject provider that the user chose; null where /mutate wrote it. */
+/** The subject provider that the user chose; null when /mutate wrote it. */
 function ownSubject(config: AuthConfig, { group }: Cluster): HeldValue {
   return leavesSubjectProvider(config, group)
     ? null
     : heldIn(config.spec?.tokenExchange, 'subjectProviderName')
 }
 
-/** The workloads that name the MCPExternalAuthConfig, then the VirtualMCPServers that reach it. */
+/** The workloads that name the MCPExternalAuthConfig, followed by the VirtualMCPServers that use it. */
 function consumersOf(name: string, cluster: Cluster): readonly ObjectName[] {
   const referrers = cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)
   const gateways = reachersOf(name, cluster).map((reacher) => reacher.name)

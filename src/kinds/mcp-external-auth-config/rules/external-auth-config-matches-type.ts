@@ -3,7 +3,7 @@ import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
 
-/** The types that have settings, in a field of spec with the name of the type. */
+/** The types with settings, which are in the field of spec that is named like the type. */
 const SETTINGS = AUTH_TYPES.filter((type) => type !== 'unauthenticated')
 
 export const externalAuthConfigMatchesType = defineRule({

@@ -84,13 +84,13 @@ export const fallbackRoleNotMapped = defineRule({
   },
 })
 
-/** Words in names of roles with few rights. */
+/** Words that suggest few permissions in the name of a role. */
 const LEAST =
   /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
 
 /**
- * Whether the fallback is, by its name, a role with few rights, and another role may be mapped too: a mapping to the
- * fallback then keeps callers from that role.
+ * Whether the name of the fallback suggests a role with few permissions, while another role is mapped too: a mapping to
+ * the fallback may be meant to keep callers from that role.
  */
 function isShield(mappings: RoleMappings, fallback: string): boolean {
   const name = fallback.slice(fallback.lastIndexOf('/') + 1)

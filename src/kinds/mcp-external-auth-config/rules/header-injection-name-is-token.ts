@@ -2,7 +2,7 @@ import { advice, defineRule } from '../../../rule/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
-/** A field name of HTTP (RFC 9110, section 5.1). */
+/** An HTTP field name (RFC 9110, section 5.1). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 export const headerInjectionNameIsToken = defineRule({
@@ -57,7 +57,7 @@ export const headerInjectionNameIsToken = defineRule({
 
 const DETAIL = "is not the name of an HTTP header; use letters, digits and '-', such as 'X-Api-Key'"
 
-/** Whether a name is not a token. Not an empty one: the schema refuses it, or it means the default. */
+/** Whether a name is not a token. False for an empty name: the schema refuses it, or it means the default. */
 function isNoToken(name = ''): boolean {
   return name !== '' && !TOKEN.test(name)
 }

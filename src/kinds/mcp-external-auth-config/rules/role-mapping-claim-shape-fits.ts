@@ -39,7 +39,7 @@ export const roleMappingClaimShapeFits = defineRule({
     const mappings = awsSts.roleMappings ?? []
     const { roleClaim } = awsSts
     const { cluster, self } = context
-    // Where its tokens lack the claim, that is the cause, and another claim the remedy (role-mapping-claim-available).
+    // If tokens lack the claim, role-mapping-claim-available reports that, with another claim as the remedy.
     const isLacking = (claim: string) =>
       frontsOf(self.name, cluster).fronts.some(({ server }) => !mayHaveClaim(server, claim))
     if (

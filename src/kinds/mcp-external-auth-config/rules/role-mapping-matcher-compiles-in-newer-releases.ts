@@ -3,7 +3,7 @@ import { role, signing } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
-/** Operator releases are built with cel-go 0.33 from 0.59 on. */
+/** Operator releases since 0.59 are built with cel-go 0.33. */
 export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-newer-releases',
   on: MCPExternalAuthConfig,

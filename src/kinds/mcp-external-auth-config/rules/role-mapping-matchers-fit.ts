@@ -20,7 +20,7 @@ export const roleMappingMatchersFit = defineRule({
       context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
-    // The error is about each matcher, because none is compiled: a matcher that was not stored before makes it a new
+    // The error is about every matcher, because none is compiled: adding one matcher to those stored makes it a new
     // error.
     const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
     yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))

@@ -171,7 +171,7 @@ export const roleMappingReachable = defineRule({
 
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
-/** Which mappings are proved never to be reached; none where the role claim cannot be read. */
+/** The mappings that are proved to be unreachable; none when the role claim is unreadable. */
 function provedIn(
   awsSts: AwsSts | undefined,
   order: readonly number[],
@@ -200,7 +200,7 @@ function takenText({ by, isSame }: Taken): string {
     : `is never reached: ${all} are tried first and together take all its callers`
 }
 
-/** The mappings whose evaluation fails by a misfit: another rule reports that, as the cause of both findings. */
+/** The mappings whose evaluation fails because of a misfit: another rule reports it, as the cause of both findings. */
 const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
   new Set(
     factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
@@ -208,7 +208,7 @@ const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<numb
     ),
   )
 
-/** When a mapping matches, as its text says it; `always` and `never` where that is proved of its matcher. */
+/** When a mapping matches, judged by its text; `always` and `never` when its matcher is proved constant. */
 interface Condition {
   readonly by: 'claim' | 'matcher' | 'always' | 'never'
   readonly text: string
@@ -218,7 +218,7 @@ const ALWAYS: Condition = { by: 'always', text: '' }
 const NEVER: Condition = { by: 'never', text: '' }
 const LAST = Number.MAX_VALUE
 
-/** Whether any mapping can be unreachable: `claim` mappings alone are all reachable, unless two are the same. */
+/** Whether any mapping can be unreachable: mappings with `claim` are all reachable, unless two are the same. */
 function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return (
@@ -228,9 +228,7 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   )
 }
 
-/**
- * The condition of each mapping, by index; without mappings that have no condition, two, or a matcher with an error.
- */
+/** The condition of each mapping, by index; undefined for no condition, for two, or for a matcher with an error. */
 function conditionsOf(mappings: RoleMappings, context: Compiling): readonly (Condition | undefined)[] {
   const conditions = mappings.map((mapping) => mapping && conditionOf(mapping))
   if (!factsAbout(mappings, context).fit) return conditions
@@ -248,9 +246,7 @@ function conditionOf(mapping: RoleMapping): Condition | undefined {
   return matcher && isAbsent(mapping, 'claim') ? { by: 'matcher', text: matcher } : undefined
 }
 
-/**
- * The indexes of the mappings by priority, then position; without those whose priority is refused or cannot be read.
- */
+/** The indexes of the mappings by priority, then position; without those whose priority is invalid or unreadable. */
 function inOrderTried(mappings: RoleMappings): number[] {
   const priorities = mappings.map((mapping) =>
     mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority,

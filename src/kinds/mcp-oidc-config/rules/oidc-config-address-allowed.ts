@@ -12,7 +12,7 @@ import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 const WORKLOADS = ['MCPServer', 'MCPRemoteProxy']
-/** Port of a VirtualMCPServer: it has the keys of its own authorization server, and fetches none. */
+/** The port of a VirtualMCPServer, which knows the keys of its own authorization server and fetches none. */
 const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'
@@ -76,7 +76,7 @@ export const oidcConfigAddressAllowed = defineRule({
   },
 })
 
-/** Whether the referrer has an embedded authorization server; a workload may have one by either of these references. */
+/** Whether the referrer has an embedded authorization server; true for a workload with a field that may name one. */
 function mayHaveAuthServer(referrer: ObjectName, cluster: Cluster): boolean {
   if (referrer.kind === 'VirtualMCPServer') {
     const spec = getGateway(cluster, referrer.name)?.spec
@@ -91,7 +91,7 @@ interface Allowing {
   readonly protectedResourceAllowPrivateIP?: boolean | undefined
 }
 
-/** Whether private addresses are allowed; true where a value cannot be read, because it may be true. */
+/** Whether private addresses are allowed; true when a setting is unreadable, because it may be true. */
 const mayAllow = (holder: Allowing): boolean =>
   (['jwksAllowPrivateIP', 'protectedResourceAllowPrivateIP'] as const).some(
     (field) => !isAbsent(holder, field) && holder[field] !== false,

@@ -3,7 +3,7 @@ import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 /**
- * The operator names a volume `oidc-ca-bundle-` plus the name of the ConfigMap; a volume's name has at most 63
+ * The operator names a volume `oidc-ca-bundle-` plus the name of the ConfigMap, and a volume name has at most 63
  * characters.
  */
 const LONGEST_NAME = 48

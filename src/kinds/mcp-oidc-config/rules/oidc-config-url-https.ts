@@ -73,7 +73,7 @@ export const oidcConfigUrlHttps = defineRule({
   },
 })
 
-/** Whether http is allowed; true where the value cannot be read, because it may be true. */
+/** Whether http is allowed; true when the setting is unreadable, because it may be true. */
 function mayAllowHttp(inline: { readonly insecureAllowHTTP?: boolean | undefined }): boolean {
   return !isAbsent(inline, 'insecureAllowHTTP') && (inline.insecureAllowHTTP ?? true)
 }

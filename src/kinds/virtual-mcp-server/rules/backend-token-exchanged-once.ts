@@ -89,7 +89,7 @@ export const backendTokenExchangedOnce = defineRule({
   },
 })
 
-/** The advice. Where vMCP discovers the MCPExternalAuthConfig at the workload, the workload has to keep it. */
+/** The text of the advice. If vMCP discovers the MCPExternalAuthConfig at the workload, the workload must keep it. */
 function detailOf({ isSame, at }: SecondExchange): string {
   if (!isSame)
     return 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'

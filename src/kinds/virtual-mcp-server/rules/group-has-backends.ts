@@ -10,7 +10,7 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** The finding depends on no object: an empty group cannot be confirmed by a read. It therefore says 'yet'. */
+/** The finding has no `dependsOn`, because no read can confirm that a group is empty. So its text says "yet". */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',
   on: VirtualMCPServer,

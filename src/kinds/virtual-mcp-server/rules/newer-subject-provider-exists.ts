@@ -141,8 +141,8 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
- * Why there is no token for the MCPExternalAuthConfig, as the end of a sentence; undefined when there is, or when a
- * field cannot be read.
+ * Why the MCPExternalAuthConfig gets no token, as the end of a sentence; undefined when it gets one, or when a field is
+ * unreadable.
  */
 function problemOf(
   { spec }: AuthConfig,

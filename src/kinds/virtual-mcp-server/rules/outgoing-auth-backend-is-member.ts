@@ -28,7 +28,7 @@ import { VirtualMCPServer } from '../schema.ts'
 /** The most backends among which a near name is searched. */
 const MOST_NAMES = 500
 
-/** The name without digits. Names that differ only in a number may both be meant: `server-1` and `server-2`. */
+/** A name without digits: names that differ only in a number are seldom typing mistakes (`server-1`, `server-2`). */
 const letters = (name: string): string => name.replaceAll(/\d/g, '')
 
 export const outgoingAuthBackendIsMember = defineRule({
@@ -69,7 +69,7 @@ export const outgoingAuthBackendIsMember = defineRule({
       const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
       const missing = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
-      // A typo leaves the backend that is meant without an entry: vMCP contacts it without credentials.
+      // After a typing mistake the intended backend has no entry: vMCP contacts it without credentials.
       const isTypo = near !== undefined && !Object.hasOwn(listed, near) && letters(near) !== letters(key)
       const error = isTypo ? outage(missing) : missing
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))

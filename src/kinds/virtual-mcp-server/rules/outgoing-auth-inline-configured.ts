@@ -26,7 +26,7 @@ export const outgoingAuthInlineConfigured = defineRule({
   ],
   *check(gateway, { path, cluster }) {
     if (!hasNoStrategy(gateway)) return
-    // Known releases use the references of the backends themselves: no advice where each backend has one.
+    // Known releases use the backends' own references: no advice when each backend has one.
     const areReferring = cluster.release !== undefined && withoutStrategy(gateway, cluster).length === 0
     if (areReferring && membersOf(cluster, groupOf(gateway) ?? '').length > 0) return
     yield advice(path.spec.outgoingAuth, NOTHING)

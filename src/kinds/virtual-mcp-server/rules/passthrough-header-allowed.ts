@@ -4,7 +4,7 @@ import { isHeaderName, RESTRICTED_HEADERS } from '../../headers.ts'
 import { passedHeaders } from '../passed-headers.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** Headers that would carry credentials of the client, change the route or fake the origin of a request. */
+/** Headers that carry credentials of the client, change the route or fake the origin of a request. */
 const REFUSED = new Set([...RESTRICTED_HEADERS, 'authorization', 'cookie'])
 const NOT_SENT = 'may not be passed on: the server does not start with it; remove it'
 

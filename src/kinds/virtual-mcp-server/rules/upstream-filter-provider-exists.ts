@@ -78,7 +78,7 @@ export const upstreamFilterProviderExists = defineRule({
   },
 })
 
-/** Advice about each name in a filter that is no provider's, or that of the first provider. */
+/** Advice about each name in a filter that is not the name of a provider, or is the name of the first provider. */
 function* wrongNames(
   [first, ...others]: readonly string[],
   names: readonly (string | undefined)[],
