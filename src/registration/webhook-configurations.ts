@@ -35,6 +35,8 @@ const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
 /** The chart's Deployment of the leader, where the leader has its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
+/** The Lease of the replica that keeps reports (`--reports`). */
+export const REPORTS_LEASE = 'vmcp-admission-reports'
 
 /**
  * The annotation of a probe: a dry run of an object with it is refused before all else, which proves that the webhook

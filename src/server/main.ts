@@ -93,7 +93,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     if (!listening) process.exit(code)
     await setTimeout(delay, undefined, { signal: hurried.signal }).catch(() => undefined)
     ended.abort()
-    await Promise.race([Promise.all([webhook?.close(), armed]), setTimeout(DRAIN)])
+    await Promise.race([Promise.all([webhook?.close(), armed, reported]), setTimeout(DRAIN)])
     cluster?.stop()
     connection?.close()
     process.exit(code)
@@ -114,6 +114,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
+  if (configuration.reports && connection === undefined)
+    throw new UsageError('--reports writes to a cluster: give --kubeconfig FILE')
   // The leader judges nothing, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
@@ -188,6 +190,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
+  const reported = cluster?.reports?.run(ended.signal)
   // Reviews that arrive during the warm-up are answered, only more slowly.
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)
