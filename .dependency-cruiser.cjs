@@ -36,6 +36,7 @@ const MAY_IMPORT = {
   // It describes the flags of the commands and of the server, and the output of `check`.
   generate: [
     ...['rule', 'kinds', 'shape', 'release', 'engine', 'configuration', 'registration', 'arming'],
+    'reports',
     ...[
       'pages/releases.ts',
       'cli/commands.ts',

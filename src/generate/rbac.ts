@@ -1,11 +1,13 @@
 import { stringify } from 'yaml'
 import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import { allRules, readKinds } from '../kinds/places.ts'
+import { REPORTS_LEASE } from '../registration/index.ts'
+import { OPEN_REPORTS, POLICY_REPORTS } from '../reports/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
  * The rights of the server in a cluster, by the `reads` of the rules: it watches the kinds that rules read, and reads
- * Secrets and ConfigMaps only where the user allows it. Bound in each watched namespace, the same ClusterRoles serve as
+ * Secrets and ConfigMaps, and writes reports, only where the user allows it. Bound in each watched namespace, the same ClusterRoles serve as
  * Roles.
  */
 export function* rbac(): Iterable<GeneratedFile> {
@@ -23,6 +25,7 @@ export function* rbac(): Iterable<GeneratedFile> {
       verbs: ['get'],
     },
   ])
+  yield* ofReports()
   if (read.has('Secret')) {
     yield file(
       'secrets',
@@ -37,6 +40,29 @@ export function* rbac(): Iterable<GeneratedFile> {
       [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
     )
   }
+}
+
+/** What keeping reports takes (`--reports`). A server-side apply that creates an object needs the right to create. */
+function* ofReports(): Iterable<GeneratedFile> {
+  yield file(
+    'reports',
+    'For --reports only: the reports of findings.',
+    [OPEN_REPORTS, POLICY_REPORTS].map(({ group, plural }) => ({
+      apiGroups: [group],
+      resources: [plural],
+      verbs: ['list', 'create', 'patch', 'delete'],
+    })),
+  )
+  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+  yield file(
+    'reports-lease',
+    'For --reports only, in the namespace of the server: which replica keeps them.',
+    [
+      { ...leases, resourceNames: [REPORTS_LEASE], verbs: ['get', 'patch'] },
+      // A creation cannot be granted by name.
+      { ...leases, verbs: ['create'] },
+    ],
+  )
 }
 
 function file(name: string, comment: string, rules: readonly object[]): GeneratedFile {

@@ -7,17 +7,20 @@ export const REPORT_SOURCE = 'vmcp-admission'
 
 /** An API of reports about one object each. */
 export interface ReportApi {
+  readonly group: string
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
 }
 
 export const OPEN_REPORTS: ReportApi = {
+  group: 'openreports.io',
   apiVersion: 'openreports.io/v1alpha1',
   kind: 'Report',
   plural: 'reports',
 }
 export const POLICY_REPORTS: ReportApi = {
+  group: 'wgpolicyk8s.io',
   apiVersion: 'wgpolicyk8s.io/v1alpha2',
   kind: 'PolicyReport',
   plural: 'policyreports',

@@ -223,7 +223,10 @@ export class ReportKeeper {
         this.#options.count('failed')
         // Without the text of the refusal: it may repeat values.
         if (refused === 1)
-          this.#options.logger.warn({ ...subject, status: error.status }, 'reports: the API server refuses one')
+          this.#options.logger.warn(
+            { ...subject, status: error.status },
+            'reports: the API server refuses one',
+          )
       }
     }
   }
