@@ -185,7 +185,7 @@ await withApiServer(
       for (const account of ACCOUNTS) check(t, account, installedRights())
     })
   },
-  { flags: AUTHORIZER },
+  { flags: AUTHORIZER, longestMs: 480_000 },
 )
 
 /** Whether an account uses each right that it has, and has each that it uses. */
