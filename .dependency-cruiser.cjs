@@ -15,6 +15,7 @@ const MAY_IMPORT = {
   engine: ['rule', 'cel', 'kinds', 'relations', 'shape', 'release', 'state', 'documents'],
   access: ['rule', 'cel', 'kinds', 'relations', 'shape', 'state', 'documents', 'engine'],
   steps: ['rule', 'kinds', 'relations', 'release', 'state', 'documents', 'engine', 'access'],
+  reports: ['rule', 'kinds'],
   probe: ['rule', 'relations', 'documents', 'engine'],
   library: ['rule', 'kinds', 'release', 'state', 'documents', 'engine'],
   configuration: ['rule', 'kinds', 'release', 'engine'],
@@ -24,17 +25,18 @@ const MAY_IMPORT = {
   cluster: ['rule', 'kinds', 'registration'],
   cli: [
     ...['rule', 'cel', 'kinds', 'relations', 'shape', 'release', 'state', 'documents', 'engine'],
-    ...['access', 'probe', 'steps', 'configuration', 'registration', 'arming', 'cluster'],
+    ...['access', 'probe', 'reports', 'steps', 'configuration', 'registration', 'arming', 'cluster'],
   ],
   // The pages show what the commands print, so they share its types and `judgeAlone`.
   pages: ['rule', 'cel', 'kinds', 'release', 'documents', 'engine', 'access', 'cli'],
   server: [
     ...['rule', 'kinds', 'relations', 'shape', 'release', 'state', 'engine', 'configuration', 'certificates'],
-    ...['registration', 'arming', 'cluster'],
+    ...['registration', 'arming', 'cluster', 'reports'],
   ],
   // It describes the flags of the commands and of the server, and the output of `check`.
   generate: [
     ...['rule', 'kinds', 'shape', 'release', 'engine', 'configuration', 'registration', 'arming'],
+    'reports',
     ...[
       'pages/releases.ts',
       'cli/commands.ts',
@@ -57,6 +59,7 @@ const DOORS = {
     documents: '',
     engine: '',
     registration: '',
+    reports: '',
   },
   relations: '|rules/',
 }

@@ -1223,6 +1223,11 @@ t.test('one that only reads signs by what is stored, and writes nothing', async 
     reader.said.some((each) => !each.startsWith('problem: ')),
     'it changed nothing',
   )
+  reader.said.length = 0
+  await reader.after(BRISK.authorityLifetime)
+  t.strictSame(reader.said, [
+    'problem: the CA in the Secret has expired: the leader (--role leader) makes another',
+  ])
 })
 
 t.test('a replica makes the CA, rotates it and its leaf, and another one follows', async (t) => {

@@ -37,6 +37,7 @@ const EVERYTHING = {
   watchNamespaces: ['team-a', 'team-b'],
   checkSecrets: true,
   checkConfigMaps: true,
+  reports: true,
   hostNetwork: true,
   'ports.webhook': 8443,
   'serviceMonitor.enabled': true,
@@ -117,6 +118,7 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['installedRelease', false],
   ['checkSecrets', true, CLIENTS],
   ['checkConfigMaps', true],
+  ['reports', true],
   ['defaults', 'off'],
   ['serviceAccountAudience', 'vmcp'],
   ['arming.enabled', false, FILES],
@@ -584,12 +586,26 @@ function chartTests(): void {
   )
   const authorityRead = 'vmcp-system: secrets. named vmcp-admission-ca: get'
 
+  const reporting = (where: string) => [
+    ...['reports.openreports.io', 'policyreports.wgpolicyk8s.io'].map(
+      (resource) => `${where}: ${resource}: list,create,patch,delete`,
+    ),
+    'vmcp-system: leases.coordination.k8s.io named vmcp-admission-reports: get,patch',
+    'vmcp-system: leases.coordination.k8s.io: create',
+  ]
+
   t.test('rights are these and no others', async (t) => {
     const rows: [values: object, webhook: string[], leader: string[]][] = [
       [{}, [...view('cluster'), ...reading, authorityRead], [...arming(), ...authority]],
       [
         { checkSecrets: 'any-caller' },
         [...view('cluster'), ...reading, authorityRead, 'cluster: secrets.: get'],
+        [...arming(), ...authority],
+      ],
+      // The leader has no findings: the pods that answer reviews keep the reports.
+      [
+        { reports: true },
+        [...view('cluster'), ...reading, authorityRead, ...reporting('cluster')],
         [...arming(), ...authority],
       ],
       [TOGETHER, [...view('cluster'), ...arming(), ...authority], []],
@@ -608,8 +624,8 @@ function chartTests(): void {
       ],
       // Without arming, nothing in the whole cluster.
       [
-        { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: 'any-caller' },
-        [...view('team-a'), 'team-a: secrets.: get'],
+        { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: 'any-caller', reports: true },
+        [...view('team-a'), 'team-a: secrets.: get', ...reporting('team-a')],
         [],
       ],
     ]

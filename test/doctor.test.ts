@@ -89,6 +89,7 @@ function healthy(): Cluster {
     '--certificates=self-managed',
     '--owner-cluster-role=vmcp-admission',
     '--check-secrets=any-caller',
+    '--reports',
   ]
   const objects = new Map<string, Json>(
     Object.entries({
@@ -372,6 +373,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
         'list mcpgroups',
         'watch mcpgroups',
         'get clusterroles',
+        'delete reports',
       ])
         forbidden.add(right)
     },
@@ -960,14 +962,16 @@ t.test('uninstall', async (t) => {
     stderr: `vmcp-admission: cannot see whether a server runs: 403 no\n${kept}`,
   })
   cluster.refusals.delete(LEASE)
+  const reports = `${LEASE}-reports`
+  cluster.objects.set(reports, structuredClone(cluster.objects.get(LEASE) ?? {}))
   const all =
-    'would remove Lease vmcp-system/vmcp-admission\nwould remove Secret vmcp-system/vmcp-admission-ca\n'
+    'would remove Lease vmcp-system/vmcp-admission\nwould remove Lease vmcp-system/vmcp-admission-reports\nwould remove Secret vmcp-system/vmcp-admission-ca\n'
   t.strictSame(await run('--dry-run', '--all'), {
     status: 0,
     stdout: both('would remove') + all,
     stderr: '',
   })
-  t.strictSame([...cluster.objects.keys()], [...before, LEADER], 'none of these removed anything')
+  t.strictSame([...cluster.objects.keys()], [...before, LEADER, reports], 'none of these removed anything')
   set(cluster, LEADER, 'spec.replicas', 1)
   t.strictSame(await run('--force'), {
     status: 1,
@@ -977,12 +981,12 @@ t.test('uninstall', async (t) => {
   set(cluster, LEADER, 'spec.replicas', 0)
   t.strictSame(await runHere(t, uninstall.run, [...args, '--all']), {
     status: 0,
-    stdout: 'removed Lease vmcp-system/vmcp-admission\nremoved Secret vmcp-system/vmcp-admission-ca\n',
+    stdout: all.replaceAll('would remove', 'removed'),
     stderr: '',
   })
   t.strictSame(
-    [LEASE, SECRET, DEPLOYMENT].map((path) => cluster.objects.has(path)),
-    [false, false, true],
+    [LEASE, reports, SECRET, DEPLOYMENT].map((path) => cluster.objects.has(path)),
+    [false, false, false, true],
   )
   cluster.refusals.set(`${VALIDATING}/vmcp-admission`, [403, 'no'])
   t.strictSame(await runHere(t, uninstall.run, args), {

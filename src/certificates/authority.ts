@@ -206,6 +206,8 @@ export class SelfManaged {
       const { writes } = this.#options
       if (!writes && read.state === undefined)
         problems.push('there is no CA in the Secret: the leader (--role leader) makes it')
+      if (!writes && read.state !== undefined && read.state.current.expires <= now)
+        problems.push('the CA in the Secret has expired: the leader (--role leader) makes another')
       if (this.#clockProblem !== undefined) return RETRY
       const next = await this.#step(read.state, now)
       const isSettled = next.state === read.state && read.problems.length === 0

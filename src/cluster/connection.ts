@@ -9,6 +9,7 @@ import type { Informers, InformersOptions } from './informers.ts'
 import { Installation } from './installation.ts'
 import { list } from './list-watch.ts'
 import { Registrations } from './registrations.ts'
+import { Reports } from './reports.ts'
 import type { Sink } from './sink.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -157,6 +158,11 @@ export class ClusterConnection {
   /** Access to the webhook configurations, the Lease and the probe of a server in this namespace. */
   registrations(namespace: string): Registrations {
     return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
+  }
+
+  /** The reports with this field manager. */
+  reports(manager: string): Reports {
+    return new Reports(this.#api, manager, this.#closed.signal)
   }
 
   /** Access to the objects of an installation in this namespace: Deployments, Service, CRDs, Secret. */

@@ -27,18 +27,20 @@ const STRETCH = 10
 /**
  * Lists page by page, and delivers each page in slices; returns the resourceVersion for the next watch. Throws
  * StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error when an answer is
- * malformed.
+ * malformed. `selector` has the parameters that select objects, such as `labelSelector`.
  */
 export async function list(
   api: Api,
   path: string,
   signal: AbortSignal,
   deliver: (resources: readonly unknown[]) => void,
+  selector: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   let first: string | undefined
   let limit = PAGE
   for (let from: string | undefined = ''; from !== undefined;) {
-    const query = new URLSearchParams({ limit: String(limit), ...(from === '' ? {} : { continue: from }) })
+    const paging = { limit: String(limit), ...(from === '' ? {} : { continue: from }) }
+    const query = new URLSearchParams({ ...paging, ...selector })
     const text = await api.textUpTo(`${path}?${query}`, [signal], limit === 1 ? LONGEST_OBJECT : LONGEST_PAGE)
     signal.throwIfAborted()
     if (text === undefined) {

@@ -5,6 +5,7 @@ export {
   mutatingWebhookConfiguration,
   probeAnnotation,
   type Registration,
+  REPORTS_LEASE,
   SPEC_CHANGES,
   validatingWebhookConfiguration,
   WEBHOOK_NAME,

@@ -37,6 +37,8 @@ const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
 /** The Deployment that the chart makes for the leader, when the leader runs in its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
+/** The Lease of the replica that keeps reports (`--reports`). */
+export const REPORTS_LEASE = 'vmcp-admission-reports'
 
 /**
  * An annotation for probing the webhook: a dry run of an object with it is denied at once, which proves that the API

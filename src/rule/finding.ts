@@ -1,6 +1,6 @@
 import { errorBody, type FieldError } from './field-error.ts'
 import type { Undecided } from './budget.ts'
-import { jsonKey, type Segment, shownPath } from './path.ts'
+import { jsonKey, pathText, type Segment, shownPath } from './path.ts'
 import { compareText } from './compare-text.ts'
 
 /** A field error, the id of the rule or constraint it comes from, and how severe it is. */
@@ -67,6 +67,22 @@ export function andMore({ id, severity, error: { at } }: Finding): Finding {
 export function causeText({ error, id }: Finding): string {
   return `${errorBody(error)} (${id})`
 }
+
+/** The parts of a finding that reports of every format have. */
+export interface DescribedFinding {
+  readonly severity: Finding['severity']
+  readonly id: string
+  /** Empty for the whole object. */
+  readonly path: string
+  readonly message: string
+}
+
+export const describeFinding = (finding: Finding): DescribedFinding => ({
+  severity: finding.severity,
+  id: finding.id,
+  path: finding.error.at.length === 0 ? '' : pathText(finding.error.at),
+  message: (finding.prefix ?? '') + causeText(finding),
+})
 
 /** The text of a finding with its place: `spec.type: Required value (id)`. */
 export function findingText(finding: Finding): string {

@@ -50,6 +50,8 @@ export {
   andNotJudged,
   causeText,
   compareFindings,
+  type DescribedFinding,
+  describeFinding,
   type Finding,
   findingText,
   MOST_FINDINGS,

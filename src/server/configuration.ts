@@ -147,6 +147,9 @@ export const SERVER_FLAGS = {
   'check-config-maps': toggle(
     'look whether ConfigMaps of certificates and policies that are named exist, have the key and hold certificates',
   ),
+  reports: toggle(
+    'keep a report of each stored object with findings: a Report of OpenReports or, where only that CRD is there, a PolicyReport',
+  ),
   defaults: choice(
     'which defaults /mutate writes into specs: all; those outside lists, so that files that are applied again need no webhook; or off: none',
     ['all', 'outside-lists', 'off'],
@@ -180,6 +183,10 @@ export function checkTogether(configuration: ServerConfiguration): void {
   if (configuration['check-secrets'] === 'known-callers' && configuration['client-ca'] === '')
     throw new UsageError(
       '--check-secrets tells whoever reaches the port which Secrets exist: name the CAs of API servers with --client-ca FILE, or write --check-secrets=any-caller',
+    )
+  if (configuration.reports && configuration['local-cluster'] !== '')
+    throw new UsageError(
+      '--local-cluster removes all that it writes, and keeps no reports: leave --reports out',
     )
   if (configuration.defaults === 'off' && configuration['service-account-audience'] !== '')
     throw new UsageError(

@@ -34,6 +34,12 @@ interface Named {
   readonly name: string
 }
 
+/** Takes the findings in one object; none when it is gone. */
+type JudgedListener = (
+  object: ObjectName & { readonly namespace: string },
+  findings: readonly Finding[],
+) => void
+
 /** The progress of checking all objects of a namespace. */
 interface Check {
   readonly namespace: string
@@ -59,6 +65,7 @@ export class CurrentFindings {
   #check: Check | undefined
   #removals = 0
   #onChange: () => void = () => undefined
+  #onJudged: JudgedListener = () => undefined
 
   /** `judge` is called for each check of a namespace; call `recheck` when it would return a different judge. */
   constructor(state: ClusterState, judge: () => Judge) {
@@ -69,6 +76,11 @@ export class CurrentFindings {
   /** Calls the function whenever a namespace becomes due. */
   onChange(listener: () => void): void {
     this.#onChange = listener
+  }
+
+  /** Calls the function after each check of an object, and when one is removed. */
+  onJudged(listener: JudgedListener): void {
+    this.#onJudged = listener
   }
 
   /** Stores an object of the cluster in the state, unless the state already has this version. */
@@ -120,6 +132,16 @@ export class CurrentFindings {
   /** To be called when the object from `nextUnread` could not be read: it will be returned again. */
   readAgain(next: ObjectName & { readonly namespace: string }): void {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
+  }
+
+  /** The findings in an object that was just read, as a check would find them. */
+  findingsIn(kind: Kind, object: unknown): readonly Finding[] {
+    const { name, namespace } = metadataOf(object)
+    if (typeof name !== 'string' || typeof namespace !== 'string') return []
+    const isWhole = this.#state.isWhole(kind.kind, namespace, name)
+    const judge = this.#judge().beside(isWhole ? this.#state : 'no cluster')
+    const read = withReadMetadata(object, this.#state.group)
+    return findingsOf(judge.stored({ kind, namespace, name, object: read }))
   }
 
   /** Judges the complete text of an object that is too large to be stored, without other objects. */
@@ -239,6 +261,7 @@ export class CurrentFindings {
   }
 
   #keep(namespace: string, { kind, name }: ObjectName, findings: readonly Finding[]): void {
+    this.#onJudged({ kind, namespace, name }, findings)
     const tags = new Set(findings.map(({ id, severity }) => `${id} ${severity}`))
     const objects = this.#tags.get(namespace) ?? new Map<string, Tags>()
     if (tags.size === 0) objects.delete(nameKey({ kind, name }))

@@ -92,7 +92,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     if (!listening) process.exit(code)
     await setTimeout(delay, undefined, { signal: hurried.signal }).catch(() => undefined)
     ended.abort()
-    await Promise.race([Promise.all([webhook?.close(), armed]), setTimeout(DRAIN)])
+    await Promise.race([Promise.all([webhook?.close(), armed, reported]), setTimeout(DRAIN)])
     cluster?.stop()
     connection?.close()
     process.exit(code)
@@ -113,6 +113,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
+  if (configuration.reports && connection === undefined)
+    throw new UsageError('--reports writes to a cluster: give --kubeconfig FILE')
   // The leader judges no objects, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
@@ -187,6 +189,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
+  const reported = cluster?.reports?.run(ended.signal)
   // Reviews that arrive during the warm-up are answered too, but more slowly.
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)

@@ -13,6 +13,8 @@ import { InstalledRelease } from './installed-release.ts'
 import { latestJudge } from './latest-judge.ts'
 import type { Release } from '../release/index.ts'
 import { LiveReads } from './live.ts'
+import { openReports } from './open-reports.ts'
+import type { ReportKeeper } from './report-keeper.ts'
 import { errorMessage } from '../rule/index.ts'
 
 /** The cluster cache, and functions that read from the API server. */
@@ -25,6 +27,8 @@ export interface OpenClusterCache {
    */
   release(): Release | undefined
   isSynced(): boolean
+  /** Keeps reports of the current findings, where that is set (`--reports`). */
+  readonly reports: ReportKeeper | undefined
   /** Checks all stored objects again, after a change of the settings. */
   recheck(): void
   /** Stops the informers; the connection stays open. */
@@ -96,11 +100,16 @@ export function openClusterCache(
   measureRelease(registry, () => installed?.current())
   void informers.synced.then(() => cache.keepChecking(stopped.signal))
   const live = new LiveReads(connection, findings, measureCluster(registry, informers, { findings, state }))
+  const isSynced = () => informers.isSynced() && (installed?.isRead() ?? true)
+  const reports = configuration.reports
+    ? openReports(configuration, { connection, findings, isSynced }, logger, registry)
+    : undefined
   return {
     state,
     live,
     release,
-    isSynced: () => informers.isSynced() && (installed?.isRead() ?? true),
+    isSynced,
+    reports,
     recheck: () => {
       findings.recheck(undefined)
     },

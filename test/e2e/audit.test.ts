@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import root, { type Test } from 'tap'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { type Run, runCli } from '../support/cli.ts'
 import { kubeconfigOf } from '../support/fake-api-server.ts'
 import type { ApiServer } from './api-server.ts'
-import { installCrds, kubectl } from './cluster.ts'
+import { installCrds, installReports, kubectl } from './cluster.ts'
 import { createNamespaces, pathTo, type Resource, resourceIn, store, storeAll } from './resources.ts'
 import { withApiServer } from './suite.ts'
 
@@ -62,8 +61,6 @@ const aws = (region: string, name = 'aws') =>
     spec: { type: 'awsSts', awsSts: { region, fallbackRoleArn: ARN } },
   })
 
-const POLICY_REPORTS = fileURLToPath(new URL('../formats/policyreports-crd.yaml', import.meta.url))
-const OPEN_REPORTS = fileURLToPath(new URL('../formats/openreports-crd.yaml', import.meta.url))
 const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
 
 /** What audit says of the contradictions. */
@@ -126,8 +123,7 @@ await withApiServer(root, async (t, api) => {
           `${REPORTS}/tools/policyreports/vmcp-admission`,
         )
       ).body
-    await api.kubectl(['apply', '-f', POLICY_REPORTS])
-    await api.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', POLICY_REPORTS])
+    await installReports(api, 'policyreports')
     await api.kubectl(['apply', '-f', '-'], { stdin: await report() })
     t.match(await stored(), { summary: { pass: 1, fail: 2, warn: 3 } })
     t.equal((await stored()).results.length, 5)
@@ -135,8 +131,7 @@ await withApiServer(root, async (t, api) => {
   })
 
   await t.test('reports of OpenReports are applied, and shown by kubectl', async (t) => {
-    await api.kubectl(['apply', '-f', OPEN_REPORTS])
-    await api.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', OPEN_REPORTS])
+    await installReports(api, 'openreports')
     const { stdout } = await cli.run('audit', '--output', 'openreports')
     // Strictly: a field that the CRD does not have would be refused.
     await api.kubectl(['apply', '--validate=strict', '-f', '-'], { stdin: stdout })

@@ -21,13 +21,13 @@ export async function kubectl(api: ApiServer, args: readonly string[], stdin?: s
   return stdout
 }
 
-/** Installs one set of our CRDs and waits until every kind can be listed. */
 /** The minor version of the API server: 36 of 1.36.3. */
 export async function minorOf(api: ApiServer): Promise<number> {
   const { body } = await api.request<{ minor: string }>('GET', '/version')
   return Number.parseInt(body.minor)
 }
 
+/** Installs one set of our CRDs and waits until every kind can be listed. */
 export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'): Promise<void> {
   const files = readdirSync(`${ROOT}deploy/${folder}`).map((name) => `${ROOT}deploy/${folder}/${name}`)
   await kubectl(api, [
@@ -43,6 +43,13 @@ export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'
       what: `${plural} to be served`,
     })
   }
+}
+
+/** Installs the CRD of reports of OpenReports or of wgpolicyk8s.io. */
+export async function installReports(api: ApiServer, name: 'openreports' | 'policyreports'): Promise<void> {
+  const file = `${ROOT}test/formats/${name}-crd.yaml`
+  await kubectl(api, ['apply', '-f', file])
+  await kubectl(api, ['wait', '--for=condition=Established', '--timeout=30s', '-f', file])
 }
 
 /** Where the resources of a kind are, in the namespace `default`. */

@@ -1,5 +1,5 @@
 /** The commands of the pages that need a cluster, kubectl or helm, each as the page has it. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -21,7 +21,7 @@ import { hasHelm, helmPath } from '../support/helm.ts'
 import { commandsOf, isForm, type PageCommand } from '../support/page-commands.ts'
 import { knownReleases } from '../support/releases.ts'
 import type { ApiServer } from './api-server.ts'
-import { kubectl, ROOT } from './cluster.ts'
+import { installReports, kubectl, ROOT } from './cluster.ts'
 import { crdsOfOthers } from './crds-of-others.ts'
 import { findBinaries } from './find-binaries.ts'
 import { applyAll, NAMESPACE } from './installed.ts'
@@ -87,10 +87,13 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   t.teardown(() => rmSync(folder, { recursive: true }))
   const home = userFolder(folder)
   const clone = cloneFolder(folder)
-  const shell = async (script: string) => {
+  const packed = packedFolder(folder)
+  const shell = async (script: string, page = '') => {
     const isOfClone = /\bdeploy\/\w/.test(script)
+    // The package has what the page about policies names; other pages name what only a clone has.
+    const cwd = isOfClone ? (page === 'docs/policies.md' ? packed : clone) : home
     const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
-      cwd: isOfClone ? clone : home,
+      cwd,
       env: {
         PATH: `${join(folder, 'bin')}:${process.env.PATH ?? ''}`,
         HOME: home,
@@ -118,7 +121,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   }
   const install = async () => {
     await must(
-      `helm install vmcp-admission ${ROOT}deploy/helm/vmcp-admission -n ${NAMESPACE} --create-namespace --set image.repository=registry.example/vmcp-admission,shutdownDelay=1 --wait`,
+      `helm install vmcp-admission deploy/helm/vmcp-admission -n ${NAMESPACE} --create-namespace --set image.repository=registry.example/vmcp-admission,shutdownDelay=1 --wait`,
     )
     await waitFor(
       async () =>
@@ -133,7 +136,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   const others = crdsOfOthers()
   if ('missing' in others) t.comment(others.missing)
   else await applyAll(api, others)
-  await kubectl(api, ['apply', '-f', 'test/formats/policyreports-crd.yaml'])
+  for (const name of ['openreports', 'policyreports'] as const) await installReports(api, name)
   await kubectl(api, ['create', 'namespace', NAMESPACE])
   await kubectl(api, ['create', 'namespace', 'tools'])
   await kubectl(api, ['apply', '-f', 'examples/virtual-mcp-server.yaml'])
@@ -158,7 +161,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
       state = SPOILS.test(place) ? 'spoilt' : 'installed'
       last = place
     }
-    const { status, said } = await shell(script)
+    const { status, said } = await shell(script, page)
     const expected = STATUS.find(([command]) => command.test(script))?.[1] ?? 0
     t.equal(status, expected, `${place}: ${script}: ${said.slice(-600)}`)
   }
@@ -216,10 +219,20 @@ function userFolder(folder: string): string {
   return home
 }
 
-/** What the commands use of a clone. */
+/** The npm package, as a folder. */
+function packedFolder(folder: string): string {
+  execFileSync(process.execPath, [`${ROOT}src/generate/pack.ts`, join(folder, 'artifacts')])
+  return join(folder, 'artifacts/package')
+}
+
+/** What the commands use of a clone, with the chart as `helm package` packs it. */
 function cloneFolder(folder: string): string {
   const clone = join(folder, 'clone')
   for (const each of ['deploy', 'examples']) cpSync(ROOT + each, join(clone, each), { recursive: true })
+  const charts = join(clone, 'deploy/helm')
+  rmSync(join(charts, 'vmcp-admission'), { recursive: true })
+  execFileSync(helmPath(), ['package', `${ROOT}deploy/helm/vmcp-admission`, '--destination', charts])
+  execFileSync('tar', ['-xzf', globSync(join(charts, '*.tgz'))[0] ?? '', '-C', charts])
   writeFileSync(join(clone, 'vmcp-admission.yaml'), stringify({ severities: ['upstream-url-https=error'] }))
   return clone
 }

@@ -10,7 +10,7 @@ import { authServer, backend, gateway, headerConfig, oidcConfig } from '../../sr
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { startServer } from '../support/server.ts'
-import { installCrds, kubectl } from './cluster.ts'
+import { installCrds, installReports, kubectl } from './cluster.ts'
 import {
   ACCOUNT,
   applyAll,
@@ -33,6 +33,11 @@ interface Asked {
   >
   readonly nonResourceAttributes?: { readonly path: string }
 }
+
+/** The rights that the server needs for some flags only. */
+const MORE_RIGHTS = ['secrets', 'reports', 'reports-lease'].flatMap((name) =>
+  documentsIn(`deploy/rbac/${name}.yaml`),
+)
 
 const ACCOUNTS = [ACCOUNT, LEADER]
 const userOf = (account: string) => `system:serviceaccount:${NAMESPACE}:${account}`
@@ -79,12 +84,14 @@ await withApiServer(
   root,
   async (t, api) => {
     await installCrds(api, 'crds')
-    const secrets = documentsIn('deploy/rbac/secrets.yaml')
-    await applyAll(api, [...installedRights(), ...secrets])
-    await kubectl(api, [
-      ...['create', 'clusterrolebinding', 'secrets', `--serviceaccount=${NAMESPACE}:${ACCOUNT}`],
-      `--clusterrole=${secrets[0]?.metadata.name}`,
-    ])
+    await applyAll(api, [...installedRights(), ...MORE_RIGHTS])
+    for (const { metadata } of MORE_RIGHTS) {
+      const place = metadata.name.endsWith('-lease')
+        ? ['rolebinding', '-n', NAMESPACE]
+        : ['clusterrolebinding']
+      const account = `--serviceaccount=${NAMESPACE}:${ACCOUNT}`
+      await kubectl(api, ['create', ...place, metadata.name, account, `--clusterrole=${metadata.name}`])
+    }
     const port = await freePort()
     const start = async (role: string, account: string, ...more: string[]) => {
       const kubeconfig = join(folder, account)
@@ -100,17 +107,30 @@ await withApiServer(
       t.teardown(() => server.stop('SIGKILL'))
       return server
     }
-    const judging = ['--check-secrets=any-caller', '--severity', 'deleted-resource-unreferenced=error']
+    const judging = ['--check-secrets=any-caller', '--reports']
+    const refusing = ['--severity', 'deleted-resource-unreferenced=error']
     const leader = await start('leader', LEADER, '--owner-cluster-role', ACCOUNT)
-    const server = await start('webhook', ACCOUNT, ...judging, '--port', String(port))
+    const hasReport = async (plural: string) =>
+      (await kubectl(api, ['get', plural, '-A', '-o', 'name'])).includes('unfinished')
+    const apply = (object: object) =>
+      api.kubectl(['apply', '-f', '-'], {
+        stdin: JSON.stringify({ apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, ...object }),
+      })
+
+    await t.test('reports are written by the API that is there', async (t) => {
+      await installReports(api, 'policyreports')
+      t.equal((await apply(gateway('unfinished'))).code, 0)
+      const keeper = await start('webhook', ACCOUNT, '--reports')
+      await waitFor(() => hasReport('policyreports'), { seconds: 60, what: 'a PolicyReport' })
+      t.equal(await keeper.stop(), 0)
+      await installReports(api, 'openreports')
+    })
+
+    const server = await start('webhook', ACCOUNT, ...judging, ...refusing, '--port', String(port))
     const metric = async (line: RegExp) => line.test(await (await fetch(`${server.probeUrl}/metrics`)).text())
     await waitFor(() => metric(/^vmcp_admission_armed 1$/m), { seconds: 40, what: 'the webhook to be armed' })
 
     await t.test('every kind is read', async (t) => {
-      const apply = (object: object) =>
-        api.kubectl(['apply', '-f', '-'], {
-          stdin: JSON.stringify({ apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, ...object }),
-        })
       // What is missing is looked for.
       const first = await apply(
         gateway('tools', {
@@ -141,6 +161,17 @@ await withApiServer(
       }
     })
 
+    await t.test('reports are written by another API, and removed', async (t) => {
+      const isOther = async () => (await hasReport('reports')) && !(await hasReport('policyreports'))
+      await waitFor(isOther, { seconds: 40, what: 'Reports in place of PolicyReports' })
+      await kubectl(api, ['delete', 'virtualmcpserver', 'unfinished'])
+      await waitFor(async () => !(await hasReport('reports')), {
+        seconds: 40,
+        what: 'its Report to be removed',
+      })
+      t.pass('removed')
+    })
+
     await t.test('its Secret is emptied', async (t) => {
       const secret = ['secret', 'vmcp-admission-ca', '-n', NAMESPACE]
       await kubectl(api, ['patch', ...secret, '--type=merge', '-p', '{"data":null}'])
@@ -154,7 +185,7 @@ await withApiServer(
       for (const account of ACCOUNTS) check(t, account, installedRights())
     })
   },
-  { flags: AUTHORIZER },
+  { flags: AUTHORIZER, longestMs: 480_000 },
 )
 
 /** Whether an account uses each right that it has, and has each that it uses. */
@@ -168,9 +199,7 @@ function check(t: Test, account: string, objects: readonly Installed[]): void {
         each.subjects?.some(({ name }) => name === account),
     ),
   )
-  const granted = rightsIn(
-    account === ACCOUNT ? [...bound, ...documentsIn('deploy/rbac/secrets.yaml')] : bound,
-  )
+  const granted = rightsIn(account === ACCOUNT ? [...bound, ...MORE_RIGHTS] : bound)
   t.ok(granted.length > 8, account)
   const used = asked.flatMap(({ user, resourceAttributes, nonResourceAttributes }) =>
     user === userOf(account) ? [{ ...resourceAttributes, path: nonResourceAttributes?.path }] : [],

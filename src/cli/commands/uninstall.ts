@@ -2,7 +2,7 @@ import { managerOf } from '../../arming/reconcile.ts'
 import { removeDefinitions } from '../../arming/temporary.ts'
 import { toggle, UsageError } from '../../configuration/flags.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
-import { LEADER_NAME, WEBHOOK_NAME } from '../../registration/index.ts'
+import { LEADER_NAME, REPORTS_LEASE, WEBHOOK_NAME } from '../../registration/index.ts'
 import { defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { part } from './doctor/findings.ts'
@@ -13,7 +13,7 @@ import { visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/index.ts'
 
 const FLAGS = {
-  all: toggle(`remove the Lease and the Secret ${CA_SECRET} too`),
+  all: toggle(`remove the Leases and the Secret ${CA_SECRET} too`),
   'dry-run': toggle('print what would be removed, and remove nothing'),
   force: toggle(
     'remove also while a server runs that would write them again, or what another installation manages',
@@ -109,11 +109,11 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
   if (!all) return configurations
   return [
     ...configurations,
-    {
-      object: `Lease ${namespace}/${WEBHOOK_NAME}`,
-      exists: async () => (await registrations.lease(WEBHOOK_NAME).read()) !== undefined,
-      remove: () => installation.deleteLease(WEBHOOK_NAME),
-    },
+    ...[WEBHOOK_NAME, REPORTS_LEASE].map((lease) => ({
+      object: `Lease ${namespace}/${lease}`,
+      exists: async () => (await registrations.lease(lease).read()) !== undefined,
+      remove: () => installation.deleteLease(lease),
+    })),
     {
       object: `Secret ${namespace}/${CA_SECRET}`,
       exists: async () => (await installation.readCertificates(CA_SECRET)) !== undefined,

@@ -90,9 +90,9 @@ function mendedExamples(rule: Rule): Mended[] {
       const [nearest] = (right.length > 0 ? right : accepted)
         .map((each) => between(objectsOf(wrong), each))
         .toSorted(byCost)
-      return { title, findings, changes: nearest?.lines ?? [], cost: nearest?.cost ?? 0 }
+      return { title, findings, changes: nearest?.lines ?? [], cost: nearest?.cost ?? NO_COST }
     })
-    .toSorted(byCost)
+    .toSorted(({ cost: a }, { cost: b }) => a.lines - b.lines)
 }
 
 /** Returns a test whether no other rule refuses the objects: a valid example of one rule may violate another. */
@@ -136,11 +136,19 @@ function objectsOf({
 
 interface Changes {
   readonly lines: readonly string[]
-  /** Number of lines that differ between objects, with all lines of an object that only one side has. */
-  readonly cost: number
+  readonly cost: Cost
 }
 
-const byCost = (a: Pick<Changes, 'cost'>, b: Pick<Changes, 'cost'>): number => a.cost - b.cost
+/** How many lines of objects differ, of those that only one side has all, and how many characters of these lines. */
+interface Cost {
+  readonly lines: number
+  readonly characters: number
+}
+
+const NO_COST: Cost = { lines: 0, characters: 0 }
+
+const byCost = ({ cost: a }: Pick<Changes, 'cost'>, { cost: b }: Pick<Changes, 'cost'>): number =>
+  a.lines - b.lines || a.characters - b.characters
 
 /** The changes that correct the invalid objects; if several change, the name of each object is above its lines. */
 function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
@@ -148,14 +156,37 @@ function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, 
   const all = names.map((name): Changes => {
     const [before, after] = [wrong.get(name), right.get(name)].map((each) => each && yamlLines(each))
     if (before === undefined || after === undefined)
-      return { lines: [`${before === undefined ? '+' : '-'} ${name}`], cost: (before ?? after ?? []).length }
+      return {
+        lines: [`${before === undefined ? '+' : '-'} ${name}`],
+        cost: { lines: (before ?? after ?? []).length, characters: 0 },
+      }
     const lines = changedLines(before, after)
     return {
       lines: lines.length > 0 && names.length > 1 ? [`${name}:`, ...lines] : lines,
-      cost: lines.length,
+      cost: { lines: lines.length, characters: differingCharacters(lines) },
     }
   })
-  return { lines: all.flatMap(({ lines }) => lines), cost: all.reduce((sum, { cost }) => sum + cost, 0) }
+  const sum = (of: keyof Cost) => all.reduce((total, { cost }) => total + cost[of], 0)
+  return {
+    lines: all.flatMap(({ lines }) => lines),
+    cost: { lines: sum('lines'), characters: sum('characters') },
+  }
+}
+
+/** How many characters differ between the removed lines and the added ones, the first beside the first. */
+function differingCharacters(changed: readonly string[]): number {
+  const [removed = [], added = []] = ['-', '+'].map((mark) => changed.filter((line) => line.startsWith(mark)))
+  return removed.reduce((sum, line, i) => sum + differenceOf(line.slice(1), added[i]?.slice(1) ?? ''), 0)
+}
+
+/** How many characters are left of both texts without what they begin and end with alike. */
+function differenceOf(one: string, other: string): number {
+  const shorter = Math.min(one.length, other.length)
+  let start = 0
+  while (start < shorter && one[start] === other[start]) start++
+  let end = 0
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end++
+  return one.length + other.length - 2 * (start + end)
 }
 
 /** The differing lines, without the indent that all of them have. */

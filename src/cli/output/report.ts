@@ -1,6 +1,6 @@
 import type { Plan } from '../../access/effective-authentication.ts'
 import {
-  causeText,
+  describeFinding,
   type Edit,
   type Finding,
   type Fix,
@@ -163,7 +163,7 @@ export function addVerdict(
 }
 
 function reported(finding: Finding, subject: GivenSubject, places: Places): ReportedFinding {
-  const { severity, id, error, prefix = '' } = finding
+  const { error } = finding
   const { namespace } = subject
   const related = (error.related ?? []).map(({ object, at, text }) => ({
     ...places.end(object, at),
@@ -174,10 +174,7 @@ function reported(finding: Finding, subject: GivenSubject, places: Places): Repo
   }))
   return {
     ...places.of(finding),
-    severity,
-    id,
-    path: textOf(error.at),
-    message: prefix + causeText(finding),
+    ...describeFinding(finding),
     ...subject,
     related,
     causes: Array.from(error.causes?.() ?? [], (cause) => JSON.stringify([namespace, ...cause])),

@@ -1,5 +1,6 @@
 import { KINDS } from '../../../kinds/index.ts'
-import { WEBHOOK_NAME } from '../../../registration/index.ts'
+import { REPORTS_LEASE, WEBHOOK_NAME } from '../../../registration/index.ts'
+import { OPEN_REPORTS, POLICY_REPORTS } from '../../../reports/index.ts'
 import type { Opened } from '../../input/live/index.ts'
 import { Findings, type CheckedInstallation } from './findings.ts'
 import { CA_SECRET, type Setup } from './setup.ts'
@@ -92,6 +93,12 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
           ...(writes ? [{ ...secrets, name: '', verbs: ['create'] }] : []),
         ]
       : []),
+    ...(answers && setup.keepsReports
+      ? [
+          { ...leases, name: REPORTS_LEASE, verbs: ['get', 'patch'] },
+          { ...leases, name: '', verbs: ['create'] },
+        ]
+      : []),
     ...(answers ? places : []).flatMap((each) => [
       ...KINDS.map(({ plural }) => ({
         group,
@@ -105,6 +112,15 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
         : []),
       ...(setup.checkConfigMaps
         ? [{ group: '', resource: 'configmaps', namespace: each, name: '', verbs: ['get'] }]
+        : []),
+      ...(setup.keepsReports
+        ? [OPEN_REPORTS, POLICY_REPORTS].map(({ group: reports, plural }) => ({
+            group: reports,
+            resource: plural,
+            namespace: each,
+            name: '',
+            verbs: ['list', 'create', 'patch', 'delete'],
+          }))
         : []),
     ]),
   ]

@@ -12,6 +12,7 @@ export interface Setup {
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
   readonly checkConfigMaps: boolean
+  readonly keepsReports: boolean
   /** Whether the server judges by the installed CRDs where they differ from the specification. */
   readonly followsRelease: boolean
   readonly owner: string
@@ -54,6 +55,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
     watched: (valueOf('watch-namespaces') ?? '').split(',').filter((name) => name !== ''),
     checkSecrets: args.some((arg) => /^--check-secrets($|=(?!off$))/.test(arg)),
     checkConfigMaps: args.includes('--check-config-maps'),
+    keepsReports: args.includes('--reports'),
     followsRelease: valueOf('installed-release') !== 'off',
     owner: valueOf('owner-cluster-role') ?? '',
     probePort: valueOf('probe-port') ?? '8080',

@@ -54,6 +54,10 @@ export const actorMatcherCompiles = defineRule({
           { ...partner, issuerUrl: 'https://c.example.com', actorMatcher: 'claims.trusted_agent' },
         ),
       },
+      {
+        title: 'a value in a list',
+        value: trusting({ ...partner, actorMatcher: '"agents" in claims.groups' }),
+      },
     ],
     invalid: [
       {

@@ -1,6 +1,6 @@
 import { advice, defineRule } from '../../../rule/index.ts'
 import { storageType } from '../effective.ts'
-import { server, without } from '../examples.ts'
+import { server, withRedis, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const authServerStoragePersistent = defineRule({
@@ -31,7 +31,17 @@ export const authServerStoragePersistent = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'Redis', value: server }],
+    valid: [
+      { title: 'Redis', value: server },
+      {
+        title: 'Redis at an address',
+        value: withRedis({
+          addr: 'redis.example.com:6379',
+          aclUserConfig: { passwordSecretRef: { name: 'redis', key: 'password' } },
+          tls: {},
+        }),
+      },
+    ],
     invalid: [
       {
         title: 'memory',

@@ -49,6 +49,13 @@ export const inboundGrantConfiguredOnce = defineRule({
         title: 'each for a grant of its own',
         value: { ...trusting(partner), delegateClients: [agent], inboundGrants: { jwtBearer: {} } },
       },
+      {
+        title: 'clients in the newer fields',
+        value: {
+          ...server,
+          inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
+        },
+      },
     ],
     invalid: [
       {

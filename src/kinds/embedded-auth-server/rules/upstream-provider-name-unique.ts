@@ -28,7 +28,13 @@ export const upstreamProviderNameUnique = defineRule({
         self.upstreamProviders.exists_one(other, other.?name.orValue('') == provider.name))`,
   },
   examples: {
-    valid: [{ title: 'two names', value: { ...server, upstreamProviders: [okta, github] } }],
+    valid: [
+      { title: 'two names', value: { ...server, upstreamProviders: [okta, github] } },
+      {
+        title: 'three names',
+        value: { ...server, upstreamProviders: [okta, github, { ...okta, name: 'partners' }] },
+      },
+    ],
     invalid: [
       {
         title: 'one name for three providers',

@@ -64,6 +64,23 @@ export const authConfigServed = defineRule({
           }),
         ],
       },
+      {
+        title: 'a role for the token of a provider that is there',
+        value: {
+          spec: {
+            type: 'awsSts',
+            awsSts: {
+              region: 'eu-central-1',
+              fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+              subjectProviderName: 'okta',
+            },
+          },
+        },
+        others: [
+          backend('jira', 'example', 'MCPRemoteProxy'),
+          gateway('a', { authServerConfig: authServer('okta') }),
+        ],
+      },
     ],
     invalid: [
       {

@@ -45,6 +45,15 @@ export const roleMappingClaimOrMatcher = defineRule({
           },
         },
       },
+      {
+        title: 'the claim alone',
+        value: {
+          spec: {
+            type: 'awsSts',
+            awsSts: { region: 'eu-central-1', roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] },
+          },
+        },
+      },
     ],
     invalid: [
       {

@@ -61,6 +61,18 @@ export const roleMappingClaimSpelt = defineRule({
           ],
         }),
       },
+      {
+        title: 'the claims of identity providers',
+        value: signing({
+          roleClaim: 'groups',
+          sessionNameClaim: 'email',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('staff'), matcher: '"staff" in claims["groups"]' },
+            { roleArn: role('reader'), matcher: 'has(claims.email) && claims.email == "a@example.com"' },
+          ],
+        }),
+      },
     ],
     invalid: [
       {

@@ -4,6 +4,14 @@ import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, 'x')}"`
+/** 52 of them fit, and 53 do not. */
+const longMatchers = (count: number) =>
+  signing({
+    roleMappings: Array.from({ length: count }, (_, i) => ({
+      roleArn: role('reader'),
+      matcher: longMatcher(i),
+    })),
+  })
 
 export const roleMappingMatchersFit = defineRule({
   id: 'role-mapping-matchers-fit',
@@ -37,16 +45,12 @@ export const roleMappingMatchersFit = defineRule({
           })),
         }),
       },
+      { title: 'fifty-two long matchers', value: longMatchers(52) },
     ],
     invalid: [
       {
         title: 'sixty long matchers',
-        value: signing({
-          roleMappings: Array.from({ length: 60 }, (_, i) => ({
-            roleArn: role('reader'),
-            matcher: longMatcher(i),
-          })),
-        }),
+        value: longMatchers(60),
         findings: [
           'spec.awsSts.roleMappings: Too long: may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
         ],

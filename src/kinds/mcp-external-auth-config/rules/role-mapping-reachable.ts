@@ -78,6 +78,12 @@ export const roleMappingReachable = defineRule({
           ],
         }),
       },
+      {
+        title: 'a claim between two values',
+        value: signing({
+          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 2.0 && claims.level < 3.0' }],
+        }),
+      },
     ],
     invalid: [
       {

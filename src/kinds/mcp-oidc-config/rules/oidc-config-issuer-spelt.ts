@@ -27,6 +27,7 @@ export const oidcConfigIssuerSpelt = defineRule({
       { title: 'Okta', value: issuing('https://example.okta.com/oauth2/default') },
       { title: 'Auth0, whose issuer has one', value: issuing('https://example.eu.auth0.com/') },
       { title: 'a provider that is not known', value: issuing('https://idp.example.com/') },
+      { title: 'Okta, of an organisation', value: issuing('https://example.okta.com') },
     ],
     invalid: [
       {

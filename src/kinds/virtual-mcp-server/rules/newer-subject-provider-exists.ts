@@ -96,6 +96,14 @@ export const newerSubjectProviderExists = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira', 'MCPRemoteProxy'), config('awsSts', AWS)],
       },
+      {
+        title: 'a role for the token of the provider',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira', 'MCPRemoteProxy'),
+          config('awsSts', { ...AWS, subjectProviderName: 'okta' }),
+        ],
+      },
     ],
     invalid: [
       {

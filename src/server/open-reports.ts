@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+import type { ClusterConnection } from '../cluster/index.ts'
+import { REPORTS_LEASE } from '../registration/index.ts'
+import { REPORT_SOURCE } from '../reports/index.ts'
+import type { ServerConfiguration } from './configuration.ts'
+import type { CurrentFindings } from './current-findings.ts'
+import { measureGauge } from './measure.ts'
+import { ReportKeeper } from './report-keeper.ts'
+
+interface Sources {
+  readonly connection: ClusterConnection
+  readonly findings: CurrentFindings
+  readonly isSynced: () => boolean
+}
+
+/** The keeper of the reports by `--reports`, with its metrics. It writes nothing before it runs. */
+export function openReports(
+  configuration: ServerConfiguration,
+  { connection, findings, isSynced }: Sources,
+  logger: Logger,
+  registry: Registry,
+): ReportKeeper {
+  const writes = new Counter({
+    name: 'vmcp_admission_report_writes_total',
+    help: 'Reports of current findings, by outcome (written, removed, failed).',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  const reports = connection.reports(REPORT_SOURCE)
+  const never = new AbortController().signal
+  const keeper = new ReportKeeper(
+    {
+      lease: connection.registrations(configuration.namespace).lease(REPORTS_LEASE),
+      list: (api, namespace, found) => reports.list(api, namespace, found),
+      apply: (api, namespace, name, report) => reports.apply(api, namespace, name, report),
+      remove: (api, namespace, name) => reports.remove(api, namespace, name),
+      read: (kind, namespace, name) => connection.read(kind, namespace, name, never),
+    },
+    {
+      group: configuration['api-group'],
+      namespaces: configuration['watch-namespaces'],
+      isReady: () => isSynced() && findings.waiting === 0,
+      judge: (kind, object) => findings.findingsIn(kind, object),
+      count: (outcome) => writes.inc({ outcome }),
+      logger,
+    },
+  )
+  findings.onJudged((object, found) => {
+    keeper.put(object, found)
+  })
+  measureGauge(
+    registry,
+    'vmcp_admission_reports',
+    'Reports of current findings that are stored; of the replica that keeps them only.',
+    () => keeper.count,
+  )
+  return keeper
+}

@@ -1,0 +1,315 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { LeaseHolder, type LeaseStore } from '../arming/lease.ts'
+import { StatusError, type Stored } from '../cluster/index.ts'
+import { kindNamed } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import {
+  OPEN_REPORTS,
+  POLICY_REPORTS,
+  type ReportApi,
+  reportName,
+  reportOf,
+  type ReportResult,
+  type ReportSubject,
+  resultOf,
+} from '../reports/index.ts'
+import {
+  describeFinding,
+  errorMessage,
+  type Finding,
+  isObject,
+  metadataOf,
+  objectKey,
+} from '../rule/index.ts'
+
+/** The requests to a cluster for keeping reports. */
+export interface ReportCluster {
+  readonly lease: LeaseStore
+  /** Calls back with each report of this project; false when the API server does not serve the API. */
+  list(api: ReportApi, namespace: string | undefined, found: (report: Stored) => void): Promise<boolean>
+  apply(api: ReportApi, namespace: string, name: string, report: object): Promise<void>
+  remove(api: ReportApi, namespace: string, name: string): Promise<boolean>
+  /** An object as it is stored now; undefined when it does not exist. */
+  read(kind: Kind, namespace: string, name: string): Promise<object | undefined>
+}
+
+export interface ReportOptions {
+  readonly group: string
+  /** The watched namespaces; all when empty. */
+  readonly namespaces: readonly string[]
+  /** Whether all objects are known and were judged. */
+  readonly isReady: () => boolean
+  readonly judge: (kind: Kind, object: object) => readonly Finding[]
+  readonly count: (outcome: ReportOutcome) => void
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+}
+
+export type ReportOutcome = 'written' | 'removed' | 'failed'
+
+/** Milliseconds between two passes; each renews the Lease. */
+const EVERY = 5_000
+/** Milliseconds until the stored reports, and so the CRDs too, are looked at again. */
+const LIST_EVERY = 300_000
+/** Milliseconds until the next attempt after an error that concerns all reports. */
+const RETRY = 30_000
+/** The most objects in a pass, each of which takes a read and at most one write. */
+const MOST_A_PASS = 50
+/** After an object was judged, a pause of so many times the judging: together a fifth of one core. */
+const REST = 4
+/** The most bytes of results in a report; an API server refuses an object of 1.5 MiB. */
+const MOST_BYTES = 65_536
+/** The annotation with the digest of the findings: it marks a report as one that is kept here. */
+const DIGEST = 'vmcp-admission/findings'
+
+/** The current findings of an object that has some. */
+interface Wanted {
+  readonly subject: ReportSubject
+  readonly digest: string
+}
+
+/** What is known of the report of an object. */
+interface Kept {
+  readonly subject: ReportSubject
+  /** The digest in the stored report, and the uid of its owner; undefined when there is none. */
+  readonly stored: { readonly digest: string; readonly uid: string } | undefined
+  /** The digest of the current findings at the last write, empty without any; undefined when they are to be looked at. */
+  readonly settled: string | undefined
+}
+
+/** A stored report that is not the one of its object, such as one of another API. */
+interface Stray {
+  readonly api: ReportApi
+  readonly namespace: string
+  readonly name: string
+}
+
+/**
+ * Keeps one report for each object with current findings. The holder of a Lease of its own writes, because the leader of
+ * the arming may be a process without a cache. Each pass compares the current findings with what the stored reports were
+ * made of; before a write, the object is read and judged once more, so an incomplete cache removes no report.
+ */
+export class ReportKeeper {
+  readonly #cluster: ReportCluster
+  readonly #options: ReportOptions
+  readonly #clock: () => number
+  readonly #holder: LeaseHolder
+  readonly #wanted = new Map<string, Wanted>()
+  readonly #kept = new Map<string, Kept>()
+  #strays: Stray[] = []
+  /** The API that the cluster serves; undefined when it serves none, or before the first list. */
+  #api: ReportApi | undefined
+  #listAt = 0
+  #isReady = false
+  #problem = ''
+  /** The API that was logged last. */
+  #logged = ''
+
+  constructor(cluster: ReportCluster, options: ReportOptions, clock = () => performance.now()) {
+    this.#cluster = cluster
+    this.#options = options
+    this.#clock = clock
+    this.#holder = new LeaseHolder(cluster.lease, `${hostname()}-${randomUUID()}`, clock)
+  }
+
+  /** Takes the findings of an object that was judged. */
+  put(subject: ReportSubject, findings: readonly Finding[]): void {
+    const key = objectKey(subject)
+    const results = resultsOf(findings)
+    if (results.length > 0) {
+      this.#wanted.set(key, { subject, digest: digestOf(results) })
+      return
+    }
+    this.#wanted.delete(key)
+    // An object of the same name may come back, which is another owner.
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) this.#kept.set(key, { ...kept, settled: undefined })
+  }
+
+  /** How many reports are stored, as far as this process has seen; undefined unless it holds the Lease. */
+  get count(): number | undefined {
+    if (this.#api === undefined) return undefined
+    return [...this.#kept.values()].filter(({ stored }) => stored !== undefined).length
+  }
+
+  /** Makes passes until the signal aborts, then releases the Lease. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.pass()
+      await sleep(EVERY, undefined, { signal }).catch(() => undefined)
+    }
+    await this.#holder.release().catch(() => undefined)
+  }
+
+  /** Takes or renews the Lease, and brings some reports up to date. Never rejects. */
+  async pass(): Promise<void> {
+    try {
+      if (!(await this.#holder.hold())) {
+        this.#forget(0)
+        return
+      }
+      this.#isReady ||= this.#options.isReady()
+      if (!this.#isReady) return
+      if (this.#clock() >= this.#listAt) await this.#list()
+      if (this.#api === undefined) return
+      await this.#writeSome(this.#api)
+      this.#problem = ''
+    } catch (error) {
+      this.#forget(this.#clock() + RETRY)
+      this.#options.count('failed')
+      const problem = errorMessage(error)
+      if (problem !== this.#problem) this.#options.logger.warn({ problem }, 'reports: cannot keep them')
+      this.#problem = problem
+    }
+  }
+
+  #forget(listAt: number): void {
+    this.#api = undefined
+    this.#kept.clear()
+    this.#strays = []
+    this.#listAt = listAt
+  }
+
+  /** Reads the stored reports, and which API is served. */
+  async #list(): Promise<void> {
+    this.#forget(this.#clock() + LIST_EVERY)
+    const { namespaces, logger } = this.#options
+    const places = namespaces.length === 0 ? [undefined] : namespaces
+    let served: ReportApi | undefined
+    for (const api of [OPEN_REPORTS, POLICY_REPORTS]) {
+      for (const namespace of places) {
+        const isServed = await this.#cluster.list(api, namespace, (report) => this.#take(api, report, served))
+        if (isServed) served ??= api
+      }
+    }
+    this.#api = served
+    const found = served?.apiVersion ?? 'none: there is no CRD of OpenReports or PolicyReports'
+    if (found !== this.#logged) logger.info({ api: found }, 'reports: the API in this cluster')
+    this.#logged = found
+  }
+
+  /** `preferred` is the API whose reports are kept instead, if that is another one. */
+  #take(api: ReportApi, report: Stored, preferred: ReportApi | undefined): void {
+    const { name, namespace, annotations, ownerReferences } = metadataOf(report)
+    const { [DIGEST]: digest } = isObject(annotations) ? annotations : {}
+    if (typeof digest !== 'string' || typeof name !== 'string' || typeof namespace !== 'string') return
+    const scope = isObject(report.scope) ? report.scope : {}
+    const subject = { kind: String(scope.kind), namespace, name: String(scope.name) }
+    if ((preferred ?? api) !== api || name !== reportName(subject.kind, subject.name)) {
+      this.#strays.push({ api, namespace, name })
+      return
+    }
+    const [owner] = Array.isArray(ownerReferences) ? (ownerReferences as readonly unknown[]) : []
+    const uid = isObject(owner) ? String(owner.uid) : ''
+    this.#kept.set(objectKey(subject), { subject, stored: { digest, uid }, settled: digest })
+  }
+
+  async #writeSome(api: ReportApi): Promise<void> {
+    const strays = this.#strays.splice(0, MOST_A_PASS)
+    for (const { api: of, namespace, name } of strays) await this.#remove(of, namespace, name)
+    const end = this.#clock() + EVERY
+    let refused = 0
+    for (const subject of this.#due(MOST_A_PASS - strays.length)) {
+      if (this.#clock() >= end) break
+      try {
+        await this.#write(api, subject)
+      } catch (error) {
+        if (!isOfOneObject(error)) throw error
+        // The next list shows that the report is not as it should be.
+        this.#settle(subject, this.#kept.get(objectKey(subject))?.stored)
+        refused += 1
+        this.#options.count('failed')
+        // Without the text of the refusal: it may repeat values.
+        if (refused === 1)
+          this.#options.logger.warn(
+            { ...subject, status: error.status },
+            'reports: the API server refuses one',
+          )
+      }
+    }
+  }
+
+  /** Objects whose findings are not those that their report was made of. */
+  #due(most: number): ReportSubject[] {
+    const due: ReportSubject[] = []
+    for (const [key, { subject, settled }] of this.#kept)
+      if (!this.#wanted.has(key) && settled !== '') due.push(subject)
+    for (const [key, { subject, digest }] of this.#wanted)
+      if (this.#kept.get(key)?.settled !== digest) due.push(subject)
+    return due.slice(0, most)
+  }
+
+  async #write(api: ReportApi, subject: ReportSubject): Promise<void> {
+    const { kind: named, namespace, name } = subject
+    const { stored } = this.#kept.get(objectKey(subject)) ?? {}
+    const kind = kindNamed.get(named)
+    const live = kind && (await this.#cluster.read(kind, namespace, name))
+    const begun = performance.now()
+    const results = kind && live ? resultsOf(this.#options.judge(kind, live)) : []
+    await sleep(REST * (performance.now() - begun))
+    const report = reportName(named, name)
+    if (results.length === 0) {
+      if (stored !== undefined) await this.#remove(api, namespace, report)
+      this.#settle(subject, undefined)
+      return
+    }
+    const { uid } = metadataOf(live)
+    const next = { digest: digestOf(results), uid: String(uid) }
+    if (stored?.digest !== next.digest || stored.uid !== next.uid) {
+      await this.#cluster.apply(
+        api,
+        namespace,
+        report,
+        ownedReport(api, subject, results, next, this.#options),
+      )
+      this.#options.count('written')
+    }
+    this.#settle(subject, next)
+  }
+
+  async #remove(api: ReportApi, namespace: string, name: string): Promise<void> {
+    if (await this.#cluster.remove(api, namespace, name)) this.#options.count('removed')
+  }
+
+  #settle(subject: ReportSubject, stored: Kept['stored']): void {
+    const key = objectKey(subject)
+    const settled = this.#wanted.get(key)?.digest ?? ''
+    if (stored === undefined && settled === '') this.#kept.delete(key)
+    else this.#kept.set(key, { subject, stored, settled })
+  }
+}
+
+/** As `audit` shows them: without advice. */
+const resultsOf = (findings: readonly Finding[]): ReportResult[] =>
+  findings.filter(({ severity }) => severity !== 'advice').map((each) => resultOf(describeFinding(each)))
+
+const digestOf = (results: readonly ReportResult[]): string =>
+  createHash('sha256').update(JSON.stringify(results)).digest('base64url')
+
+/** The report with its owner: it goes when the object goes. The summary counts all results, also those left out. */
+function ownedReport(
+  api: ReportApi,
+  subject: ReportSubject,
+  results: readonly ReportResult[],
+  { digest, uid }: { readonly digest: string; readonly uid: string },
+  { group }: Pick<ReportOptions, 'group'>,
+): object {
+  const { metadata, ...report } = reportOf(api, subject, results, group)
+  const owner = { apiVersion: report.scope.apiVersion, kind: subject.kind, name: subject.name, uid }
+  let bytes = 0
+  const isShown = (result: ReportResult) => (bytes += Buffer.byteLength(JSON.stringify(result))) <= MOST_BYTES
+  return {
+    ...report,
+    metadata: { ...metadata, annotations: { [DIGEST]: digest }, ownerReferences: [owner] },
+    results: results.filter(isShown),
+  }
+}
+
+/**
+ * Whether the error concerns one report: other reports may be accepted. A right that is missing shows at the list, and a
+ * CRD that is gone (404), a busy API server or a lost connection concern all.
+ */
+const isOfOneObject = (error: unknown): error is StatusError =>
+  error instanceof StatusError && [400, 403, 409, 413, 422].includes(error.status)
