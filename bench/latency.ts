@@ -217,13 +217,7 @@ async function turn(
   await Promise.all(Array.from({ length: atATime }, work))
   if (!isDryRun)
     for (const { plural } of KINDS)
-      await api.request(
-        'DELETE',
-        `${pathOf(way, plural)}?labelSelector=made%3Dnow`,
-        undefined,
-        undefined,
-        agent,
-      )
+      await api.request('DELETE', `${pathOf(way, plural)}?labelSelector=made`, undefined, undefined, agent)
   return taken
 }
 

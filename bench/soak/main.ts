@@ -146,6 +146,7 @@ async function soak(minutes: number, seed: number): Promise<Promised[]> {
     await watched
     const seen = {
       minutes: lasted,
+      load: world.load,
       rest,
       files: [before, world.files()] as const,
       calls,

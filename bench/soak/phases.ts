@@ -64,7 +64,7 @@ export const PHASES: readonly Phase[] = [
         world.missed.push('a disk that this user may fill')
         return
       }
-      const dropped = await world.metric('log_lines_dropped_total')
+      const dropped = await world.metric('vmcp_admission_log_lines_dropped_total')
       const filler = join(disk.folder, 'filler')
       try {
         writeFileSync(filler, Buffer.alloc(2 * disk.bytes))
@@ -72,7 +72,8 @@ export const PHASES: readonly Phase[] = [
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
       }
       await setTimeout(length)
-      if ((await world.metric('log_lines_dropped_total')) === dropped) world.missed.push('a full disk')
+      if ((await world.metric('vmcp_admission_log_lines_dropped_total')) === dropped)
+        world.missed.push('a full disk')
       rmSync(filler)
     },
   },

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { ApiServer } from '../../test/e2e/api-server.ts'
 import type { Excuse, Stream } from '../../test/e2e/stream.ts'
@@ -57,6 +58,8 @@ export class World {
   readonly broken: string[] = []
   /** What a phase did not do that it is for. */
   readonly missed: string[] = []
+  /** The highest load average of a minute, of each core. */
+  load = 0
   readonly #begun = performance.now()
   #phase = ''
 
@@ -80,7 +83,7 @@ export class World {
   /** The sum of a metric over all labels. */
   async metric(name: string): Promise<number> {
     const lines = (await this.metrics()).split('\n')
-    const samples = lines.filter((line) => /^\w+/.exec(line)?.[0] === `vmcp_admission_${name}`)
+    const samples = lines.filter((line) => /^\w+/.exec(line)?.[0] === name)
     return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
   }
 
@@ -93,6 +96,7 @@ export class World {
     const { server } = this.parts
     while (!signal.aborted && server.isRunning()) {
       this.samples.push({ at: performance.now(), phase: this.#phase, ...memoryOf(server) })
+      this.load = Math.max(this.load, (loadavg()[0] ?? 0) / availableParallelism())
       const text = await this.metrics().catch(() => '')
       const expiry = /certificate_expiry_timestamp_seconds\{certificate="leaf"\} (\S+)/.exec(text)?.[1]
       if (expiry !== undefined) this.leaves.add(Number(expiry))
@@ -128,7 +132,7 @@ export class World {
   recovers(): Promise<void> {
     const { server } = this.parts
     return this.until('the server to be ready', async () => {
-      return (await server.isReady()) && (await this.metric('armed')) === 1
+      return (await server.isReady()) && (await this.metric('vmcp_admission_armed')) === 1
     })
   }
 }
