@@ -148,7 +148,7 @@ const ofBare = (turns: Measured['turns'], i: number) =>
   median(turns.map((taken) => (taken[i] ?? NaN) / (taken[0] ?? NaN)))
 
 /** The webhook in Go says that it listens a moment before it does. */
-async function listening(server: Server): Promise<Server> {
+export async function listening(server: Server): Promise<Server> {
   for (;;) {
     try {
       await openConnection(server.port)

@@ -7,6 +7,7 @@ import { access } from './access.ts'
 import { attackers } from './attackers.ts'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
+import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { cpu, gate } from './cpu.ts'
 import { rareCalls } from './rare.ts'
@@ -37,6 +38,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<string>>> = {
   cpu: () => cpu(values['node-options']?.split(';')),
   gate: () => gate(values.record),
   rules: () => Promise.resolve(printedBy('rules.ts', YOUNG)),
+  latency,
   rare: rareCalls,
   saturation,
   attackers,
@@ -75,7 +77,7 @@ const wanted = values.rules
   ? ['rules']
   : positionals.length > 0
     ? positionals
-    : Object.keys(SECTIONS).filter((name) => name !== 'gate')
+    : Object.keys(SECTIONS).filter((name) => name !== 'gate' && name !== 'latency')
 const unknown = wanted.filter((name) => !(name in SECTIONS))
 if (unknown.length > 0)
   throw new Error(`no section ${unknown.join()}; there are ${Object.keys(SECTIONS).join()}`)

@@ -9,7 +9,7 @@ const COPIES = 8
 /** Copies of each manifest in examples/bad: about one review in eight is a denial, more than any cluster sees. */
 const BAD_COPIES = 3
 /** Stands in a body where each request has a number of its own: in hosts, matchers, claims, and the uid. */
-const NUMBER = '7654321'
+export const NUMBER = '7654321'
 /** Words of the examples in claims and matchers. */
 const WORDS = /billing|admins|writers/g
 

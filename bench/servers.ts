@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +46,9 @@ export function buildsGoWebhook(): boolean {
 
 export interface Server {
   readonly port: number
+  readonly pid: number
+  /** Of /readyz and /metrics; undefined of the reference servers, which have neither. */
+  readonly probeUrl: string | undefined
   /** Milliseconds from the start of the process until it said that it listens. */
   readonly listening: number
   readonly isReady: () => Promise<boolean>
@@ -55,19 +58,31 @@ export interface Server {
   readonly memory: (field: 'VmRSS' | 'VmHWM' | 'RssAnon') => number
   /** From now on VmHWM is the peak from here. */
   readonly forgetPeak: () => void
-  readonly stop: () => Promise<void>
+  /** Whether the process has not ended. */
+  readonly isRunning: () => boolean
+  /** Resolves with the exit code; null where a signal has ended the process. */
+  readonly stop: () => Promise<number | null>
 }
 
-const running = new Set<ChildProcess>()
+/** Where a server runs, unless as any process does. */
+export interface Surroundings {
+  /** The file of its log. */
+  readonly log?: string
+  /** Starts it, such as in a cgroup. */
+  readonly enter?: (<T>(start: () => T) => T) | undefined
+}
+
+/** Each process that runs, and when it has ended. */
+const running = new Map<ChildProcess, Promise<void>>()
 
 /** Starts a server whose log goes to a file, as a container's does: reading it here would cost the same cores. */
 export async function startServer(
   name: Name,
   flags: readonly string[] = [],
   options?: string,
+  { log = join(folder, `${name.replace(/\W/g, '-')}.log`), enter = (start) => start() }: Surroundings = {},
 ): Promise<Server> {
   const begun = performance.now()
-  const log = join(folder, `${name.replace(/\W/g, '-')}.log`)
   const reference = script('reference-server.ts')
   const [program, ...args] = {
     'vmcp-admission': [
@@ -78,12 +93,18 @@ export async function startServer(
     'bare node:https': [process.execPath, reference, 'bare', folder],
     'Go webhook': [goWebhook, folder],
   }[name] as [string, ...string[]]
-  const child = spawn(program, args, {
-    stdio: ['ignore', openSync(log, 'w'), 'ignore'],
-    env: name === 'vmcp-admission' ? bundleEnvironment(options) : process.env,
-  })
-  running.add(child)
+  writeFileSync(log, '')
+  // To append, so that the log can be emptied while the server writes it.
+  const output = openSync(log, 'a')
+  const child = enter(() =>
+    spawn(program, args, {
+      stdio: ['ignore', output, 'ignore'],
+      env: name === 'vmcp-admission' ? bundleEnvironment(options) : process.env,
+    }),
+  )
+  closeSync(output)
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()))
+  running.set(child, ended)
   for (;;) {
     const line = readFileSync(log, 'utf8')
       .split('\n')
@@ -92,15 +113,19 @@ export async function startServer(
       const { url, probeUrl } = JSON.parse(line) as { url: string; probeUrl?: string }
       return {
         port: Number(new URL(url).port),
+        pid: child.pid ?? 0,
+        probeUrl,
         listening: performance.now() - begun,
         isReady: async () => probeUrl === undefined || (await fetch(`${probeUrl}/readyz`)).ok,
         cpu: () => cpuOf(child),
         memory: (field) => memoryOf(child, field),
         forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+        isRunning: () => child.exitCode === null && child.signalCode === null,
         stop: async () => {
           child.kill()
           await ended
           running.delete(child)
+          return child.exitCode
         },
       }
     }
@@ -123,7 +148,8 @@ export async function ready(server: Server): Promise<Server> {
 
 /** Ends every process that is left, and removes the folder. */
 export async function cleanUp(): Promise<void> {
-  for (const child of running) child.kill('SIGKILL')
+  for (const child of running.keys()) child.kill('SIGKILL')
+  await Promise.all(running.values())
   await rm(folder, { recursive: true, force: true })
 }
 

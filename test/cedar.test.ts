@@ -291,6 +291,17 @@ t.test('a message about a policy does not grow with its texts', async (t) => {
   t.equal(told, 2 * specs.length - 3)
 })
 
+t.test('no rule fails on policies of another type, nor takes a workload for a gateway', async (t) => {
+  const judge = judgeOf({ release: undefined, settings: { severities: [] } })
+  for (const place of ['authzConfig', 'authzConfigRef'])
+    for (const value of ['', 0, false, null, 'x', 7, true, [], [1], {}, { name: 0 }, { inline: '' }])
+      for (const spec of [{ incomingAuth: { type: 'anonymous', [place]: value } }, { [place]: value }])
+        for (const kind of ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']) {
+          const { failures } = judge.file(fileOf(resourceOf(kind, spec)))
+          t.strictSame(failures, [], `${kind} ${JSON.stringify(spec)}`)
+        }
+})
+
 t.test('what a ConfigMap of policies must hold', async (t) => {
   const whole = { version: '1.0', type: 'cedarv1', cedar: { policies: [`${SCOPE};`] } }
   const rows: readonly (readonly [text: string | undefined, said: string | undefined])[] = [

@@ -21,10 +21,9 @@ export interface Authorization {
 }
 
 /** The authorization of a resource: in `incomingAuth` of a VirtualMCPServer, in the spec of a workload. */
-export function authorizationOf({ spec }: Gateway | Proxy): Authorization | undefined {
-  if (spec === undefined) return undefined
-  const isGateway = 'incomingAuth' in spec
-  const holder = isGateway ? spec.incomingAuth : (spec as Holder)
+export function authorizationOf(kind: string, resource: Gateway | Proxy): Authorization | undefined {
+  const isGateway = kind === 'VirtualMCPServer'
+  const holder = isGateway ? (resource as Gateway).spec?.incomingAuth : (resource.spec as Holder | undefined)
   return holder && { holder, path: pathTo(isGateway ? ['spec', 'incomingAuth'] : ['spec']) }
 }
 

@@ -62,6 +62,7 @@ export class Stream {
   readonly #api: ApiServer
   readonly #atATime: number
   readonly #pause: number
+  readonly #kept: number
   readonly #agent: Agent
   #sent = 0
   #answered = 0
@@ -69,11 +70,12 @@ export class Stream {
   #created: number | undefined
   #stopped = false
 
-  /** `pause`: milliseconds after each write. */
-  constructor(api: ApiServer, atATime: number, pause = 0) {
+  /** `pause`: milliseconds after each write; `kept`: after how many more creations one is deleted. */
+  constructor(api: ApiServer, atATime: number, pause = 0, kept = Infinity) {
     this.#api = api
     this.#atATime = atATime
     this.#pause = pause
+    this.#kept = kept
     this.#agent = new Agent({ keepAlive: true, ca: api.ca })
   }
 
@@ -140,7 +142,11 @@ export class Stream {
       spec,
     }
     const [outcome, text] = await this.#send('POST', RESOURCES, resource, denial)
-    if (outcome === 'admitted') this.#created = number
+    if (outcome === 'admitted') {
+      this.#created = number
+      if (number >= this.#kept)
+        await this.#answer('DELETE', `${RESOURCES}/create-${number - this.#kept}`, '').catch(() => undefined)
+    }
     return [outcome, text] as [Outcome, string]
   }
 

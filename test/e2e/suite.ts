@@ -4,23 +4,26 @@ import { findBinaries } from './find-binaries.ts'
 
 const LONGEST_MS = 300_000
 
-/**
- * Runs the tests of a file with an API server of their own. Without the programs for it the file is skipped with one
- * line that says why; in CI that is a failure.
- */
+/** Whether there are the programs for an API server. Without them the file is skipped with one line that says why; in CI that is a failure. */
+export function hasApiServer(root: Test): boolean {
+  const binaries = findBinaries()
+  if (!('missing' in binaries)) return true
+  if (process.env.CI === 'true') root.fail(binaries.missing)
+  else root.plan(0, binaries.missing)
+  return false
+}
+
+/** Runs the tests of a file with an API server of their own, where there are the programs for it. */
 export async function withApiServer(
   root: Test,
   suite: (t: Test, api: ApiServer) => Promise<void>,
   { longestMs = LONGEST_MS, ...options }: ApiServerOptions & { readonly longestMs?: number } = {},
 ): Promise<void> {
-  const binaries = findBinaries()
-  if (!('missing' in binaries)) {
-    root.setTimeout(longestMs)
-    await root.test('with an API server', { timeout: longestMs }, async (t) => {
-      const api = await startApiServer(options)
-      t.teardown(() => api.stop())
-      await suite(t, api)
-    })
-  } else if (process.env.CI === 'true') root.fail(binaries.missing)
-  else root.plan(0, binaries.missing)
+  if (!hasApiServer(root)) return
+  root.setTimeout(longestMs)
+  await root.test('with an API server', { timeout: longestMs }, async (t) => {
+    const api = await startApiServer(options)
+    t.teardown(() => api.stop())
+    await suite(t, api)
+  })
 }

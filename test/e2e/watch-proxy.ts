@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { kubeconfigOf } from '../support/fake-api-server.ts'
 import type { ApiServer } from './api-server.ts'
 
@@ -23,7 +22,10 @@ export interface WatchProxy {
 const SLOW = 30_000
 
 /** Starts a proxy before the API server that can hold back lists and watches, or reads of one object. */
-export async function startWatchProxy(t: Test, api: ApiServer): Promise<WatchProxy> {
+export async function startWatchProxy(
+  t: { readonly teardown: (end: () => void) => void },
+  api: ApiServer,
+): Promise<WatchProxy> {
   let forwarding: Forwarding = 'all'
   const held = new Set<ServerResponse>()
   const server = createServer((asked, answer) => {

@@ -111,14 +111,14 @@ export const authorizationClaimsAvailable = defineRule({
   },
   sources: ['decision 3'],
   *check(resource, context) {
-    const { holder, path } = authorizationOf(resource) ?? {}
+    const { cluster, self, budget } = context
+    const { holder, path } = authorizationOf(self.kind, resource) ?? {}
     if (holder === undefined || path === undefined) return
     const { authzConfig, authzConfigRef: reference } = holder
     const given = authzConfig ?? reference
     const of = authzConfig === undefined ? 'authzConfigRef' : 'authzConfig'
     const list = given && policyListOf(given, { ...context, path: path[of] })
     if (list === undefined) return
-    const { cluster, self, budget } = context
     const isGateway = self.kind === 'VirtualMCPServer'
     const at = placeOfPolicies(path, list.source?.name.kind)
     const needed = (claims: readonly string[]) =>

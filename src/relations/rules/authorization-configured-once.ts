@@ -18,8 +18,8 @@ export const authorizationConfiguredOnce = defineRule({
     threads: [],
   },
   sources: ['decision 3'],
-  *check(resource) {
-    const { holder, path } = authorizationOf(resource) ?? {}
+  *check(resource, { self }) {
+    const { holder, path } = authorizationOf(self.kind, resource) ?? {}
     if (holder === undefined || path === undefined || isAbsent(holder, 'authzConfig')) return
     if (!isAbsent(holder, 'authzConfigRef'))
       yield advice(
