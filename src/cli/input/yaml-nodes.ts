@@ -1,8 +1,8 @@
 /**
  * Parses one YAML document as kubectl does. The package `yaml` parses it with every scalar as text. This module then
  * interprets it as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys that are not strings.
- * Where the two parse differently, it corrects the package; test/golden/read-yaml has the cases, and lists those that
- * are not corrected.
+ * Where the two parse differently, it corrects the package; test/golden/yaml-scalars.json has the cases,
+ * and docs/parity.md says what is not corrected.
  */
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
@@ -65,22 +65,29 @@ const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
  * Throws for a tab at the start of a line, or between a "-" and the text after it: kubectl's library allows such tabs
- * only in scalars and flow collections, the package `yaml` in more places.
+ * only in scalars and flow collections, the package `yaml` in more places. Behind a plain scalar
+ * the library skips spaces and tabs.
  */
 function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
   let flowLevel = 0
   let position = 0
   let last = '\n'
+  let isBehindScalar = false
   for (const lexeme of lexemesOf(text)) {
+    const startsWithTab = (isBehindScalar ? /^\t/ : /^ *\t/).test(lexeme)
     const afterDash = (last === '-' || last === '?') && /^ *\t/.test(lexeme)
-    if (flowLevel === 0 && (afterDash || (last.endsWith('\n') && lexeme.startsWith('\t'))))
+    if (flowLevel === 0 && (afterDash || (last.endsWith('\n') && startsWithTab)))
       throw new ReadError(tabIndents, offset + position)
     if (lexeme === '[' || lexeme === '{') flowLevel++
     if (lexeme === ']' || lexeme === '}') flowLevel--
     if (lexeme === CST.DOCUMENT) continue
     if (lexeme !== CST.SCALAR && lexeme !== CST.FLOW_END) position += lexeme.length
-    last = lexeme
+    const isBlank = /^[ \t\n]*$/.test(lexeme)
+    const isIndentation = isBlank && last.endsWith('\n') && !lexeme.includes('\n') && !isBehindScalar
+    if (last === CST.SCALAR) isBehindScalar = true
+    else if (!isBlank) isBehindScalar = false
+    if (!isIndentation) last = lexeme
   }
 }
 
@@ -184,6 +191,8 @@ const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
 
+const keyOnOneLine = 'a key needs ": " behind it on the same line; or a line stands at the wrong indentation'
+
 /** Messages of the package `yaml` about its parser, and the advice for the user that replaces each. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
@@ -191,10 +200,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
     'a second ": " on the line, or a line too deep: quote the value, or mend the indentation',
   ],
   ...['implicit keys need to be on a single line', 'implicit map keys need to be followed by map values'].map(
-    (message): [string, string] => [
-      message,
-      'a key needs ": " behind it on the same line; or a line stands at the wrong indentation',
-    ],
+    (message): [string, string] => [message, keyOnOneLine],
   ),
   ['unexpected scalar at node end', 'there is more text behind the value: quote all of it'],
   ['unexpected block-seq-ind on same line with key', 'a list begins on a line of its own, or is written [b]'],
@@ -220,6 +226,7 @@ const maxAliased = 1_000_000
 class Reader {
   readonly notes: Note[] = []
   readonly #text: string
+  readonly #hasTabs: boolean
   readonly #offset: number
   /** The nodes with anchors, by name; undefined while such a node is being parsed. */
   readonly #anchors = new Map<string, Sized | undefined>()
@@ -231,6 +238,7 @@ class Reader {
 
   constructor(text: string, offset: number) {
     this.#text = text
+    this.#hasTabs = text.includes('\t')
     this.#offset = offset
   }
 
@@ -271,9 +279,11 @@ class Reader {
       throw new ReadError('found an escape that kubectl does not know', offset)
     if (tree.type === 'QUOTE_DOUBLE' && escapedLineEnd.test(written))
       throw new ReadError('an empty line behind a "\\" at the end of a line: write \\n', offset)
-    if (this.#inFlow && tree.type === 'PLAIN' && written !== '') {
-      if (written.includes('?')) throw new ReadError(flowQuestion, offset)
-      this.#checkFolds(start, end)
+    if (tree.type === 'BLOCK_LITERAL' || tree.type === 'BLOCK_FOLDED') this.#checkBlockTabs(start, written)
+    if (tree.type === 'PLAIN' && written !== '') {
+      if (this.#inFlow && written.includes('?')) throw new ReadError(flowQuestion, offset)
+      if (this.#inFlow && written.startsWith(':')) throw new ReadError(flowColonFirst, offset)
+      this.#checkLineStarts(start, end, this.#indent + 1)
     }
     return scalarNode(tree, offset)
   }
@@ -284,14 +294,27 @@ class Reader {
     return pattern.test(this.#text)
   }
 
-  /** Throws when a tab too far left begins a line of a plain text in a flow collection, or the line after it. */
-  #checkFolds(start: number, end: number): void {
+  /** Throws where a tab is in the indentation of a block scalar, or before its first text. */
+  #checkBlockTabs(start: number, written: string): void {
+    const [header = '', digit = ''] = /^[|>][+-]?(\d?)[^\n]*/.exec(written) ?? []
+    blankLines.lastIndex = start + header.length + 1
+    const first = blankLines.lastIndex + (blankLines.exec(this.#text)?.[0].length ?? 0)
+    if (digit === '' && this.#text[first] === '\t') throw new ReadError(tabIndents, this.#offset + first)
+    const indent =
+      digit === ''
+        ? first - 1 - this.#text.lastIndexOf('\n', first - 1)
+        : Math.max(this.#indent, 0) + Number(digit)
+    this.#checkLineStarts(start, start + written.length, Math.max(indent, this.#indent + 1))
+  }
+
+  /** Throws where a line that begins within the text, or behind it, has a tab left of the column that is least there. */
+  #checkLineStarts(start: number, end: number, least: number): void {
+    if (!this.#hasTabs) return
     const behind = /[^ \t\n]/g
     behind.lastIndex = end
     const until = behind.exec(this.#text)?.index ?? this.#text.length
     for (const { 0: lineStart, index } of this.#text.slice(start, until).matchAll(/\n *\t/g)) {
-      const column = lineStart.length - 2
-      if (column <= this.#indent)
+      if (lineStart.length - 2 < least)
         throw new ReadError(tabIndents, this.#offset + start + index + lineStart.length - 1)
     }
   }
@@ -319,6 +342,7 @@ class Reader {
     const keyOffset = this.#offset + keyTree.range[0]
     if (isScalar(keyTree) && keyTree.type === 'PLAIN' && this.#isBefore(flowColon, keyTree.range[1]))
       throw new ReadError('kubectl takes the ":" for a part of the key: put a space behind it', keyOffset)
+    if (this.#inFlow && isScalar(keyTree)) this.#checkKeyLine(keyTree)
     const key = this.read(keyTree)
     const name = keyName(key, keyOffset)
     if (key.scalar?.type === 'bool') this.notes.push({ message: boolKey(keyTree, name), offset: keyOffset })
@@ -330,6 +354,19 @@ class Reader {
     const node = unwritten ? { ...value.node, offset: keyOffset } : value.node
     entries.set(name, { keyOffset, node, merged: false })
     return key.size + value.size
+  }
+
+  /** Throws where a key in a flow collection is too long, or with its anchor, tag and ":" not on one line; not behind "?". */
+  #checkKeyLine({ anchor, tag, range: [start, end] }: Scalar.Parsed): void {
+    blankOrComments.lastIndex = end
+    const colon = end + (blankOrComments.exec(this.#text)?.[0].length ?? 0)
+    const begin = Math.min(
+      anchor === undefined ? start : this.#text.lastIndexOf('&', start),
+      tag === undefined ? start : this.#text.lastIndexOf('!', start),
+    )
+    if (this.#text[colon] !== ':' || this.#text.slice(0, begin).trimEnd().endsWith('?')) return
+    if (colon - begin > longestKey) throw new ReadError(keyTooLong, this.#offset + start)
+    if (this.#text.slice(begin, colon).includes('\n')) throw new ReadError(keyOnOneLine, this.#offset + start)
   }
 
   /**
@@ -364,6 +401,15 @@ const namePattern = /^[-\w]+$/
 
 /** A ":" after a plain key in a flow collection; the package `yaml` ends the key there, kubectl's library does not. */
 const flowColon = /[ \t\n]*:[,[\]{}]/y
+
+const blankLines = /(?: *\n)* */y
+const blankOrComments = /(?:[ \t\n]|#[^\n]*(?:\n|$))*/y
+
+/** In characters, as in the library. */
+const longestKey = 1024
+const keyTooLong = `a key has at most ${longestKey} characters`
+
+const flowColonFirst = 'kubectl takes a ":" between brackets for the end of a key: quote the text'
 
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
 
