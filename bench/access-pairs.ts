@@ -3,12 +3,13 @@
  * counts, and pairs that were answered wrongly. With --cel-go, which needs Go, cel-go evaluates every witness as well.
  * Run: npm run prove:access -- [COUNT] [SEED] [--cel-go]
  */
-import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { decideRole, matchersOf } from '../src/access/role/decide.ts'
 import type { Evaluation } from '../src/access/role/matcher.ts'
+import type { CelGoVersion } from '../src/cel/index.ts'
 import { GENERATIONS, NEWEST } from '../src/kinds/mcp-external-auth-config/generations.ts'
 import { checkPair, type NotedWitness, type PairCounts, RandomConfigs } from '../test/support/access-pairs.ts'
+import { celGoValues } from './cel-go.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,21 +31,13 @@ for (let i = 0; i < count && wrong.length < 20; i++) {
   if (problem !== undefined) wrong.push(`${problem}\n    ${JSON.stringify(pair)}`)
 }
 
-const folder = new URL('../test/golden/record-cel-values/', import.meta.url)
-const moduleFlags = { '0.32': ['-modfile', 'cel-0.32.mod'], '0.33': [] } as const
-
 /** Decides each witness with the results of cel-go, and notes where they are others. Returns how many were decided. */
-function confirmWithCelGo(celGo: '0.32' | '0.33'): number {
+async function confirmWithCelGo(celGo: CelGoVersion): Promise<number> {
   const ours = witnesses.filter(({ generation }) => generation.celGo === celGo)
   const questions = ours.flatMap(({ old, now, witness }) =>
     [...matchersOf(old), ...matchersOf(now)].map((expr) => JSON.stringify({ expr, claims: witness })),
   )
-  const answers = execFileSync('go', ['run', ...moduleFlags[celGo], '.', '-'], {
-    cwd: folder,
-    input: questions.join('\n'),
-    maxBuffer: 2 ** 30,
-    encoding: 'utf8',
-  }).split('\n')
+  const answers = await celGoValues(questions, celGo)
   const known = new Map(questions.map((question, i) => [question, answers[i]]))
   for (const { old, now, generation, witness, had, has } of ours) {
     const evaluationOf = (expr: string): Evaluation => {
@@ -59,7 +52,9 @@ function confirmWithCelGo(celGo: '0.32' | '0.33'): number {
   return ours.length
 }
 
-const confirmed = values['cel-go'] ? confirmWithCelGo('0.32') + confirmWithCelGo('0.33') : undefined
+const confirmed = values['cel-go']
+  ? (await confirmWithCelGo('0.32')) + (await confirmWithCelGo('0.33'))
+  : undefined
 process.stdout.write(
   `${[...wrong, JSON.stringify({ ...counts, confirmedByCelGo: confirmed, wrong: wrong.length })].join('\n')}\n`,
 )

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { goAnswers, moduleVersion } from './go.ts'
 
 /** What test/golden/record-cedar-verdicts asks and answers; its main.go says more. */
 export type CedarQuestion =
@@ -27,18 +27,17 @@ export interface CedarAnswer {
   readonly errors?: readonly string[]
 }
 
-const folder = new URL('../test/golden/record-cedar-verdicts/', import.meta.url)
+const PROGRAM = { folder: 'test/golden/record-cedar-verdicts' }
 
-/** The answers of cedar-go, in the order of the questions. Needs Go; throws without it. */
-export function cedarGoAnswers(questions: readonly CedarQuestion[]): CedarAnswer[] {
-  const output = execFileSync('go', ['run', '.'], {
-    cwd: folder,
-    input: questions.map((question) => JSON.stringify(question)).join('\n'),
-    maxBuffer: 2 ** 30,
-    encoding: 'utf8',
-  })
-  return output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as CedarAnswer)
+/** The answers of cedar-go, in the order of the questions. Needs Go. */
+export async function cedarGoAnswers(questions: readonly CedarQuestion[]): Promise<CedarAnswer[]> {
+  const answers = await goAnswers(
+    PROGRAM,
+    questions.map((question) => JSON.stringify(question)),
+  )
+  return answers.map((line) => JSON.parse(line) as CedarAnswer)
 }
+
+/** `cedar-go v1.8.0`. */
+export const cedarGoName = (): string =>
+  `cedar-go ${moduleVersion(PROGRAM, 'github.com/cedar-policy/cedar-go')}`

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import type { CelGoVersion } from '../src/cel/index.ts'
+import { goAnswers, type GoProgram, moduleVersion } from './go.ts'
 
 /** What test/golden/record-cel-verdicts prints of one expression. */
 export interface CelGoVerdict {
@@ -12,19 +12,27 @@ export interface CelGoVerdict {
   readonly milliseconds?: number
 }
 
-const folder = new URL('../test/golden/record-cel-verdicts/', import.meta.url)
-const moduleFlags = { '0.32': ['-modfile', 'cel-0.32.mod'], '0.33': [] } as const
+/** A program that is built with either version of cel-go. */
+const withCelGo = (program: GoProgram, version: CelGoVersion): GoProgram =>
+  version === '0.32' ? { ...program, modfile: 'cel-0.32.mod' } : program
 
-/** The verdicts of cel-go in the order of the expressions, which must be well-formed. Needs Go; throws without it. */
-export function celGoVerdicts(expressions: readonly string[], version: CelGoVersion): CelGoVerdict[] {
-  const output = execFileSync('go', ['run', ...moduleFlags[version], '.'], {
-    cwd: folder,
-    input: expressions.map((expr) => JSON.stringify({ expr })).join('\n'),
-    maxBuffer: 2 ** 30,
-    encoding: 'utf8',
-  })
-  return output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as CelGoVerdict)
+const VERDICTS = { folder: 'test/golden/record-cel-verdicts' }
+const VALUES = { folder: 'test/golden/record-cel-values', args: ['-'] }
+
+/** The verdicts of cel-go in the order of the expressions, which must be well-formed. Needs Go. */
+export async function celGoVerdicts(
+  expressions: readonly string[],
+  version: CelGoVersion,
+): Promise<CelGoVerdict[]> {
+  const lines = expressions.map((expr) => JSON.stringify({ expr }))
+  const answers = await goAnswers(withCelGo(VERDICTS, version), lines)
+  return answers.map((line) => JSON.parse(line) as CelGoVerdict)
 }
+
+/** What cel-go makes of pairs of an expression and claims, each pair as JSON: as test/golden/record-cel-values prints it. */
+export const celGoValues = (pairs: readonly string[], version: CelGoVersion): Promise<string[]> =>
+  goAnswers(withCelGo(VALUES, version), pairs)
+
+/** `cel-go v0.33.2`. */
+export const celGoName = (version: CelGoVersion): string =>
+  `cel-go ${moduleVersion(withCelGo(VALUES, version), 'cel.dev/cel-go')}`

@@ -173,7 +173,7 @@ cel-go with one variable, \`claims: map(string, dyn)\`, and nothing but the stan
 
 Gateways of operator releases up to 0.58 are built with cel-go 0.31 or 0.32, those of later ones with 0.33. The tables
 hold the verdicts of 0.32; of ${golden.length} expressions 0.33 judges ${differing} otherwise, and the tests replay both.
-\`npm run record:cel\` asks both versions again, and \`npm run fuzz:cel\` compares their verdicts with ours over random
+\`npm run record:cel\` asks both versions again, and \`npm run parity -- cel\` compares their verdicts and values with ours over random
 expressions; both need Go.
 
 How to read the columns:

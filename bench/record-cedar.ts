@@ -10,7 +10,7 @@ const rows = readFileSync(file, 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as CedarQuestion & Partial<CedarAnswer>)
-const answers = cedarGoAnswers(rows)
+const answers = await cedarGoAnswers(rows)
 const lines = rows.map((row, i) => {
   const { ok, reasons, errors } = answers[i] ?? { ok: false }
   return JSON.stringify({

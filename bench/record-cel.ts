@@ -19,8 +19,8 @@ const rows = readFileSync(file, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as Row)
 const expressions = rows.map(({ expr }) => expr)
-const older = celGoVerdicts(expressions, '0.32')
-const newer = celGoVerdicts(expressions, '0.33')
+const older = await celGoVerdicts(expressions, '0.32')
+const newer = await celGoVerdicts(expressions, '0.33')
 
 function recorded({ ok, type, phase, line, col }: CelGoVerdict) {
   if (ok) return { ok, type }

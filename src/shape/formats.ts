@@ -17,7 +17,7 @@ export const FORMATS = {
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 /**
- * RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The
+ * RFC 3339 as far as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The
  * whole form comes first: ajv-formats splits a text at every T, and a looser one takes hours for millions of them.
  */
 function isDateTime(text: string): boolean {

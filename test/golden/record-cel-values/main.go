@@ -7,7 +7,7 @@
 //
 // To add rows, write them without answers and record. The program reads and writes the file: an object of `callers`
 // (claims by name) and `rows`. With - in place of a file it answers pairs {"expr", "claims"}, one a line, on standard
-// input with one answer a line, which compare.ts beside this file compares with ours.
+// input with one answer a line, as `npm run parity -- cel` asks it.
 package main
 
 import (

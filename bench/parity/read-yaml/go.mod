@@ -1,4 +1,4 @@
-module vmcp-admission.test/golden/read-yaml
+module vmcp-admission.bench/parity/read-yaml
 
 go 1.26.0
 

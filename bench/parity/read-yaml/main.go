@@ -1,8 +1,6 @@
 // Reads YAML documents as kubectl does: with sigs.k8s.io/yaml, in the version of the kubectl that is recorded in
-// yaml-scalars.json. A line of standard input is a document as a JSON string; a line of standard output is what the
+// test/golden/yaml-scalars.json. A line of standard input is a document as a JSON string; a line of standard output is what the
 // library makes of it: {"json": value} or {"error": message}.
-//
-// The program is for compare-yaml.ts beside this folder: cd test/golden/read-yaml && go build -o /tmp/read-yaml .
 package main
 
 import (

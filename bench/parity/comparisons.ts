@@ -1,0 +1,13 @@
+import { compareCedar } from './cedar.ts'
+import { compareCel } from './cel.ts'
+import { compareStrings } from './strings.ts'
+import { compareYaml } from './yaml.ts'
+import type { Compare } from './comparison.ts'
+
+/** By the name that `npm run parity` takes. */
+export const COMPARISONS: Readonly<Record<string, Compare>> = {
+  cedar: compareCedar,
+  cel: compareCel,
+  go: compareStrings,
+  yaml: compareYaml,
+}

@@ -1,0 +1,3 @@
+module vmcp-admission.bench/parity/read-strings
+
+go 1.26
