@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 export interface GoProgram {
   /** Its folder, from the top of the repository. */
   readonly folder: string
+  /** The package in the module; the one in its folder unless given. */
+  readonly pkg?: string
   /** A go.mod of another name. */
   readonly modfile?: string
   readonly args?: readonly string[]
@@ -19,7 +21,7 @@ const ENVIRONMENT = { ...process.env, GOTOOLCHAIN: 'auto' }
 /** The answers of the program, in the order of the lines. Needs Go; rejects without it. */
 export async function goAnswers(program: GoProgram, lines: readonly string[]): Promise<string[]> {
   if (lines.length === 0) return []
-  const child = spawn('go', ['run', ...flagsOf(program), '.', ...(program.args ?? [])], {
+  const child = spawn('go', ['run', ...flagsOf(program), program.pkg ?? '.', ...(program.args ?? [])], {
     cwd: folderOf(program),
     env: ENVIRONMENT,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -11,6 +11,7 @@ import { answer } from '../src/cli/mcp/answer.ts'
 import { run as runProgram } from '../src/cli/run.ts'
 import { UsageError, readFlags } from '../src/configuration/flags.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { judge } from '../src/library/index.ts'
 import { judgeText } from '../src/pages/playground/judged.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
@@ -895,4 +896,131 @@ data:
     ids(findings).join(),
   )
   t.strictSame(ids(judgeText(text, undefined).report.findings), ids(findings))
+})
+
+/** A finding as every front end can tell it; a front end without texts leaves them out of both lists. */
+interface CorpusFinding {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly severity: string
+  readonly id: string
+  readonly path?: string
+  readonly message?: string
+}
+
+/** The examples of all rules about objects of our kinds, each with what stands beside it in a namespace of its own. */
+function corpus(): Given['object'][] {
+  const worlds = rulePlaces().flatMap((place) =>
+    examplesAt(place)
+      .filter(({ old }) => old === undefined)
+      .map(({ resource, others = [] }) => [resource, ...others]),
+  )
+  const isOurs = ({ kind }: Record<string, unknown>) => kindNamed.has(String(kind))
+  return worlds
+    .filter((world) => world.every(isOurs) && !PLACEHOLDER.test(JSON.stringify(world)))
+    .filter((world) => JSON.stringify(world).length < LARGEST_WORLD)
+    .flatMap((world, i) =>
+      world.map((object) => ({
+        ...object,
+        metadata: { name: 'example', ...(object.metadata as object), namespace: `w${i}` },
+      })),
+    )
+}
+
+/** Only some front ends judge what stands in place of a value (decision 28). */
+const PLACEHOLDER = /\$\{|\{\{|<[A-Z_]+>|\$[A-Z]/
+/** Characters: an editor shows no more than a thousand findings of a file. */
+const LARGEST_WORLD = 10_000
+
+const key = ({ kind, namespace, name, severity, id, path, message }: CorpusFinding) =>
+  JSON.stringify([namespace, kind, name, severity, id, path, message])
+
+const inReport = (stdout: string) => (JSON.parse(stdout) as { findings: CorpusFinding[] }).findings
+
+/** How a front end judges a whole corpus, and what of a finding it tells. */
+const CORPUS: Readonly<
+  Record<
+    string,
+    {
+      /** What it tells of a finding; all unless given. */
+      readonly told?: (finding: CorpusFinding) => CorpusFinding
+      readonly found: (objects: readonly Given['object'][], given: Given) => Promise<readonly CorpusFinding[]>
+    }
+  >
+> = {
+  check: {
+    found: async (objects, given) =>
+      inReport(
+        (await run({ ...given, object: listOf(objects) }, 'check', ['--output=json', 'object.json'])).stdout,
+      ),
+  },
+  audit: {
+    found: async (objects, given) => {
+      const flags = await clusterFlags(given, objects)
+      return inReport((await run(given, 'audit', ['--output=json', ...flags])).stdout)
+    },
+  },
+  'current findings': {
+    told: ({ kind, namespace, name, severity, id }) => ({ kind, namespace, name, severity, id }),
+    found: async (objects, given) => {
+      const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+      const judge = createJudge({ ...(await serverWorld(given)), state })
+      const findings = new CurrentFindings(state, () => judge)
+      for (const object of objects) {
+        const kind = kindNamed.get(String(object.kind))
+        if (kind !== undefined) findings.put(kind, object)
+      }
+      findings.startRound()
+      while (findings.work(100));
+      return [...findings.findings()]
+    },
+  },
+  library: { found: async (objects) => judge(objects).findings },
+  playground: {
+    found: async (objects) => judgeText(JSON.stringify(listOf(objects)), undefined).report.findings,
+  },
+  mcp: {
+    found: async (objects, given) => {
+      const program = async ([, ...args]: readonly string[]) => {
+        const input = { paths: ['object.json'] }
+        const { json = '' } = await answer({ tool: 'check', input, args, environment: {} })
+        process.stdout.write(json)
+        return 0
+      }
+      return inReport((await run({ ...given, object: listOf(objects) }, 'mcp', [], '', program)).stdout)
+    },
+  },
+}
+
+/** Not fields that an API server has dropped, what a write would choose, and ConfigMaps, which only audit lists. */
+const isOfAll = ({ id }: CorpusFinding) =>
+  !['unknown-field', 'subject-provider-chosen', 'config-map-reference-found'].includes(id)
+
+const whole = (finding: CorpusFinding) => finding
+
+const listOf = (items: readonly Given['object'][]) => ({ apiVersion: 'v1', kind: 'List', items })
+
+/** Each says in its own words where it looked for an object. */
+const WHERE =
+  /in the given files|among the given objects|in the cluster|in this text|in namespace '[^']*'|; there is one in namespace '.*?own/g
+
+t.test('every front end tells the findings of all examples of rules in the same bytes', async (t) => {
+  const objects = corpus()
+  const given: Given = { id: '', object: {}, settings: {}, folder: t.testdir({}), t }
+  let expected: readonly CorpusFinding[] = []
+  for (const [name, { told = whole, found }] of Object.entries(CORPUS)) {
+    const findings = await found(objects, given)
+    if (name === 'check') expected = findings
+    const keys = (all: readonly CorpusFinding[]) =>
+      new Set(all.filter(isOfAll).map((each) => key(told(each)).replaceAll(WHERE, 'here')))
+    const [those, these] = [keys(expected), keys(findings)]
+    t.ok(these.size > 2_000, `${name}: ${these.size} findings`)
+    t.strictSame(
+      [...those].filter((each) => !these.has(each)).slice(0, 8),
+      [],
+      `${name} tells all that check tells`,
+    )
+    t.strictSame([...these].filter((each) => !those.has(each)).slice(0, 8), [], `${name} tells nothing more`)
+  }
 })

@@ -409,7 +409,7 @@ export function pairWriter(seed: number): () => CelPair {
       (e) => `(${e('dyn')} in ${e('map')})`,
       (e) => `(${e('string')} in ${e('dyn')})`,
       (e) =>
-        `has(${pick(['claims', 'claims.act', 'claims.nope', `${e('map')}`, `${e('dyn')}`])}.${pick(['a', 'k', 'sub', 'groups', 'none'])})`,
+        `has(${pick(['claims', 'claims.act', 'claims.nope', e('map'), e('dyn')])}.${pick(['a', 'k', 'sub', 'groups', 'none'])})`,
       (e) => `${e('string')}.${pick(['startsWith', 'endsWith', 'contains'])}(${e('string')})`,
       (e) => `${e('dyn')}.${pick(['startsWith', 'endsWith', 'contains'])}(${e('dyn')})`,
       (e) => `${e(pick(['string', 'dyn']))}.matches(${quoted(pattern())})`,

@@ -124,15 +124,17 @@ function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
 const keysOf = (schema: ReleaseSchema): readonly string[] => schema['x-kubernetes-list-map-keys'] ?? []
 
 function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
-  const seen = new Set<string>()
+  const seen = new Map<string, number>()
   for (const [i, item] of list.entries()) {
     const identity = identityOf(schema, item)
     if (identity === undefined) return
-    if (seen.has(identity)) {
+    const times = seen.get(identity) ?? 0
+    // As the API server, which says it once of those that are equal.
+    if (times === 1) {
       const shown = isObject(item) ? Object.fromEntries(keysOf(schema).map((key) => [key, item[key]])) : item
       yield refusal('list-type', 'duplicate', [...at, i], shown, '')
     }
-    seen.add(identity)
+    seen.set(identity, times + 1)
   }
 }
 
