@@ -914,7 +914,7 @@ function corpus(): Given['object'][] {
   const worlds = rulePlaces().flatMap((place) =>
     examplesAt(place)
       .filter(({ old }) => old === undefined)
-      .map(({ resource, others = [] }) => [resource, ...others]),
+      .map(({ resource, others }) => [resource, ...others]),
   )
   const isOurs = ({ kind }: Record<string, unknown>) => kindNamed.has(String(kind))
   return worlds
@@ -964,7 +964,10 @@ const CORPUS: Readonly<
   'current findings': {
     told: ({ kind, namespace, name, severity, id }) => ({ kind, namespace, name, severity, id }),
     found: async (objects, given) => {
-      const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+      const state = new ClusterState({
+        group: DEFAULT_API_GROUP,
+        knows: (kind) => !['Secret', 'ConfigMap'].includes(kind),
+      })
       const judge = createJudge({ ...(await serverWorld(given)), state })
       const findings = new CurrentFindings(state, () => judge)
       for (const object of objects) {

@@ -815,6 +815,12 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
     ['it goes', { once: 'x' }, {}, []],
     ['an item by its key', { keyed: a('x') }, { keyed: a('y') }, ['spec.keyed[0].value: value is immutable']],
     ['another item', { keyed: a('x') }, { keyed: [{ name: 'b', value: 'y' }, ...a('x')] }, []],
+    [
+      'three of one key',
+      {},
+      { keyed: [...a('x'), ...a('x'), ...a('x')] },
+      ['spec.keyed[1]: a release refuses it'],
+    ],
     ['a list without keys', { plain: a('x') }, { plain: a('y') }, []],
     ['a value that is stored', { short: 'long', once: 'x' }, { short: 'long' }, []],
     ['another value', { short: 'long' }, { short: 'longer' }, ['spec.short: may not be more than 3 bytes']],

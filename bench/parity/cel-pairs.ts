@@ -248,7 +248,7 @@ export function pairWriter(seed: number): () => CelPair {
       re: pick(PATTERN_PARTS),
     }
     for (const name of CLAIM_NAMES) {
-      if (chance(0.1)) delete usual[name]
+      if (chance(0.1)) Reflect.deleteProperty(usual, name)
       else if (chance(0.2)) usual[name] = json(2)
     }
     return usual

@@ -270,7 +270,7 @@ const USERS = [
   'a@b@',
   'us%20er@',
   'us%2@',
-  'üser@',
+  'ü@',
   'a:b:c@',
 ] as const
 const HOSTS = [
@@ -378,7 +378,7 @@ const NUMBERS = [
     'inf',
     '-Infinity',
     '+inf',
-    'infinit',
+    'infx',
     'NaN',
     '+nan',
     '-nan',
