@@ -132,7 +132,10 @@ function fieldsOf({ details }: Status, rules: readonly string[]): Fields {
   // An integer that does not fit is told without its field.
   const fields = (isRule: boolean) =>
     sortedOnce(
-      of(isRule).map(({ field, message }) => / with format \w+ in (\S+)$/.exec(message)?.[1] ?? field),
+      of(isRule).map(
+        ({ field, message }) =>
+          /(?: with format \w+| \(default format\)) in (\S+)$/.exec(message)?.[1] ?? field,
+      ),
     )
   return { schema: fields(false), rules: isChecked ? fields(true) : undefined }
 }
@@ -165,6 +168,10 @@ const EXPLANATIONS: readonly (readonly [
     (field, { object, isOurs }) => isOurs && ['', '[]'].includes(textOf(at(object, field))),
   ],
   [
+    'a duration of days or weeks: the API server takes it, the Go types of the operator cannot read it',
+    (field, { object, isOurs }) => isOurs && /\d ?[dw]/.test(textOf(at(object, field))),
+  ],
+  [
     'a text that is no duration: the API server refuses its format, we the CEL rule of the same field',
     (field, { ours, isOurs }) => !isOurs && (ours.rules ?? []).includes(field),
   ],
@@ -178,17 +185,21 @@ interface Difference extends KindObject {
 
 /** The explanation of all fields that differ; undefined where one has none. */
 function explained(theirs: Fields, ours: Fields, of: KindObject): string | undefined {
-  const [here, there] = [ours.schema, theirs.schema]
+  const rules = theirs.rules ?? ours.rules ?? []
   const fields = [
-    ...here.filter((field) => !there.includes(field)).map((field) => ({ field, isOurs: true })),
-    ...there.filter((field) => !here.includes(field)).map((field) => ({ field, isOurs: false })),
+    ...without(ours.schema, theirs.schema).map((field) => ({ field, isOurs: true })),
+    ...without(theirs.schema, ours.schema).map((field) => ({ field, isOurs: false })),
+    ...without(ours.rules ?? [], rules).map((field) => ({ field, isOurs: true })),
+    ...without(rules, ours.rules ?? []).map((field) => ({ field, isOurs: false })),
   ]
   const whys = fields.map(
     ({ field, isOurs }) => EXPLANATIONS.find(([, is]) => is(field, { ...of, ours, isOurs }))?.[0],
   )
-  const hasOtherRules = theirs.rules !== undefined && !same(theirs.rules, ours.rules ?? [])
-  return hasOtherRules || whys.includes(undefined) ? undefined : whys[0]
+  return whys.includes(undefined) ? undefined : whys[0]
 }
+
+const without = (some: readonly string[], others: readonly string[]) =>
+  some.filter((field) => !others.includes(field))
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 

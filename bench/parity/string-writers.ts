@@ -270,7 +270,7 @@ const USERS = [
   'a@b@',
   'us%20er@',
   'us%2@',
-  'ü@',
+  'é-a1@',
   'a:b:c@',
 ] as const
 const HOSTS = [
@@ -378,7 +378,7 @@ const NUMBERS = [
     'inf',
     '-Infinity',
     '+inf',
-    'infx',
+    '1e1e1e1',
     'NaN',
     '+nan',
     '-nan',

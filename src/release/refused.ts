@@ -124,6 +124,8 @@ function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
 const keysOf = (schema: ReleaseSchema): readonly string[] => schema['x-kubernetes-list-map-keys'] ?? []
 
 function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+  if (schema['x-kubernetes-list-type'] === 'map' && list.some((item) => item !== null && !isObject(item)))
+    return
   const seen = new Map<string, number>()
   for (const [i, item] of list.entries()) {
     const identity = identityOf(schema, item)
