@@ -124,7 +124,7 @@ t.test('every page can be reached from the index', async (t) => {
 /** Most words on a page that somebody wrote, and on all of them for users. */
 const MOST_WORDS = { page: 1_500, ofUsers: 25_000 }
 
-/** The words with a letter or a digit, so no bars of tables; the tables of measurements between marks are written by `npm run bench`. */
+/** The words with a letter or a digit, so no bars of tables; the tables of measurements between marks come from `npm run bench` and `npm run parity`. */
 const wordsOf = (markdown: string): number =>
   markdown
     .replaceAll(/<!-- (\w+) -->[\s\S]*?<!-- end of \1 -->/g, '')
