@@ -29,6 +29,7 @@ const FLOORS: Readonly<Record<string, Figures>> = {
   registration: [99, 99, 0],
   relations: [98, 95, 0],
   release: [97, 90, 0],
+  reports: [99, 90, 0],
   rule: [97, 93, 0],
   server: [94, 92, 11],
   shape: [98, 95, 0],
