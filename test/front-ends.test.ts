@@ -342,17 +342,16 @@ async function serverWorld(given: Given): Promise<World & { readonly state: Clus
 interface Response {
   readonly allowed: boolean
   readonly warnings?: readonly string[]
-  readonly status?: { readonly message: string }
+  readonly status?: {
+    readonly message: string
+    readonly details: { readonly causes: readonly { readonly field: string; readonly message: string }[] }
+  }
   readonly patch?: string
 }
 
-async function ask(path: string, given: Given, others: readonly object[] = []): Promise<Response> {
-  const world = await serverWorld(given)
+/** A server that listens nowhere, beside the objects of its cluster; `ask` sends it a review of an object. */
+async function startWebhook(world: World) {
   const judge = createJudge(world)
-  for (const other of others as { kind: string }[]) {
-    const kind = kindNamed.get(other.kind)
-    if (kind !== undefined) world.state.put(kind, other, 'default')
-  }
   const app = buildWebhook(
     {
       judge: () => judge,
@@ -364,13 +363,30 @@ async function ask(path: string, given: Given, others: readonly object[] = []): 
     },
     await pair,
   )
-  const [group = ''] = String(given.object.apiVersion).split('/')
-  const kind = { group, version: API_VERSION, kind: given.object.kind }
-  const payload = JSON.stringify(reviewOf(given.object, { kind }))
-  const headers = { 'content-type': 'application/json' }
-  const sent = await app.inject({ method: 'POST', url: path, payload, headers })
-  await app.close()
-  return (JSON.parse(sent.payload) as { response: Response }).response
+  return {
+    ask: async (path: string, object: Given['object'], namespace = 'default'): Promise<Response> => {
+      const [group = ''] = String(object.apiVersion).split('/')
+      const kind = { group, version: API_VERSION, kind: object.kind }
+      const { name = 'example' } = object.metadata as { name?: string }
+      const payload = JSON.stringify(reviewOf(object, { kind, namespace, name }))
+      const headers = { 'content-type': 'application/json' }
+      const sent = await app.inject({ method: 'POST', url: path, payload, headers })
+      return (JSON.parse(sent.payload) as { response: Response }).response
+    },
+    close: () => app.close(),
+  }
+}
+
+async function ask(path: string, given: Given, others: readonly object[] = []): Promise<Response> {
+  const world = await serverWorld(given)
+  for (const other of others as { kind: string }[]) {
+    const kind = kindNamed.get(other.kind)
+    if (kind !== undefined) world.state.put(kind, other, 'default')
+  }
+  const webhook = await startWebhook(world)
+  const response = await webhook.ask(path, given.object)
+  await webhook.close()
+  return response
 }
 
 const auditEvent = ({ object }: Given): string => {
@@ -938,6 +954,45 @@ const key = ({ kind, namespace, name, severity, id, path, message }: CorpusFindi
 
 const inReport = (stdout: string) => (JSON.parse(stdout) as { findings: CorpusFinding[] }).findings
 
+/** The state of a server that may read neither Secrets nor ConfigMaps. */
+function stateWith(objects: readonly Given['object'][]): ClusterState {
+  const state = new ClusterState({
+    group: DEFAULT_API_GROUP,
+    knows: (kind) => !['Secret', 'ConfigMap'].includes(kind),
+  })
+  for (const object of objects) {
+    const kind = kindNamed.get(String(object.kind))
+    if (kind !== undefined) state.put(kind, object, (object.metadata as { namespace: string }).namespace)
+  }
+  return state
+}
+
+const idIn = (message: string): string => / \(([\w-]+)\)$/.exec(message)?.[1] ?? message
+
+/** Each says in its own words where it looked for an object. */
+const WHERE =
+  /in the given files|among the given objects|in the cluster|in this text|in namespace '[^']*'|; there is one in namespace '.*?own/g
+
+/** The characters of a warning that the API server keeps of every one. */
+const OF_WARNING = 150
+
+/** A finding as a response has it: advice is a warning, and a warning is one text, which is cut. */
+function asOfWebhook({ path = '', message = '', severity, ...of }: CorpusFinding): CorpusFinding {
+  if (severity === 'error') return { ...of, severity, path, message }
+  const text = path === '' ? message : `${path}: ${message}`
+  return { ...of, severity: 'warning', message: text.replaceAll(WHERE, 'here').slice(0, OF_WARNING) }
+}
+
+/** As diagnostics have it: the object is the place in the text, the id a code, and a path is told where the line lacks it. */
+function asOfEditor({ namespace, id, severity, message = '' }: CorpusFinding): CorpusFinding {
+  const levels: Readonly<Record<string, string>> = { error: '1', warning: '2', advice: '3' }
+  const text = message
+    .replace(` (${id})`, '')
+    .replace(/^(?:spec|metadata)(?:\[[^\]]*\]|[^ [])*: /, '')
+    .replace(/(of this name) .*$/, '$1')
+  return { kind: '', name: '', namespace, id, severity: levels[severity] ?? severity, message: text }
+}
+
 /** How a front end judges a whole corpus, and what of a finding it tells. */
 const CORPUS: Readonly<
   Record<
@@ -961,13 +1016,32 @@ const CORPUS: Readonly<
       return inReport((await run(given, 'audit', ['--output=json', ...flags])).stdout)
     },
   },
+  '/validate': {
+    told: asOfWebhook,
+    found: async (objects, given) => {
+      const world = await serverWorld(given)
+      const state = stateWith(objects)
+      const webhook = await startWebhook({ ...world, state })
+      const found: CorpusFinding[] = []
+      for (const object of objects) {
+        const { name, namespace } = object.metadata as { name: string; namespace: string }
+        const { status, warnings = [] } = await webhook.ask('/validate', object, namespace)
+        const of = { kind: String(object.kind), namespace, name }
+        for (const { field, message } of status?.details.causes ?? [])
+          found.push({ ...of, severity: 'error', id: idIn(message), path: field, message })
+        for (const warning of warnings) {
+          const message = warning.slice(`${of.kind} ${name}: `.length)
+          found.push({ ...of, severity: 'warning', id: idIn(message), path: '', message })
+        }
+      }
+      await webhook.close()
+      return found
+    },
+  },
   'current findings': {
     told: ({ kind, namespace, name, severity, id }) => ({ kind, namespace, name, severity, id }),
     found: async (objects, given) => {
-      const state = new ClusterState({
-        group: DEFAULT_API_GROUP,
-        knows: (kind) => !['Secret', 'ConfigMap'].includes(kind),
-      })
+      const state = stateWith([])
       const judge = createJudge({ ...(await serverWorld(given)), state })
       const findings = new CurrentFindings(state, () => judge)
       for (const object of objects) {
@@ -977,6 +1051,35 @@ const CORPUS: Readonly<
       findings.startRound()
       while (findings.work(100));
       return [...findings.findings()]
+    },
+  },
+  lsp: {
+    told: asOfEditor,
+    found: async (objects, given) => {
+      const worlds = Map.groupBy(objects, ({ metadata }) => (metadata as { namespace: string }).namespace)
+      const files = Array.from(worlds, ([namespace, world]) => ({
+        namespace,
+        name: `${namespace}.json`,
+        text: JSON.stringify(listOf(world), undefined, 1),
+      }))
+      const editor = await startEditor(given.t, {})
+      const found: CorpusFinding[] = []
+      for (const { namespace, name, text } of files) {
+        await editor.open(name, text)
+        // What is opened next is shown next.
+        await editor.open(`${namespace}-last.yaml`, 'a: [')
+        await editor.shown(`${namespace}-last.yaml`)
+        for (const { code, severity, message } of await editor.shown(name, () => true)) {
+          // A note about an older release has no id.
+          if (code === undefined) continue
+          found.push({
+            ...{ kind: '', namespace, name: '', severity: String(severity), id: String(code) },
+            message: typeof message === 'string' ? message : message.value,
+          })
+        }
+        for (const each of [name, `${namespace}-last.yaml`]) await editor.close(each)
+      }
+      return found
     },
   },
   library: { found: async (objects) => judge(objects).findings },
@@ -1003,10 +1106,6 @@ const isOfAll = ({ id }: CorpusFinding) =>
 const whole = (finding: CorpusFinding) => finding
 
 const listOf = (items: readonly Given['object'][]) => ({ apiVersion: 'v1', kind: 'List', items })
-
-/** Each says in its own words where it looked for an object. */
-const WHERE =
-  /in the given files|among the given objects|in the cluster|in this text|in namespace '[^']*'|; there is one in namespace '.*?own/g
 
 t.test('every front end tells the findings of all examples of rules in the same bytes', async (t) => {
   const objects = corpus()

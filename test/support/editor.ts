@@ -28,6 +28,7 @@ export interface Editor {
   ): Promise<readonly Diagnostic[]>
   open(name: string, text: string): Promise<void>
   change(name: string, text: string): Promise<void>
+  close(name: string): Promise<void>
   /** Writes the file, and says so. */
   save(name: string, text: string): Promise<void>
   ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
@@ -101,6 +102,8 @@ export async function startEditor(
         textDocument: { uri: uri(name), version: ++version },
         contentChanges: [{ text }],
       }),
+    close: (name) =>
+      connection.sendNotification('textDocument/didClose', { textDocument: { uri: uri(name) } }),
     save: (name, text) => {
       writeFileSync(join(folder, name), text)
       return connection.sendNotification('textDocument/didSave', { textDocument: { uri: uri(name) } })
