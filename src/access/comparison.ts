@@ -117,7 +117,7 @@ function rolesText(roles: readonly string[]): string {
   return shown.length === 0 ? '' : ` [${[...shown, ...(rest === 0 ? [] : [`${rest} more`])].join('; ')}]`
 }
 
-/** The details of a backend that are not in its summary. */
+/** Fields that tell two sides of a backend apart when their summaries are equal, each with its word in the output. */
 const DETAILS = [
   ['config', 'MCPExternalAuthConfig'],
   ['source', 'source'],

@@ -6,7 +6,7 @@ export interface Type {
   readonly open: boolean
   /** The number of names in the text of the type: `map(string, dyn)` has three. */
   readonly names: number
-  /** The number of a declaration's type parameter. */
+  /** The position of a type parameter in the declaration of its function, from 0; only for kind `parameter`. */
   readonly index: number
   /** The type that a type variable is bound to; the only mutable field of a type. */
   bound: Type | undefined

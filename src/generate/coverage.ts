@@ -90,8 +90,8 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
 }
 
 /**
- * The keywords that enforce a statement about a field: for an object the keywords of its fields, else the field's
- * constraints, or else its type.
+ * The JSON Schema keywords that enforce a statement of the specification about a field: `properties` for an object,
+ * else the constraints of the field, or `type` if it has none.
  */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'

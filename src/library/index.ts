@@ -68,7 +68,7 @@ export interface JudgeOptions {
 
 /** The schemas of a release of the operator. Each file in `vmcp-admission/releases/` has one. */
 export interface Release {
-  /** The version, such as `0.63.0`; empty when not known. */
+  /** The version of the operator, such as `0.63.0`; empty when not known. */
   readonly version: string
   /** The schema of each kind. */
   readonly schemas: Readonly<Record<string, object>>

@@ -9,7 +9,7 @@ export interface About {
   readonly why: string
 }
 
-/** Functions for the cards of a page. */
+/** The page's callbacks for the cards of findings: the description of a rule, a jump to a place, and buttons. */
 export interface CardOptions {
   readonly aboutOf: (id: string) => About | undefined
   /** Shows a place in the editor; when absent, places are plain text. */

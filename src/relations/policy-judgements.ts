@@ -216,8 +216,8 @@ function absencesOf(
 }
 
 /**
- * The key of an attribute that is read although it may be absent: `arg_` for any argument of a call, `''` for one that
- * some kinds of requests never have. Undefined for other faults.
+ * The key of an attribute that a policy reads although requests may lack it. All arguments of a call share `arg_`; all
+ * attributes that some kinds of requests never have share `''`. Undefined for other faults.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key

@@ -10,7 +10,7 @@ import { type Budget, fitsGlob } from '../rule/index.ts'
 interface Test {
   readonly isNot: boolean
   readonly values: ReadonlySet<Value>
-  /** Patterns of `like`; one match is enough. */
+  /** Patterns of Cedar's `like` operator: a value that matches one of them counts as one of `values`. */
   readonly patterns: readonly string[]
 }
 

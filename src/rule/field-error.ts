@@ -98,7 +98,7 @@ export function required(path: At, detail: string): FieldError {
   return { type: 'required', at: segmentsOf(path), detail }
 }
 
-/** `Forbidden`: the field may not be there. Prints no value. */
+/** `Forbidden`: the field must not be set. Prints no value. */
 export function forbidden(path: At, detail: string): FieldError {
   return { type: 'forbidden', at: segmentsOf(path), detail }
 }

@@ -137,7 +137,7 @@ export interface Example<T> {
   readonly value: Given<T>
   /** The kind of the example, when the rule is about several kinds. */
   readonly kind?: string
-  /** The name of the field that contains `value`, when that is not the first part in the rule's `on`. */
+  /** The field that contains `value`, such as `authzConfigRef`; omitted for the field of the first schema in `on`. */
   readonly part?: string
   /** Annotations of the resource. */
   readonly annotations?: Readonly<Record<string, string>>

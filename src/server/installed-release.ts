@@ -64,7 +64,7 @@ export class InstalledRelease {
       }
       this.#isRead = true
     } catch (error) {
-      // Without an answer, the release of the previous read remains in use.
+      // An error status, such as 403, completes the first read. The release of the last successful read stays in use.
       this.#isRead ||= error instanceof StatusError
       const problem = errorMessage(error)
       if (problem !== this.#problem)

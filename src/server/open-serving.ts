@@ -61,7 +61,7 @@ async function openInMemory(configuration: ServerConfiguration): Promise<Serving
   return fixedServing(await makePair(localNames(configuration)), 'made a certificate for this run')
 }
 
-/** A source that has only one certificate, which never changes. */
+/** A certificate source whose certificate never changes; `source` is its description for the log. */
 function fixedServing(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {

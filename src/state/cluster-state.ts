@@ -416,7 +416,7 @@ interface Around {
   readonly onPartial: ((name: ObjectName) => void) | undefined
 }
 
-/** The objects as rules in one namespace see them. */
+/** The objects that rules in one namespace can read; other namespaces are visible only through `elsewhere`. */
 class NamespaceObjects implements Cluster {
   readonly memo: Memo = new Map()
   readonly #namespace: string

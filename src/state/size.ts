@@ -29,7 +29,7 @@ function bytesOf(value: unknown): number {
 /** Estimated bytes of a text: V8 stores one with any character beyond Latin-1 in two bytes a character. */
 const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
-/** The longest text in a reduced copy; names of objects and providers are shorter. */
+/** The longest text, in characters, that the reduced copy of a large object keeps; names of objects are shorter. */
 const LONGEST_FACT = 1_000
 /** The most fields of an object in a reduced copy: an object with more fields is a map, whose keys have no limit. */
 const MOST_FIELDS = 50

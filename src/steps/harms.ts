@@ -137,8 +137,8 @@ const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * For a caller to whom `now` and `after` give the same, the result of `after`; for all others the result of `old`. So
- * it differs from `now` for exactly those callers to whom `now` gives something that neither `old` nor `after` gives.
+ * The outcome of `after` for callers for whom it equals that of `now` (the intermediate state), else that of `old`.
+ * `now` differs from it for exactly those callers whose outcome in `now` occurs neither in `old` nor in `after`.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

@@ -34,7 +34,7 @@ export interface Choice {
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
-/** A condition that cannot be made smaller. */
+/** A condition without parts that could be removed: `smaller` returns none. */
 export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
 
 export const nobody = (world: ClaimsWorld, why: string): Condition => ({

@@ -54,7 +54,7 @@ interface Settings {
   readonly budget?: Budget
   /** Claims to try first, such as the examples found for other releases. */
   readonly callers?: readonly Claims[]
-  /** The tokens of the callers: claims that none of these tokens has are excluded. */
+  /** The tokens that callers can have: the comparison considers only claims that at least one of them has. */
   readonly behind?: Callers
 }
 

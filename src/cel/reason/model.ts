@@ -22,7 +22,7 @@ type Answer =
 
 /** The most candidate values that are tried for one question, when some tests have no formula (`Guess`). */
 const MOST_TRIES = 60
-/** The most keys, beside those that matchers name, that are found for one map. */
+/** The most keys that the search for an example adds to one map, besides the keys that matchers name. */
 const MOST_FURTHER = 12
 
 /**

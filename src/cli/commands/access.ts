@@ -96,7 +96,7 @@ export async function accessOf({
   return { code: states.unread.length > 0 ? EXIT.unread : code, text }
 }
 
-/** The flags with the release of the configuration file for these files, and the settings for reading documents. */
+/** The flags, with `release` from the configuration file if no flag sets it, and the settings for reading documents. */
 export async function openAccess(
   given: Flags,
   files: readonly string[],

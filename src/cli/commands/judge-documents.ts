@@ -86,7 +86,7 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideSto
   return [{ ...IN_CLUSTER, message }]
 }
 
-/** Notes about resources that occur twice and have referrers: these are judged beside the last one. */
+/** Notes about resources that are given twice and have referrers: the referrers are judged against the last one. */
 function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)

@@ -201,7 +201,7 @@ function withAll(
 /** The longest key or value that is changed, in characters. */
 const LONGEST = 4096
 
-/** The alternative changes for an edit; offsets count from its place, and `rest` is the text from there on. */
+/** Alternative text changes for one edit, the most natural first. They count from `offset`, where `rest` begins. */
 function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({

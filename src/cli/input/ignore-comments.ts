@@ -13,7 +13,7 @@ export interface IgnoreComment {
 
 const SIGN = '# vmcp-admission: ignore['
 
-/** Placeholder for a reason: a comment with it has no effect. */
+/** Placeholder for the reason: an ignore comment has no effect while this is its reason. */
 export const REASON_TO_WRITE = '<why>'
 
 /** The text of a comment that ignores an id, for editors to write above a line. */

@@ -46,7 +46,7 @@ export const READING_FLAGS = {
 
 const { namespace, set, env, exclude } = READING_FLAGS
 
-/** The flags for an editor; it shows documents that are not judged, so it has no flag that makes them an error. */
+/** The flags of READING_FLAGS without `fail-on-not-judged`: an editor only marks documents that are not judged. */
 export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
 /** The options for reading files that the flags select. */

@@ -14,7 +14,7 @@ export interface RoleSelection {
   readonly celGo: CelGoVersion
 }
 
-/** Consecutive releases that choose in the same way; `first` and `last` are minor versions of 0.x, both included. */
+/** Consecutive operator releases (0.`first` to 0.`last`, both included) that choose a caller's role in the same way. */
 export interface Generation extends RoleSelection {
   readonly first: number
   readonly last: number

@@ -34,7 +34,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     if (first === undefined) return
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
-    // Each provider is an `about` of its own: an update that removes one makes no new error, one that adds one does.
+    // One `about` for each provider too many: the ratchet denies an update that adds one, not one that removes one.
     const counted = aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },
