@@ -66,7 +66,7 @@ const webhookTimeout: Flag<number> = {
 /** All settings of the server, as flags and environment variables. */
 export const SERVER_FLAGS = {
   role: choice(
-    'what this process does: webhook answers reviews and writes nothing; leader writes the webhook configurations and the CA, and answers none; all does both',
+    'what this process does: webhook answers reviews and writes nothing but reports; leader writes the webhook configurations and the CA, and answers none; all does both',
     ['all', 'webhook', 'leader'],
     'all',
   ),
@@ -188,6 +188,8 @@ export function checkTogether(configuration: ServerConfiguration): void {
     throw new UsageError(
       '--local-cluster removes all that it writes, and keeps no reports: leave --reports out',
     )
+  if (configuration.reports && configuration.role === 'leader')
+    throw new UsageError('--reports needs the findings, which a leader has not: give it to --role webhook')
   if (configuration.defaults === 'off' && configuration['service-account-audience'] !== '')
     throw new UsageError(
       '--service-account-audience has no effect with --defaults off: leave one of them out',

@@ -62,6 +62,7 @@ export class CurrentFindings {
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
   /** The namespaces that remain to be checked in the current round. */
   #round: string[] = []
+  #rounds = 0
   #check: Check | undefined
   #removals = 0
   #onChange: () => void = () => undefined
@@ -196,6 +197,7 @@ export class CurrentFindings {
   }
 
   startRound(): void {
+    this.#rounds += 1
     this.#round = [...new Set([...this.#round, ...this.#due])]
     this.#due.clear()
   }
@@ -210,6 +212,11 @@ export class CurrentFindings {
       else this.#checkObject(check, name)
     }
     return this.#check !== undefined || this.#round.length > 0
+  }
+
+  /** Number of rounds that were started. */
+  get rounds(): number {
+    return this.#rounds
   }
 
   /** Number of namespaces that are due, in the current round, or being checked. */

@@ -195,10 +195,9 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     void warmUp(parts, await answers.first(), ended.signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
       .then(() => filled(cluster, ended.signal))
-      .finally(() => {
-        collectGarbage()
-        warm = true
-      })
+      .then(collectGarbage)
+      .catch((error: unknown) => logger.debug({ err: error }, 'garbage not collected'))
+      .finally(() => (warm = true))
   const isReady = () => whyNotReady() === undefined
   if (url !== undefined) await local?.register({ url, ca: serving?.caBundle() ?? '', isReady })
 }

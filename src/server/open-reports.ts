@@ -28,19 +28,18 @@ export function openReports(
     registers: [registry],
   })
   const reports = connection.reports(REPORT_SOURCE)
-  const never = new AbortController().signal
   const keeper = new ReportKeeper(
     {
       lease: connection.registrations(configuration.namespace).lease(REPORTS_LEASE),
       list: (api, namespace, found) => reports.list(api, namespace, found),
       apply: (api, namespace, name, report) => reports.apply(api, namespace, name, report),
       remove: (api, namespace, name) => reports.remove(api, namespace, name),
-      read: (kind, namespace, name) => connection.read(kind, namespace, name, never),
+      read: (kind, namespace, name, signal) => connection.read(kind, namespace, name, signal),
     },
     {
       group: configuration['api-group'],
       namespaces: configuration['watch-namespaces'],
-      isReady: () => isSynced() && findings.waiting === 0,
+      isReady: allJudged(findings, isSynced),
       judge: (kind, object) => findings.findingsIn(kind, object),
       count: (outcome) => writes.inc({ outcome }),
       logger,
@@ -56,4 +55,15 @@ export function openReports(
     () => keeper.count,
   )
   return keeper
+}
+
+/** Tells whether all objects were judged since the cache was filled, also where some change all the time. */
+function allJudged(findings: CurrentFindings, isSynced: () => boolean): () => boolean {
+  let rounds: number | undefined
+  return () => {
+    if (!isSynced()) return false
+    rounds ??= findings.rounds
+    // The round that runs may have begun before; the one after it has every namespace that was due.
+    return findings.waiting === 0 || findings.rounds >= rounds + 2
+  }
 }

@@ -33,7 +33,7 @@ export interface ReportCluster {
   apply(api: ReportApi, namespace: string, name: string, report: object): Promise<void>
   remove(api: ReportApi, namespace: string, name: string): Promise<boolean>
   /** An object as it is stored now; undefined when it does not exist. */
-  read(kind: Kind, namespace: string, name: string): Promise<object | undefined>
+  read(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<object | undefined>
 }
 
 export interface ReportOptions {
@@ -63,6 +63,15 @@ const REST = 4
 const MOST_BYTES = 65_536
 /** The annotation with the digest of the findings: it marks a report as one that is kept here. */
 const DIGEST = 'vmcp-admission/findings'
+/**
+ * The most reports of objects without current findings, and the most reports to remove, that are remembered from a list:
+ * whoever may write reports can write any number that look like ours.
+ */
+const MOST_LISTED = 10_000
+const LONGEST_NAME = 253
+const LONGEST_UID = 64
+/** A digest as `digestOf` makes it. */
+const IS_DIGEST = /^[\w-]{43}$/
 
 /** The current findings of an object that has some. */
 interface Wanted {
@@ -75,7 +84,10 @@ interface Kept {
   readonly subject: ReportSubject
   /** The digest in the stored report, and the uid of its owner; undefined when there is none. */
   readonly stored: { readonly digest: string; readonly uid: string } | undefined
-  /** The digest of the current findings at the last write, empty without any; undefined when they are to be looked at. */
+  /**
+   * The digest of the current findings when the object was last read, empty without any; undefined when it must be read
+   * again.
+   */
   readonly settled: string | undefined
 }
 
@@ -137,26 +149,28 @@ export class ReportKeeper {
   /** Makes passes until the signal aborts, then releases the Lease. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.pass()
+      await this.pass(signal)
       await sleep(EVERY, undefined, { signal }).catch(() => undefined)
     }
     await this.#holder.release().catch(() => undefined)
   }
 
   /** Takes or renews the Lease, and brings some reports up to date. Never rejects. */
-  async pass(): Promise<void> {
+  async pass(signal: AbortSignal): Promise<void> {
     try {
+      // Before the Lease, which a replica that is ready may take meanwhile.
+      this.#isReady ||= this.#options.isReady()
+      if (!this.#isReady) return
       if (!(await this.#holder.hold())) {
         this.#forget(0)
         return
       }
-      this.#isReady ||= this.#options.isReady()
-      if (!this.#isReady) return
       if (this.#clock() >= this.#listAt) await this.#list()
       if (this.#api === undefined) return
-      await this.#writeSome(this.#api)
+      await this.#writeSome(this.#api, signal)
       this.#problem = ''
     } catch (error) {
+      if (signal.aborted) return
       this.#forget(this.#clock() + RETRY)
       this.#options.count('failed')
       const problem = errorMessage(error)
@@ -197,31 +211,38 @@ export class ReportKeeper {
     if (typeof digest !== 'string' || typeof name !== 'string' || typeof namespace !== 'string') return
     const scope = isObject(report.scope) ? report.scope : {}
     const subject = { kind: String(scope.kind), namespace, name: String(scope.name) }
-    if ((preferred ?? api) !== api || name !== reportName(subject.kind, subject.name)) {
-      this.#strays.push({ api, namespace, name })
-      return
-    }
     const [owner] = Array.isArray(ownerReferences) ? (ownerReferences as readonly unknown[]) : []
     const uid = isObject(owner) ? String(owner.uid) : ''
-    this.#kept.set(objectKey(subject), { subject, stored: { digest, uid }, settled: digest })
+    const isOurs =
+      kindNamed.has(subject.kind) &&
+      subject.name.length <= LONGEST_NAME &&
+      uid.length <= LONGEST_UID &&
+      IS_DIGEST.test(digest) &&
+      name === reportName(subject.kind, subject.name)
+    if (!isOurs || (preferred ?? api) !== api) {
+      // The next list brings the rest.
+      if (this.#strays.length < MOST_LISTED) this.#strays.push({ api, namespace, name })
+      return
+    }
+    const key = objectKey(subject)
+    if (!this.#wanted.has(key) && this.#kept.size >= this.#wanted.size + MOST_LISTED) return
+    this.#kept.set(key, { subject, stored: { digest, uid }, settled: digest })
   }
 
-  async #writeSome(api: ReportApi): Promise<void> {
-    const strays = this.#strays.splice(0, MOST_A_PASS)
-    for (const { api: of, namespace, name } of strays) await this.#remove(of, namespace, name)
+  async #writeSome(api: ReportApi, signal: AbortSignal): Promise<void> {
+    const strays = this.#strays.splice(0, MOST_A_PASS / 2)
     const end = this.#clock() + EVERY
     let refused = 0
-    for (const subject of this.#due(MOST_A_PASS - strays.length)) {
-      if (this.#clock() >= end) break
+    const attempt = async (subject: Omit<ReportSubject, 'kind'>, write: () => Promise<void>) => {
+      if (signal.aborted || this.#clock() >= end) return
       try {
-        await this.#write(api, subject)
+        await write()
       } catch (error) {
-        if (!isOfOneObject(error)) throw error
-        // The next list shows that the report is not as it should be.
-        this.#settle(subject, this.#kept.get(objectKey(subject))?.stored)
+        // Without the text of the API server, here and below: it may repeat values.
+        if (!isOfOneObject(error))
+          throw error instanceof StatusError ? new Error(`a write ended with status ${error.status}`) : error
         refused += 1
         this.#options.count('failed')
-        // Without the text of the refusal: it may repeat values.
         if (refused === 1)
           this.#options.logger.warn(
             { ...subject, status: error.status },
@@ -229,55 +250,80 @@ export class ReportKeeper {
           )
       }
     }
+    for (const { api: of, namespace, name } of strays)
+      await attempt({ namespace, name }, () => this.#remove(of, namespace, name))
+    for (const subject of this.#due(MOST_A_PASS - strays.length))
+      await attempt(subject, () => this.#write(api, subject, signal))
   }
 
-  /** Objects whose findings are not those that their report was made of. */
+  /**
+   * Objects whose findings are not those that their report was made of: those with findings and those without in turn.
+   * Whichever was looked at goes to the end of its map, so that no object that keeps changing makes others wait.
+   */
   #due(most: number): ReportSubject[] {
-    const due: ReportSubject[] = []
+    const mended: ReportSubject[] = []
+    const wrong: ReportSubject[] = []
     for (const [key, { subject, settled }] of this.#kept)
-      if (!this.#wanted.has(key) && settled !== '') due.push(subject)
+      if (!this.#wanted.has(key) && settled !== '' && mended.length < most) mended.push(subject)
     for (const [key, { subject, digest }] of this.#wanted)
-      if (this.#kept.get(key)?.settled !== digest) due.push(subject)
-    return due.slice(0, most)
+      if (this.#kept.get(key)?.settled !== digest && wrong.length < most) wrong.push(subject)
+    return Array.from({ length: most }, (_, i) => [wrong[i], mended[i]])
+      .flat()
+      .filter((subject) => subject !== undefined)
+      .slice(0, most)
   }
 
-  async #write(api: ReportApi, subject: ReportSubject): Promise<void> {
+  async #write(api: ReportApi, subject: ReportSubject, signal: AbortSignal): Promise<void> {
+    const key = objectKey(subject)
+    const wanted = this.#wanted.get(key)
+    if (wanted !== undefined) {
+      this.#wanted.delete(key)
+      this.#wanted.set(key, wanted)
+    }
+    const before = this.#kept.get(key)
+    const settle = (stored: Kept['stored']) => {
+      // Findings that came during the write, which need another look.
+      const isChanged = this.#kept.get(key) !== before
+      this.#kept.delete(key)
+      if (stored === undefined && wanted === undefined && !isChanged) return
+      this.#kept.set(key, { subject, stored, settled: isChanged ? undefined : (wanted?.digest ?? '') })
+    }
+    try {
+      settle(await this.#written(api, subject, before?.stored, signal))
+    } catch (error) {
+      // The next list shows that the report is not as it should be.
+      if (isOfOneObject(error)) settle(before?.stored)
+      throw error
+    }
+  }
+
+  /** Brings the report of an object up to date, by the object as it is now; returns what is stored then. */
+  async #written(
+    api: ReportApi,
+    subject: ReportSubject,
+    stored: Kept['stored'],
+    signal: AbortSignal,
+  ): Promise<Kept['stored']> {
     const { kind: named, namespace, name } = subject
-    const { stored } = this.#kept.get(objectKey(subject)) ?? {}
     const kind = kindNamed.get(named)
-    const live = kind && (await this.#cluster.read(kind, namespace, name))
+    const live = kind && (await this.#cluster.read(kind, namespace, name, signal))
     const begun = performance.now()
     const results = kind && live ? resultsOf(this.#options.judge(kind, live)) : []
-    await sleep(REST * (performance.now() - begun))
+    await sleep(REST * (performance.now() - begun), undefined, { signal })
     const report = reportName(named, name)
     if (results.length === 0) {
       if (stored !== undefined) await this.#remove(api, namespace, report)
-      this.#settle(subject, undefined)
-      return
+      return undefined
     }
-    const { uid } = metadataOf(live)
-    const next = { digest: digestOf(results), uid: String(uid) }
-    if (stored?.digest !== next.digest || stored.uid !== next.uid) {
-      await this.#cluster.apply(
-        api,
-        namespace,
-        report,
-        ownedReport(api, subject, results, next, this.#options),
-      )
-      this.#options.count('written')
-    }
-    this.#settle(subject, next)
+    const next = { digest: digestOf(results), uid: String(metadataOf(live).uid) }
+    if (stored?.digest === next.digest && stored.uid === next.uid) return next
+    await this.#cluster.apply(api, namespace, report, ownedReport(api, subject, results, next, this.#options))
+    this.#options.count('written')
+    return next
   }
 
   async #remove(api: ReportApi, namespace: string, name: string): Promise<void> {
     if (await this.#cluster.remove(api, namespace, name)) this.#options.count('removed')
-  }
-
-  #settle(subject: ReportSubject, stored: Kept['stored']): void {
-    const key = objectKey(subject)
-    const settled = this.#wanted.get(key)?.digest ?? ''
-    if (stored === undefined && settled === '') this.#kept.delete(key)
-    else this.#kept.set(key, { subject, stored, settled })
   }
 }
 
@@ -308,8 +354,8 @@ function ownedReport(
 }
 
 /**
- * Whether the error concerns one report: other reports may be accepted. A right that is missing shows at the list, and a
- * CRD that is gone (404), a busy API server or a lost connection concern all.
+ * Whether the error may concern one report alone: others are then tried. Not one that has no status, such as a lost
+ * connection, nor what concerns all: credentials, a CRD that is gone, a busy API server.
  */
 const isOfOneObject = (error: unknown): error is StatusError =>
-  error instanceof StatusError && [400, 403, 409, 413, 422].includes(error.status)
+  error instanceof StatusError && ![401, 404, 429, 503, 504].includes(error.status)
