@@ -91,7 +91,7 @@ export function rolesOf(config: AuthConfig | undefined): readonly string[] | nul
   ]
 }
 
-/** Units of the budget for the matchers of one MCPExternalAuthConfig. */
+/** The budget for reading the matchers of one MCPExternalAuthConfig, in units of `Budget`. */
 const READING = 50_000
 
 /** Notes about mappings that never match, because tokens of the embedded server lack their claims. */

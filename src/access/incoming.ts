@@ -4,7 +4,7 @@ import { notFound, notSpecified, unreadable } from './unknown.ts'
 
 /** How clients authenticate to a VirtualMCPServer. Values that do not apply or are not known are null. Section 5.1. */
 export interface Incoming {
-  /** A summary in one line. */
+  /** How clients authenticate, in one line. */
   readonly summary: string
   /** `anonymous`, `oidc`, or another value as written. */
   readonly type: string | null
@@ -13,7 +13,7 @@ export interface Incoming {
   readonly oidcType: string | null
   readonly issuer: string | null
   readonly audience: string | null
-  /** Why values are not known. */
+  /** Why some of the fields above are not known. */
   readonly reason: string | null
 }
 

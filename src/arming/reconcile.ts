@@ -10,7 +10,7 @@ import {
 
 export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
-/** `Fail` after the webhook is proved; only a setting changes it back. */
+/** `Fail` once a probe has proved that API servers call the webhook; only a setting changes it back. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 interface Wanted {
@@ -47,7 +47,7 @@ export function wantedConfigurations(wanted: Wanted): readonly WebhookConfigurat
       annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Selectors and conditions are written even when empty, so that no foreign one remains: it could exclude a
+    // Selectors and conditions are written even when empty, so that none of another writer remains: it could exclude a
     // namespace.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
@@ -88,8 +88,8 @@ export function managerOf(configuration: WebhookConfiguration | undefined): stri
 }
 
 /**
- * The complete configuration that replaces a stored one, provided that it is unchanged. If this server writes no
- * caBundle, the stored one is kept: that of the entry with the same name, or else of an entry with the same address.
+ * The wanted configuration, to replace a stored one completely; the API server refuses it if that one has changed.
+ * Webhooks without caBundle keep that of the stored webhook with the same name, or else with the same address.
  */
 export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)

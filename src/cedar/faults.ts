@@ -8,7 +8,7 @@ export interface Origin {
 
 /** A mistake in a policy: an expression has no effect or fails, for a family of requests (see `Requests`). */
 export type Fault =
-  /** A comparison with an entity that does not occur in any request of the family. */
+  /** A comparison with an entity that does not occur in any of the evaluated requests. */
   | {
       readonly kind: 'entity'
       readonly variable: Variable
@@ -16,7 +16,7 @@ export type Fault =
       readonly entity: EntityName
     }
   | { readonly kind: 'type'; readonly variable: Variable; readonly type: string }
-  /** An attribute that no request of the family has. `isRead`: it is read, not only tested with `has`. */
+  /** An attribute that none of the evaluated requests has. `isRead`: it is read, not only tested with `has`. */
   | { readonly kind: 'missing'; readonly origin: Origin; readonly isRead: boolean }
   /** An attribute that is read without `has`, although some requests lack it. */
   | { readonly kind: 'unguarded'; readonly origin: Origin; readonly key: string }

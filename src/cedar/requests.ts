@@ -18,7 +18,7 @@ export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set |
 export const ANY = 1023
 export const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration
 
-/** An attribute in the requests of a family. */
+/** An attribute of the principal, resource or context in a family of requests (`Requests`). */
 export interface Attribute {
   readonly presence: 'always' | 'maybe' | 'never'
   readonly types: number

@@ -2,7 +2,7 @@ import { isObject } from '../rule/index.ts'
 import { type Api, DELETE, StatusError, type Stored } from './api.ts'
 import { list } from './list-watch.ts'
 
-/** An API of reports, as its objects name it. */
+/** The API version and the plural of a kind of reports. */
 interface ReportPlace {
   readonly apiVersion: string
   readonly plural: string
@@ -43,7 +43,7 @@ export class Reports {
     }
   }
 
-  /** A forced server-side apply: of fields that others wrote too, the values are those of this report. */
+  /** Applies a report by server-side apply, with force: it overwrites fields that other managers own. */
   apply(api: ReportPlace, namespace: string, name: string, report: object): Promise<void> {
     const path = `${pathOf(api, namespace)}/${name}?fieldManager=${this.#manager}&force=true`
     const sent = { method: 'PATCH', contentType: APPLY, body: JSON.stringify(report) } as const

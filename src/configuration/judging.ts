@@ -42,7 +42,7 @@ export const CONFIGURATION_FLAG = {
   ),
 }
 
-/** The flag about ignores, for judging manifests that are not trusted. */
+/** The flag that disables the ignores in manifests, for judging manifests that are not trusted. */
 export const IGNORES_FLAG = {
   'no-ignores': toggle(
     'comments and annotations of the manifests ignore nothing, whatever the configuration file says',

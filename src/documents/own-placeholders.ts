@@ -1,9 +1,9 @@
-/** Returns the first placeholder of the configuration file in a text. */
+/** Finds the first placeholder in a text, of the placeholders that the configuration file lists. */
 export type FindPlaceholder = (text: string) => string | undefined
 
 /**
- * A function that finds the placeholders of the configuration file, in which `*` stands for a name; undefined where
- * there are none. Its time is linear in the length of the text, for any placeholders.
+ * Returns a function that finds the listed placeholders, in which `*` stands for a name; undefined when none is listed.
+ * Its time is linear in the length of the text, for any placeholders.
  */
 export function placeholderFinder(placeholders: readonly string[]): FindPlaceholder | undefined {
   const patterns = placeholders.map((placeholder) => placeholder.split('*'))
@@ -23,7 +23,7 @@ interface Found {
   readonly end: number
 }
 
-/** The first match of a placeholder: its literals in order, with names between them; the longest one there. */
+/** The first match of a placeholder (literals in order, names between them); of several there, the longest. */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
   // The matches of the rest of the pattern from the current literal on, ordered by start. The loop goes from the last

@@ -36,7 +36,7 @@ export const NO_FINDINGS: Verdict = {
 
 /** The findings of an object, with the severities of the settings. */
 export interface Weighed extends Pick<Verdict, 'exempted' | 'failures'> {
-  /** Without those that the settings turn off. */
+  /** The findings without those that the settings turn off. */
   readonly findings: readonly Finding[]
 }
 
@@ -81,7 +81,7 @@ export function weigh(findings: readonly Finding[], namespace: string, settings:
 export const hasErrors = ({ findings }: Weighed): boolean => findings.some(isError)
 
 interface Circumstances {
-  /** The mode of the settings. */
+  /** The mode in the settings: `enforce`, or `warn` for a trial in which nothing is denied. */
   readonly mode: Settings['mode']
   readonly dryRun: boolean
   readonly confirmed: Confirmed | undefined
@@ -110,7 +110,7 @@ export function decide(
   }
 }
 
-/** The error of a denial: its `dependsOnAsError` becomes `dependsOn`. */
+/** Adapts a warning that a setting makes an error: its `dependsOnAsError` becomes `dependsOn`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 

@@ -1,6 +1,6 @@
 /**
- * The entry point of the engine: all front ends use a judge, which is made once for a World. It is pure and
- * synchronous, and never throws for any JSON.
+ * The entry point of the engine: all front ends use a judge, which is made once for a `World` (settings, release and
+ * other objects). A judge is pure and synchronous, and never throws for any JSON.
  */
 
 import { atOnce, type Finding, type Steps } from '../rule/index.ts'
@@ -16,7 +16,7 @@ import type { Ignore } from './settings.ts'
 import type { Submission } from './submission.ts'
 import { beside, prepare, type Prepared, type World } from './world.ts'
 
-/** Judges objects within one world. The severities of findings follow its settings (decisions 7 to 9). */
+/** Judges objects in one world: by its settings (decisions 7 to 9), its release and its other objects. */
 export interface Judge {
   readonly world: World
   /** Judges a write that the API server asks about. */
@@ -33,7 +33,7 @@ export interface Judge {
   weigh(findings: readonly Finding[], of: FoundIn): Verdict
   /** Whether the settings exclude a namespace: all its objects are admitted without findings. */
   leavesOut(namespace: string): boolean
-  /** A judge with other objects; settings and release stay the same. */
+  /** A judge with the same settings and release, for which the objects in `state` are the other objects. */
   beside(state: World['state']): Judge
   /** `admit` and `file` as steps: a server can answer other requests between them. */
   readonly inSteps: {

@@ -5,7 +5,7 @@ import { pathText, type Segment } from '../rule/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files with policies; they differ in the effect on an object that violates a rule. */
+/** The files with ValidatingAdmissionPolicies; they differ in the effect on an object that violates a rule. */
 const FILES = [
   {
     path: 'deploy/policies/deny.yaml',
@@ -44,7 +44,7 @@ interface HeldPlace extends RulePlace {
   readonly expression: string
 }
 
-/** The rules that policies enforce, each with the path that it checks. */
+/** The rules that ValidatingAdmissionPolicies enforce, each with the path that it checks. */
 export function heldPlaces(): HeldPlace[] {
   return rulePlaces().flatMap((place) => {
     const { policy } = place.rule

@@ -5,10 +5,10 @@ export interface Described {
   readonly anchor?: string
 }
 
-/** The path of the description from the root of the repository. */
+/** The path of a page or section in docs/, from the root of the repository. */
 export const pathOf = (described: Described): string => `docs/${placeOf(described)}`
 
-/** The path of the description from docs/. */
+/** The path of a page or section in docs/, from docs/. */
 export const placeOf = ({ page, anchor }: Described): string =>
   anchor === undefined ? page : `${page}#${anchor}`
 

@@ -47,7 +47,7 @@ const headOf = ({ file, kind, namespace, name }: ReportedFinding): string =>
 const nameOf = ({ name, namespace }: GivenSubject): string =>
   namespace === 'default' ? name : `${namespace}/${name}`
 
-/** The text without the id at its end. */
+/** The message of a finding without the id at its end. */
 export const textOf = ({ message, id }: Pick<ReportedFinding, 'message' | 'id'>): string =>
   message.replace(` (${id})`, '')
 

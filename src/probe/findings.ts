@@ -4,14 +4,14 @@ import type { Target } from './target.ts'
 
 const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))
 
-/** A finding at the field that contains the address. */
+/** A finding at the field that contains the probed address. */
 export const findingAt = ({ at }: Pick<Target, 'at'>, id: ProbeId, detail: string): Finding => ({
   id,
   severity: SEVERITIES.get(id) ?? 'warning',
   error: { type: 'advice', at, detail },
 })
 
-/** A finding that the value of the field is wrong. */
+/** A finding that the field contains a wrong address. */
 export const wrongValueAt = (
   { at, url }: Pick<Target, 'at' | 'url'>,
   id: ProbeId,

@@ -40,7 +40,7 @@ export function targetsOf(all: readonly NamedResource[]): {
   return { targets, leftOut }
 }
 
-/** Returns whether some VirtualMCPServer may have credentials for a backend: an entry with its name, or a default. */
+/** Returns a test whether a VirtualMCPServer may have credentials for a backend: an entry for it, or a default. */
 function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject) => boolean {
   const gateways = all.filter(({ subject }) => subject.kind === 'VirtualMCPServer')
   return ({ namespace, name }) =>
@@ -52,7 +52,7 @@ function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject
 
 type Issuers = (namespace: string, name: string | undefined) => string | undefined
 
-/** Returns the issuer of an MCPOIDCConfig; undefined when not known. */
+/** Returns a function that looks up the issuer in an MCPOIDCConfig; undefined when not known. */
 function issuersOfCallers(all: readonly NamedResource[]): Issuers {
   const known = new Map(
     all
@@ -93,7 +93,7 @@ function* namedIn(
 
 type OidcReference = Given<{ name: string; resourceUrl: string }>
 
-/** The targets of an OIDC reference: the resource's own URL, whose metadata shows callers who issues tokens. */
+/** The targets of an OIDC reference: the resource's own URL, whose metadata tells clients who issues tokens. */
 function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
@@ -140,7 +140,7 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never reads the metadata of the issuer; if they exist, they show the issuer in tokens.
+  // With jwksUrl the operator never reads the metadata of the issuer; if it exists, it says which issuer tokens name.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),

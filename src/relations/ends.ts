@@ -22,7 +22,7 @@ export const OIDC_CONFIG = pathTo<OidcConfig>([])
 export const WORKLOAD = pathTo<Workload>([])
 export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 
-/** The most objects that are searched: an error has at most four related places. */
+/** The most objects that are searched for related places: an error has at most four. */
 const MOST = 4
 
 /** The places at which objects refer to `to`; for an object that uses `to` without naming it, the object's own name. */

@@ -120,7 +120,7 @@ function holdsSecret(config: AuthConfig | undefined): boolean {
   )
 }
 
-/** The findings about own references, at a VirtualMCPServer or at a workload; two rules share them by `isWanted`. */
+/** The findings about own references, at a VirtualMCPServer or a workload; `isWanted` selects those of the rule. */
 export function* ownReferenceErrors(
   id: string,
   resource: Gateway | Workload,

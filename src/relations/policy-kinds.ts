@@ -42,7 +42,7 @@ export const getPolicies = (cluster: Cluster, { kind, name }: Pick<PolicyReferen
 export interface PolicyReference {
   readonly kind: PolicyKind
   readonly name: string
-  /** The path of the name inside the reference. */
+  /** The path of the reference's `name` in the resource. */
   readonly at: readonly Segment[]
 }
 

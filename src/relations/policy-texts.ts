@@ -214,7 +214,7 @@ function valueText({
     : `${is}, on which ${shortText(operation, 40)} fails${instead}`
 }
 
-/** Operators for lists and objects, which arguments of tools never are. */
+/** Matches operations on sets and records: policies never see an argument of a tool as one. */
 const OF_PARTS = /^\.|^has$/
 
 const COMPARED: Readonly<Record<Variable, string>> = {

@@ -10,7 +10,7 @@ import {
 import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, VirtualMCPServer } from '../kinds/schemas.ts'
 import { nameIn } from './references.ts'
 
-/** The kinds that rules read through `context.cluster`. */
+/** An MCPExternalAuthConfig, as rules read it through `context.cluster`. */
 export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
 export type Gateway = Given<Static<typeof VirtualMCPServer>>

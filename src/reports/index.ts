@@ -5,7 +5,7 @@ import type { DescribedFinding, ObjectName } from '../rule/index.ts'
 /** The name of this project, as the source of results and in the labels of reports. */
 export const REPORT_SOURCE = 'vmcp-admission'
 
-/** An API of reports about one object each. */
+/** The API of a kind of reports, of which each is about one object. */
 export interface ReportApi {
   readonly group: string
   readonly apiVersion: string
@@ -26,7 +26,7 @@ export const POLICY_REPORTS: ReportApi = {
   plural: 'policyreports',
 }
 
-/** A result of a report, as both APIs have it. */
+/** A result in a report, with the fields that both report APIs have. */
 export interface ReportResult {
   readonly source: string
   readonly policy: string
@@ -53,14 +53,14 @@ export const resultOf = ({ severity, id, path, message }: DescribedFinding): Rep
   properties: { path },
 })
 
-/** A result that does not count, with the reason. */
+/** A result with the status `skip`, which counts as neither failed nor warned, and the reason. */
 export const skippedResultOf = (finding: DescribedFinding, reason: string): ReportResult => ({
   ...resultOf(finding),
   result: 'skip',
   properties: { path: finding.path, reason },
 })
 
-/** The report of one object. The resource is not in each result: it is the scope. */
+/** The report of one object. The object is the scope of the report, so the results do not repeat it. */
 export function reportOf(
   api: ReportApi,
   { kind, namespace, name }: ReportSubject,
@@ -84,7 +84,7 @@ export function reportOf(
   }
 }
 
-/** Names of objects, as DNS has them, and the most characters of one. */
+/** The pattern of names in Kubernetes (DNS subdomains), and the most characters of a name. */
 const [DNS_NAME, LONGEST_NAME] = [/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 253]
 
 /** The name of the report of an object; a digest stands for a name that is too long, or that no object has. */

@@ -15,7 +15,7 @@ export interface ObjectName {
  * `reads`.
  */
 export interface Cluster {
-  /** The object; undefined when it does not exist, or is not known. */
+  /** The object of this kind and name; undefined when it does not exist, or is not known. */
   get(kind: string, name: string): Resource | undefined
   /** The objects that refer to this one by name, sorted by kind and name; only of the kinds in `among`, when given. */
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]

@@ -72,7 +72,7 @@ export function causeText({ error, id }: Finding): string {
 export interface DescribedFinding {
   readonly severity: Finding['severity']
   readonly id: string
-  /** Empty for the whole object. */
+  /** The path of the field; empty for the whole object. */
   readonly path: string
   readonly message: string
 }

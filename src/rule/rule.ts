@@ -38,7 +38,7 @@ export function sourceNames(sources: readonly Source[]): string[] {
 export interface KnownFailure {
   /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
-  /** The component that reports the failure: at `start-up` a container ends with an error; with `nobody` none does. */
+  /** The component that reports the failure; `start-up` is a container that ends with an error, `nobody` is none. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst effect on the users of the object. */
   readonly consequence: Consequence
@@ -117,7 +117,7 @@ export interface Context<T> {
   readonly cluster: Cluster
   /** The judged object; its name is empty when it has only `generateName`. */
   readonly self: ObjectName
-  /** The stored value, when the request is an update. */
+  /** The value in the stored object, when the request is an update. */
   old(): Given<T> | undefined
   /** Cached results of functions made with `oncePerReview`. */
   readonly memo: Memo
@@ -143,7 +143,7 @@ export interface Example<T> {
   readonly annotations?: Readonly<Record<string, string>>
   /** The other objects, each with its kind and name but no namespace. The resource itself is named `example`. */
   readonly others?: readonly Other[]
-  /** The stored value: makes the example an update. */
+  /** The value in the stored object: with it the example is an update. */
   readonly old?: Given<T>
 }
 

@@ -72,7 +72,7 @@ export class Bodies {
     this.#now = now
   }
 
-  /** Bytes that are currently reserved. */
+  /** Bytes that are currently reserved for bodies. */
   get bytes(): number {
     return this.#bytes
   }

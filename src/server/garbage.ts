@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Collects garbage at once, for about a tenth of a second, and returns the freed pages to the operating system. V8 alone
- * would keep those of a start: 60 of 185 MB beside 12,000 objects.
+ * Collects garbage at once, for about a tenth of a second, and returns the freed pages to the operating system. V8
+ * alone would keep pages that only the start needed: 60 of 185 MB when the cluster has 12,000 objects.
  */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')

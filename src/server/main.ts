@@ -207,7 +207,7 @@ async function filled(cluster: OpenClusterCache | undefined, ended: AbortSignal)
   while (!ended.aborted && cluster?.isSynced() === false) await setTimeout(POLL)
 }
 
-/** Milliseconds between two looks at whether the cache is filled. */
+/** Milliseconds between two checks whether the cache is filled. */
 const POLL = 20
 
 /**
@@ -236,7 +236,7 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state for metrics; without the leaf certificate of the leader, which serves no clients. */
+/** The state of the certificates, for metrics; without the leaf certificate of the leader, which serves no clients. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state

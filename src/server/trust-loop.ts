@@ -23,8 +23,8 @@ const WRITTEN_WITHIN = 90_000
  * the methods below; src/certificates/README.md has a drawing:
  *
  * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
- * 2. The arming of the leader writes the CAs of the Secret as `caBundle` into both webhook configurations.
- * 3. The arming of every replica reads both configurations back, every five seconds and at each change.
+ * 2. The leader (class Arming) writes the CAs of the Secret as `caBundle` into both webhook configurations.
+ * 3. Every replica (class Arming) reads both configurations back, every five seconds and at each change.
  * 4. The propagation measures for how long both have had which CA, and informs the authority: a new CA signs only after
  *    API servers have had the time to learn of it. This closes the loop.
  * 5. A replica is ready once both configurations have the CA of its certificate.
@@ -90,7 +90,7 @@ export class TrustLoop implements Serving {
     return this.#caBundle
   }
 
-  /** Steps 3 and 4: receives the caBundles that the arming has read back. */
+  /** Steps 3 and 4: receives the caBundles in the stored webhook configurations. */
   observe(caBundles: readonly string[]): void {
     this.#propagation.observe(caBundles.map(fingerprintsIn))
     const { leafAuthority } = this.#authority.status()
@@ -112,8 +112,9 @@ export class TrustLoop implements Serving {
 }
 
 /**
- * Whether a replica that has listened for this many milliseconds may receive requests. When the arming fails, or the
- * leader does not write in time, waiting longer would only remove a replica that some API servers trust.
+ * Whether a replica that has listened for this many milliseconds may receive requests. When it fails to read or write
+ * the webhook configurations, or the leader does not write in time, waiting would only remove a replica that some API
+ * servers trust.
  */
 export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN

@@ -29,7 +29,7 @@ export interface ForReleases {
 export interface PartDifference extends Pair {
   readonly changes: readonly (CallerChange & ForReleases)[]
   readonly undecided: readonly (UndecidedChange & ForReleases)[]
-  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
+  /** Whether callers may also get other combinations of an old and a new access than those in `changes`. */
   readonly more: boolean
   /** Changes of the token that is sent to STS. */
   readonly tokens: readonly TokenChange[]
@@ -43,7 +43,7 @@ export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
 }
 
-/** The entry in the new state or, if it is missing there, in the old one. */
+/** The `awsSts` or policy of a pair: that of the new state or, if it is missing there, that of the old one. */
 export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
 
 const NO_ENTRY: Entry = {
@@ -60,7 +60,7 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** The differences in one entry; a difference in several releases is listed once. Spends from the budget. */
+/** The differences in what one `awsSts` or policy grants; a difference in several releases is listed once. */
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
@@ -149,14 +149,14 @@ export function grouped<T extends object>(
   return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
 }
 
-/** The access that one entry grants a caller in the old and the new state. */
+/** The access that one `awsSts` or policy grants a caller in the old and the new state. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
   readonly oldOutcome: Outcome
   readonly newOutcome: Outcome
 }
 
-/** The access that one entry grants a caller with these claims, by release. */
+/** The access that one `awsSts` or policy grants a caller with these claims, by release. */
 export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify(

@@ -6,7 +6,7 @@ export function claimPath(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `claims.${name}` : `claims[${JSON.stringify(name)}]`
 }
 
-/** The name, or the default if it is empty, as in ToolHive. */
+/** The name of a claim, or the default claim if the name is empty, as in ToolHive. */
 export function filledOr(name: string | undefined, fallback: string): string {
   return name === undefined || name === '' ? fallback : name
 }

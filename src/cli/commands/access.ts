@@ -59,7 +59,7 @@ export const access = defineCommand({
 
 type Output = Flags['output']
 
-/** Returns a check of a format: for one that is not among these, the check throws UsageError with this problem. */
+/** Returns a function that checks the output format: it throws UsageError for a format that is not in `formats`. */
 const oneOf =
   <Some extends Output>(formats: readonly Some[], problem: string) =>
   (output: Output): Some => {
@@ -122,7 +122,7 @@ async function forOne(
   return { code, text: (output) => text(formatOf(output)) }
 }
 
-/** Determines who gets a role in one state. */
+/** Determines which callers get the roles that `--who` names, in one set of resources. */
 async function forRoles(
   names: readonly string[],
   flags: Flags,

@@ -89,7 +89,7 @@ export async function checkFiles({
   return { code: exitCode(report), text }
 }
 
-/** Reads the cluster and judges the documents beside its objects; with --server-dry-run also at the API server. */
+/** Reads the cluster and judges the documents beside its objects; with --server-dry-run the API server judges too. */
 async function readAndJudge(
   documents: Documents,
   given: Judging,

@@ -10,7 +10,7 @@ import { counted, IN_CLUSTER, type Located, openReport, type Report } from '../o
 
 export interface Checked {
   readonly report: Report
-  /** Describes the number of files for the last line, such as `in 3 files`. */
+  /** Describes the number of files for the last line of the output, such as `in 3 files`. */
   readonly scope: string
   readonly release: Release | undefined
 }
@@ -51,7 +51,7 @@ export function judgeDocuments(
   return report
 }
 
-/** Finds the places of parts of objects in the documents; if two documents have the same name, in the last one. */
+/** Returns a function that finds a field of an object in the documents; if two contain the object, in the last one. */
 function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
   const named = new Map<string, FileDocument>()
   for (const each of documents) {

@@ -9,7 +9,7 @@ export interface ReadClaims {
   readonly fromToken: boolean
 }
 
-/** The longest claims, in bytes of JSON. */
+/** The most bytes of JSON that the claims of a caller may have. */
 export const LONGEST_CLAIMS = 64 * 1024
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/

@@ -31,7 +31,7 @@ interface Reading {
 
 /**
  * Reads a file, a folder (all .yaml, .yml and .json files below, except hidden ones, node_modules and links to folders)
- * or `-` for stdin. Reads no more than the allowance, and follows no link out of the repository that contains it.
+ * or `-` for stdin. Reads no more than `allowance` permits, and follows no link out of the repository that contains it.
  */
 export async function* readSources(
   name: string,
@@ -46,8 +46,8 @@ export async function* readSources(
 export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
- * Returns whether `--exclude` excludes a path. A pattern with a "/" is matched against the path as findings print it,
- * any other pattern against each name in the path. Files in an excluded folder are excluded too.
+ * Returns a test whether `--exclude` excludes a path. A pattern with a "/" is matched against the path as findings
+ * print it, any other pattern against each name in the path. Files in an excluded folder are excluded too.
  */
 export function excluding(patterns: readonly string[]): Excluded {
   const anchored = patterns.map((pattern) => {

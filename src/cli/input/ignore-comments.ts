@@ -7,7 +7,7 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** The number of further ids in the comment, which are not read; set on only one entry. */
+  /** The number of ids beyond MOST_IDS in the comment, which are not read; set on an extra entry without an id. */
   readonly left?: number
 }
 

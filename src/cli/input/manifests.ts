@@ -1,7 +1,7 @@
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import { readSources } from './files.ts'
 
-/** The most files that are searched, because a person waits for the result. */
+/** The most files that are searched for manifests, because a person waits for the result. */
 const MOST_FILES = 300
 
 /** Whether a folder contains a file that mentions our API group. */

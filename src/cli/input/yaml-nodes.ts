@@ -93,7 +93,7 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
 
 const tabIndents = 'found a tab where only spaces can indent'
 
-/** Keeps every scalar as text, and every key, even if it occurs twice. */
+/** Options with which the package `yaml` keeps every scalar as text, and every key, even if it occurs twice. */
 const options = {
   schema: 'failsafe',
   merge: false,
@@ -222,7 +222,7 @@ type MapEntry = NodeEntry & { readonly merged: boolean }
 /** The most nodes that a document may have after the expansion of aliases; kubectl has a limit too. */
 const maxAliased = 1_000_000
 
-/** Decodes one document. */
+/** Decodes the tree of one YAML document. */
 class Reader {
   readonly notes: Note[] = []
   readonly #text: string
@@ -307,7 +307,7 @@ class Reader {
     this.#checkLineStarts(start, start + written.length, Math.max(indent, this.#indent + 1))
   }
 
-  /** Throws where a line that begins within the text, or behind it, has a tab left of the column that is least there. */
+  /** Throws where a line that begins between `start` and the first text after `end` has a tab before column `least`. */
   #checkLineStarts(start: number, end: number, least: number): void {
     if (!this.#hasTabs) return
     const behind = /[^ \t\n]/g
@@ -356,7 +356,7 @@ class Reader {
     return key.size + value.size
   }
 
-  /** Throws where a key in a flow collection is too long, or with its anchor, tag and ":" not on one line; not behind "?". */
+  /** Throws where a key in a flow collection, without "?", is too long or not on one line with anchor, tag and ":". */
   #checkKeyLine({ anchor, tag, range: [start, end] }: Scalar.Parsed): void {
     blankOrComments.lastIndex = end
     const colon = end + (blankOrComments.exec(this.#text)?.[0].length ?? 0)
@@ -405,7 +405,7 @@ const flowColon = /[ \t\n]*:[,[\]{}]/y
 const blankLines = /(?: *\n)* */y
 const blankOrComments = /(?:[ \t\n]|#[^\n]*(?:\n|$))*/y
 
-/** In characters, as in the library. */
+/** The most characters of a key in a flow collection, as in the library of kubectl. */
 const longestKey = 1024
 const keyTooLong = `a key has at most ${longestKey} characters`
 

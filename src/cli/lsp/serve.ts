@@ -148,7 +148,7 @@ export class LanguageServer {
 
   /** Reads the folders, and asks the editor to report changes in them. */
   async #readFolders(): Promise<void> {
-    // An editor without this capability refuses; then only its open files are known.
+    // An editor that cannot watch files refuses; then changes are known only of its open files.
     this.#connection.client
       .register(DidChangeWatchedFilesNotification.type, { watchers: [{ globPattern: MANIFESTS }] })
       .catch(() => undefined)

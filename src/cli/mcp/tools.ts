@@ -1,4 +1,4 @@
-/** The tools: their names, descriptions and inputs. */
+/** The MCP tools: their names, descriptions and inputs. */
 import { isAbsolute, relative, resolve } from 'node:path'
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import { schemaProblems } from '../../configuration/schema-problems.ts'
@@ -79,7 +79,7 @@ export interface ToolDescription {
   readonly title: string
   readonly description: string
   readonly input: TObject
-  /** The schema of the result; absent when the result is only a text. */
+  /** The schema of the result of the tool; absent when the result is only a text. */
   readonly output?: TObject
 }
 
@@ -141,7 +141,7 @@ export function problemWithInput(name: ToolName, input: unknown): string | undef
 
 type Given = Partial<Record<string, unknown>>
 
-/** The paths that a call names; FILE#NAME may also be the name of a file. */
+/** The paths in the arguments of a tool call; FILE#NAME may also be the name of a file. */
 function namedIn({ paths = [], path, old }: Given): string[] {
   const config = path === undefined ? [] : [path as string, parseLocation(path as string).file]
   return [...(paths as string[]), ...(old === undefined ? [] : [old as string]), ...config]
@@ -186,7 +186,7 @@ const PROBLEMS: Partial<Record<ToolName, (given: Given) => string | undefined>> 
   },
 }
 
-/** The names of the files; `-` stands for the manifests in the call. */
+/** The files and folders that a call of a tool names; `-` stands for the text of manifests in the call. */
 export const namesOf = ({
   paths = [],
   manifests,

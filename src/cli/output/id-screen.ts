@@ -15,7 +15,7 @@ import { PROGRAM } from '../program-name.ts'
 import { nameLine, placeLine, seenLine, severityLine, yamlLines } from './id-page.ts'
 import { widthOf } from './terminal.ts'
 
-/** The size of a screen. */
+/** The rows and columns in which the explanation of an id must fit. */
 const SCREEN = { rows: 40, columns: 80 }
 /** Most lines of an example: longer ones do not make the difference clear. */
 const MOST_LINES = 10
@@ -139,7 +139,7 @@ interface Changes {
   readonly cost: Cost
 }
 
-/** How many lines of objects differ, of those that only one side has all, and how many characters of these lines. */
+/** The number of differing lines (all lines of an object that one side lacks), and of differing characters. */
 interface Cost {
   readonly lines: number
   readonly characters: number
@@ -173,13 +173,13 @@ function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, 
   }
 }
 
-/** How many characters differ between the removed lines and the added ones, the first beside the first. */
+/** The number of characters that differ when each removed line is compared with the added line of the same position. */
 function differingCharacters(changed: readonly string[]): number {
   const [removed = [], added = []] = ['-', '+'].map((mark) => changed.filter((line) => line.startsWith(mark)))
   return removed.reduce((sum, line, i) => sum + differenceOf(line.slice(1), added[i]?.slice(1) ?? ''), 0)
 }
 
-/** How many characters are left of both texts without what they begin and end with alike. */
+/** The number of characters in both texts apart from their common beginning and their common end. */
 function differenceOf(one: string, other: string): number {
   const shorter = Math.min(one.length, other.length)
   let start = 0

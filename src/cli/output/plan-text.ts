@@ -3,13 +3,13 @@ import type { Outgoing } from '../../access/outgoing.ts'
 import type { Group, Plan } from '../../access/effective-authentication.ts'
 import { visible } from './visible.ts'
 
-/** A table for each VirtualMCPServer. */
+/** For each VirtualMCPServer: how clients authenticate, and a table of its backends. */
 export function planText(plans: readonly Plan[]): string {
   const pages = plans.map((plan) => page(pageOf(plan)))
   return pages.length === 0 ? 'no VirtualMCPServer found\n' : pages.join('\n')
 }
 
-/** A line for each change. */
+/** For each VirtualMCPServer with changes: its name, and a line for each change. */
 export function changesText(changes: readonly GatewayChange[]): string {
   const pages = changes.map((change) => page(changeLines(change)))
   return pages.length === 0 ? 'nothing changes of what a plan shows\n' : pages.join('\n')

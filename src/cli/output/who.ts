@@ -9,7 +9,7 @@ type Found = Grant & ForReleases
 
 /** The callers who get the wanted roles. */
 export interface WhoReport {
-  /** The patterns of wanted roles. */
+  /** The patterns that `--who` gives for the names of roles. */
   readonly asked: readonly string[]
   /** Number of role mappings and policies that were read. */
   readonly read: number
@@ -57,7 +57,7 @@ const placeIn = (entry: Entry, { by }: Grant): string =>
   by === '' ? entryPath(entry) : `${entryPath(entry)}.${by}`
 const callersOf = ({ callers }: Grant): string => callers ?? 'everyone'
 
-/** The most conditions that are printed about excepted callers. */
+/** The most lines `but not: …` about callers to whom an earlier mapping gives something else. */
 const MOST_LISTED = 12
 
 const listed = (lines: readonly string[]): readonly string[] =>

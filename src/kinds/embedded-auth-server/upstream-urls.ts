@@ -6,13 +6,13 @@ import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 
-/** A URL in the server with its path, which is computed on demand for a finding. */
+/** A URL in an embedded authorization server, with its path, which is computed on demand for a finding. */
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
   /** The pattern for the URL in the schema, if any; a URL that does not match already has a schema error. */
   readonly pattern: { test(text: string): boolean } | undefined
-  /** Whether a setting allows plain http. */
+  /** Whether a setting allows plain http for this URL. */
   readonly mayBeHttp?: boolean
 }
 

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { Given } from '../../rule/index.ts'
 import type { MCPExternalAuthConfig } from './schema.ts'
 
-/** Values that the examples for MCPExternalAuthConfig share. */
+/** The ARN of a role, for examples. */
 export const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
 
 type Config = Given<Static<typeof MCPExternalAuthConfig>>

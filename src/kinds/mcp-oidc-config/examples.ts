@@ -1,3 +1,3 @@
-/** Values that the examples for MCPOIDCConfig share. */
+/** An MCPOIDCConfig of type inline with this issuer and these other fields, for examples. */
 export const issuing = (issuer: string, more: object = {}) =>
   ({ spec: { type: 'inline', inline: { issuer, ...more } } }) as const

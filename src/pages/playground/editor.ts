@@ -28,7 +28,7 @@ export interface Mark {
   readonly severity: 'error' | 'warning' | 'info'
   readonly id: string
   readonly message: string
-  /** A safe change, with its title. */
+  /** A safe change of the text that corrects the mistake, with its title. */
   readonly fix?: { readonly title: string; readonly run: () => void } | undefined
 }
 

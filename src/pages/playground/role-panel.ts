@@ -16,7 +16,7 @@ import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
 import type { JudgedText } from './judged.ts'
 
-/** Lower limits than in the CLI's thread, because the page cannot react during an evaluation. */
+/** The limits of an evaluation, lower than in the CLI's thread because the page cannot react meanwhile. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
 
 const SAMPLE = `{

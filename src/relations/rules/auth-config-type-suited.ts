@@ -451,10 +451,10 @@ function unsuitedWorkloads(
   return found
 }
 
-/** Advice about each MCPExternalAuthConfig that a VirtualMCPServer uses for backends although releases cannot. */
+/** Advice about each MCPExternalAuthConfig that a VirtualMCPServer uses, but releases do not support for backends. */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
-  // With source `discovered` the operator converts also the MCPExternalAuthConfigs that vMCP ignores: of `backends` and
-  // `default`.
+  // With source `discovered` the operator also converts the MCPExternalAuthConfigs in `backends` and `default`,
+  // although vMCP ignores them.
   const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
   for (const reached of [
     ...configsReached(gateway, cluster),

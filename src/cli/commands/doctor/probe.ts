@@ -7,7 +7,7 @@ import type { Setups } from './setup.ts'
 
 export interface Probe {
   readonly outcome: 'reached' | 'not reached' | 'not known'
-  /** The answer of the API server. */
+  /** The answer of the API server to the dry run. */
   readonly answer: string
 }
 
@@ -111,7 +111,7 @@ function meaningOf(
     const name = /failed calling webhook "([^"]*)"/.exec(answer)?.[1] ?? ''
     if (name.includes(WEBHOOK_NAME)) {
       const [, meaning, remedy] = FAILURES.find(([sign]) => sign.test(answer)) ?? []
-      // With a URL there is no Service to check.
+      // When the configurations name a URL, there is no Service to check.
       if (url !== undefined && answer.includes('connection refused'))
         return [meaning ?? '', `check that the server runs at ${url}`]
       return [

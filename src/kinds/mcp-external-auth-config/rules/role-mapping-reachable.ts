@@ -206,7 +206,7 @@ function takenText({ by, isSame }: Taken): string {
     : `is never reached: ${all} are tried first and together take all its callers`
 }
 
-/** The mappings whose evaluation fails because of a misfit: another rule reports it, as the cause of both findings. */
+/** The mappings whose matcher fails because it uses a string as a list or the reverse: another rule reports that. */
 const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
   new Set(
     factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
