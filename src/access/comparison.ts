@@ -35,7 +35,7 @@ export function compare(before: readonly Plan[], after: readonly Plan[]): Gatewa
     .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
 }
 
-/** Pairs the items of both sides that have the same key. */
+/** Pairs the old and the new item with the same key. */
 function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
   const old = new Map(before.map((item) => [keyOf(item), item]))
   const now = new Map(after.map((item) => [keyOf(item), item]))
@@ -95,7 +95,7 @@ export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [
     : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
 }
 
-/** The most roles that the text for one side lists. */
+/** The most roles that a description of the old or the new side lists. */
 const MOST_ROLES = 3
 const LONGEST_ROLE = 160
 

@@ -24,11 +24,11 @@ export interface Outgoing {
   /** Kind of the workload; null for a key of `backends` that is not the name of any workload in the group. */
   readonly kind: string | null
   readonly name: string
-  /** A summary in one line. */
+  /** A one-line summary of how vMCP authenticates to this backend. */
   readonly summary: string
   /** `unavailable`: credentials are configured, but the token that they need does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
-  /** The setting that determines the strategy. */
+  /** The setting that determines the authentication strategy. */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
   /** Name of the MCPExternalAuthConfig. */
   readonly config: string | null
@@ -41,11 +41,11 @@ export interface Outgoing {
   /** The upstream provider whose token is sent, or exchanged for another token or a role. */
   readonly provider: string | null
   /**
-   * The origin of `provider`: the MCPExternalAuthConfig names it, an earlier /mutate wrote it, or it is the server's
-   * first.
+   * The origin of `provider`: the MCPExternalAuthConfig names it, an earlier /mutate wrote it, or it is the first
+   * provider of the embedded authorization server.
    */
   readonly chosen: 'given' | 'written' | 'first' | null
-  /** The AWS roles with their conditions, in the order in which they are tried; null for other types. */
+  /** The AWS roles with their conditions, in the order in which they are tried; null unless the type is awsSts. */
   readonly roles: readonly string[] | null
   /** The part of a request that carries the credentials. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
@@ -103,7 +103,7 @@ export function outgoingOf(
   }
 }
 
-/** A note if the next write will change the provider: one that /mutate wrote counts as unset (decision 25). */
+/** A note if the next write of the config changes its provider: what /mutate wrote counts as unset (decision 25). */
 function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
   if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
   const next = agreedProvider(config, cluster)
@@ -289,7 +289,7 @@ function summaryOf(strategy: Strategy): string {
   return `${phrase}${place}${state}${why}`
 }
 
-/** Describes the strategy; undefined for a type that the specification does not have. */
+/** Describes the authentication strategy; undefined for a type that the specification does not have. */
 function phraseOf({ type, token, provider, header }: Strategy): string | undefined {
   switch (type) {
     case 'tokenExchange':

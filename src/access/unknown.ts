@@ -17,6 +17,6 @@ export const notSpecified = (what: string, value: string): string =>
 export const absence = (kind: string, cluster: Cluster): string =>
   `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
 
-/** An object by kind and name, and why it is not known. */
+/** Says which object (by kind and name) is not known, and why. */
 export const notFound = (name: ObjectName, cluster: Cluster): string =>
   `${nameText(name)} ${absence(name.kind, cluster)}`

@@ -11,11 +11,11 @@ export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
-  /** Deletes the configuration; false when it did not exist. */
+  /** Deletes the webhook configuration of this kind; false when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
-  /** Sends the probe as a dry run in the namespace; the text of the refusal, or undefined when it was admitted. */
+  /** Sends the probe, a write that the webhook refuses, as a dry run; the text of the refusal, or undefined. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
-  /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
+  /** The CustomResourceDefinition of one of the seven kinds that are judged, by its plural. */
   readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
   /** Creates the CRD; false when it already exists. */
   createDefinition(definition: WebhookConfiguration): Promise<boolean>
@@ -118,7 +118,7 @@ export async function removeAbandoned(cluster: TemporaryCluster): Promise<string
   return holder
 }
 
-/** The namespaces that a temporary configuration selects. */
+/** The namespaces that a temporary webhook configuration selects. */
 export function namespacesOf(configuration: WebhookConfiguration): string[] {
   const [webhook] = Array.isArray(configuration.webhooks) ? configuration.webhooks.filter(isObject) : []
   const { matchExpressions } = isObject(webhook?.namespaceSelector) ? webhook.namespaceSelector : {}
@@ -142,7 +142,7 @@ export async function removeConfigurations(cluster: TemporaryCluster, holder?: s
 
 interface Definitions {
   readonly definitionOf: (kind: Kind) => WebhookConfiguration
-  /** Identifies the process, as text. */
+  /** The process that creates the CRDs, as text. */
   readonly holder: string
   /** Receives the plurals of the CRDs that this run installs: they are removed at its end, with all their resources. */
   readonly own: Set<string>
@@ -210,8 +210,8 @@ export async function removeDefinitions(
 }
 
 /**
- * Registers the process, and waits until the API server has called it; false when the time ends before that. Rejects
- * when the API server refuses the configurations, and when the signal aborts.
+ * Registers the process with the API server, and waits until that has called it; false when the deadline passes first.
+ * Rejects when the API server refuses the webhook configurations, and when the signal aborts.
  */
 export async function register(
   cluster: TemporaryCluster,

@@ -10,7 +10,7 @@ export interface EvaluatedExpr {
   /** The possible types of the value, as bits of `TYPE`; 0 when the evaluation always fails. */
   readonly types: number
   readonly fails: boolean
-  /** The attributes known after the evaluation. */
+  /** The attributes known to be present or absent after the evaluation. */
   readonly facts: KnownAttributes
   /**
    * For a boolean: the attributes known when it is true, and when it is false; undefined if it cannot have that value.

@@ -27,7 +27,7 @@ import type { CelGoVersion } from './unifier.ts'
 export type { CelGoVersion }
 
 export interface CheckProblem {
-  /** UTF-16 index in the source. */
+  /** Index in the source of the expression, in UTF-16 code units. */
   readonly offset: number
   readonly message: string
 }
@@ -36,7 +36,7 @@ export interface CheckProblem {
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
-  /** Whether the other version of cel-go may give a different result. */
+  /** Whether the other version of cel-go (0.32 or 0.33) may give a different result. */
   readonly dependsOnVersion: boolean
   readonly settled: SettledCalls
 } & (
@@ -60,7 +60,7 @@ interface Check {
   readonly unifier: Unifier
   /** The types of the loop variables in scope. */
   scope: Map<string, Type> | undefined
-  /** Functions in addition to the standard definitions. */
+  /** Functions that expressions may call, in addition to those of the CEL language definition. */
   readonly functions: readonly Overload[]
   /** Whether numbers of different types may be compared: cel-go 0.32 allows it from the first comprehension on. */
   mixedNumbers: boolean
@@ -297,7 +297,7 @@ function typeOfMap(state: Check, { entries }: MapExpr): Type {
   return map(key ?? variable(), value ?? variable())
 }
 
-/** The fields of the messages that cel-go knows are not known here: a message of `google.protobuf` has type dyn. */
+/** The type of a message: dyn for `google.protobuf`, because the fields of its messages are not known here. */
 function typeOfMessage(state: Check, message: Message): Type {
   for (const field of message.fields) typeOf(state, field.value)
   if (/^google\.protobuf\.\w+$/.test(message.name)) return dyn
@@ -396,7 +396,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
-/** Whether a call is a comparison, or a search in a dyn, that fits without binding variables: nearly all tests. */
+/** Whether a call compares two values, or searches a dyn, without binding type variables, as nearly all matchers do. */
 function isPlainTest(name: string, types: readonly Type[]): boolean {
   const [one, other] = types
   if (one === undefined || other === undefined || one.open || other.open) return false

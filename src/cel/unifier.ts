@@ -8,9 +8,9 @@ import type { Type } from './types.ts'
 export type CelGoVersion = '0.32' | '0.33'
 
 /**
- * Most names in the types of all subexpressions together. cel-go compares types as text, so its time for [1].map(a, {a:
- * a}).map(b, {b: b})… is exponential in the length of the source: up to a second at this limit. Real matchers have
- * fewer than a hundred names, the longest sources of common parts 6,000.
+ * Most names in the types of all subexpressions together. cel-go compares types as text, so its time for `[1].map(a,
+ * {a: a}).map(b, {b: b})…` is exponential in the length of the source: up to a second at this limit. Real matchers have
+ * fewer than a hundred names, the longest sources that consist of common expressions 6,000.
  */
 const maxNames = 10_000
 
@@ -34,7 +34,7 @@ interface Binding {
  * results.
  */
 export class Unifier {
-  /** Whether types of type names were compared: the other version of cel-go may decide differently. */
+  /** Whether types of type names were compared: then cel-go 0.32 and 0.33 may decide differently. */
   comparedTypeNames = false
   readonly #version: CelGoVersion
   readonly #trail: Binding[] = []
@@ -46,7 +46,7 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the names in the type of a subexpression; `countBound` counts bound types. Throws TooComplex. */
+  /** Counts the names in the type of a subexpression; `countBound` adds those of bound variables. Throws TooComplex. */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)

@@ -10,27 +10,27 @@ import { judgePair, type PairJudgement } from './verify.ts'
 export interface WatchFilesOptions {
   /** Receives each new, valid certificate with its key. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives a problem when it appears, again only after it was solved. The previous certificate stays in use. */
+  /** Receives a problem with the files once, until it is solved. The previous certificate stays in use. */
   readonly onProblem: (problem: string) => void
   /** Receives problems of a certificate that do not prevent its use. */
   readonly onWarning?: (warning: string) => void
   readonly signal: AbortSignal
   /** DNS names and addresses for which the certificate should be valid. */
   readonly names?: readonly string[]
-  /** The wall clock. */
+  /** Returns the time of the wall clock in Unix milliseconds. */
   readonly now?: () => number
-  /** Milliseconds between two checks when the file system reports no change. */
+  /** Milliseconds between two reads of the files when the file system reports no change. */
   readonly poll?: number
   /** Milliseconds for the writer to finish all files before a problem is reported. */
   readonly settle?: number
 }
 
-/** The status for metrics; times are Unix milliseconds. */
+/** The status of the certificate files, for metrics; times are Unix milliseconds. */
 export interface FilesStatus {
   readonly expiry: { readonly leaf: number | undefined }
-  /** Number of certificates that were used. */
+  /** Number of certificates that were taken into use. */
   readonly pairs: number
-  /** Number of checks that found a problem. */
+  /** Number of checks of the files that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
 }

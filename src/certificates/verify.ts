@@ -8,7 +8,7 @@ import { certificatesIn } from './x509.ts'
 export interface PairJudgement {
   /** Why the certificate must not be used; absent when it may be used. */
   readonly problem?: string
-  /** Problems that do not prevent its use. */
+  /** Problems that do not prevent the use of the certificate. */
   readonly warnings: readonly string[]
   /** When the first certificate of the chain expires, in Unix milliseconds. */
   readonly expires?: number

@@ -25,15 +25,15 @@ export function readPage(name: 'playground' | 'audit'): string {
 }
 
 /**
- * Starts the worker thread of `role`, or of a call of `mcp`. It gets no flags of Node.js, because these may name files
- * in the folder where the program was started.
+ * Starts the worker thread of the command `role`, or of a tool call in the command `mcp`. It gets no flags of Node.js,
+ * because these may name files in the folder where the program was started.
  */
 export const startWorker = (name: keyof typeof WORKERS, options: WorkerOptions): Worker =>
   isSea()
     ? new Worker(getAsset(name, 'utf8'), { ...options, execArgv: [], eval: true })
     : new Worker(WORKERS[name], { ...options, execArgv: [] })
 
-/** The pages in docs/: of the clone, the package, or the executable; empty in an image. */
+/** The pages in docs/: of the clone, the package, or the executable; empty in a container image. */
 export function readDocs(): ReadonlyMap<string, () => string> {
   if (isSea()) {
     const names = JSON.parse(getAsset('docs', 'utf8')) as string[]

@@ -68,8 +68,8 @@ export interface Answer {
 
 /**
  * Sends requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are kept and
- * reused, except those that were idle during a request without an answer. src/generate/bundle.ts has the figures why
- * this does not use the typed API of client-node.
+ * reused, except those that were idle during a request without an answer. src/generate/bundle.ts has the figures that
+ * show why this does not use the typed API of client-node.
  */
 export class Api {
   readonly clock = new ServerClock()

@@ -46,7 +46,7 @@ export class Informer {
   #failures = 0
   #failuresInARow = 0
   #refusedSince: number | undefined
-  /** Whether the user may not read the kind: set by a refusal, until the next list. */
+  /** Whether the API server forbids reading the kind: set by a refusal, until the next list. */
   #hidden = false
   /** The resourceVersion for the next watch; undefined when a list must come first. */
   #resourceVersion: string | undefined
@@ -63,7 +63,7 @@ export class Informer {
     return this.#synced
   }
 
-  /** Whether this informer is for this kind and namespace, but the user may not read the kind there. */
+  /** Whether this informer is for this kind and namespace, but the API server forbids reading the kind there. */
   hides(kind: string, namespace: string): boolean {
     if (!this.#hidden) return false
     const subject = this.#subject
@@ -176,7 +176,7 @@ export class Informer {
     return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** Whether a refusal is certain: immediately at the start, later only after some time. */
+  /** Whether a refusal to list or watch is final: at once before the first list, later only if it lasts some time. */
   #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity

@@ -10,7 +10,7 @@ const RELEASES = new URL(
   import.meta.url,
 )
 
-/** The value for no release: the specification alone decides. */
+/** The name that users write instead of a release when the specification alone decides. */
 export const NO_RELEASE = 'none'
 
 /** A release as users write it: a minor version, with or without a patch version. */

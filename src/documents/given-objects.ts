@@ -88,7 +88,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** For each of these kinds, the function that extracts what is stored instead of the object. */
+/** The kinds of objects of which only facts are stored, each with the function that extracts the facts. */
 const FACTS = {
   Secret: secretFacts,
   ConfigMap: configMapFacts,
@@ -103,7 +103,7 @@ function factsKindOf(value: unknown, { group }: DocumentReading): keyof typeof F
   return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
 }
 
-/** Whether a tool will replace the text of a Secret: it has a placeholder, or is a path in angle brackets. */
+/** Whether a deployment tool will replace the text of a Secret, because it has a placeholder or is a path in `<…>`. */
 const isFilled =
   ({ placeholders }: DocumentReading) =>
   (text: string): boolean =>

@@ -71,7 +71,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   return { ...verdict, placeholders, newerFields: unknown.newer }
 }
 
-/** The findings of an object in a file, also about unknown fields; adds placeholders, which are not judged. */
+/** The findings of an object in a file, also about unknown fields; appends the placeholders, which are not judged. */
 function* findingsInFile(
   file: FileObject,
   within: Surroundings,
@@ -99,7 +99,7 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
-/** A finding with `isOutage` that depends on other objects is an error too: files contain all objects of a commit. */
+/** In files, a finding with `isOutage` is an error even if it depends on other objects: a commit contains these too. */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),
   outages: prepared.installed && 'all',
@@ -119,7 +119,7 @@ const yieldingIn = (
     file: { unknown, isTemplate: isTemplateIn(file) },
   })
 
-/** The findings of the stored object beside the objects before the apply, judged like an object in a file. */
+/** The findings of the stored object among the objects before the apply, judged like an object in a file. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,
@@ -170,7 +170,7 @@ const isTemplateIn =
 const versionOf = (object: unknown): string | undefined =>
   String(isObject(object) ? object.apiVersion : '').split('/')[1]
 
-/** A file may name `v1alpha1`, or a version that never existed (decision 1). */
+/** The finding about an `apiVersion` that is not current: `v1alpha1`, or a version that never existed (decision 1). */
 function otherVersion(object: unknown, strict: boolean): Finding[] {
   const [group, version] = String(isObject(object) ? object.apiVersion : '').split('/')
   if (version === API_VERSION) return []

@@ -44,8 +44,8 @@ interface Case extends JudgedSubject {
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 
 /**
- * Judges an object: makes and weighs its findings, then, if there is an error, those of the stored object that it
- * replaces; decides; applies ignores. Each of the two objects has a budget.
+ * Judges an object: makes its findings and sets their severities, then, if there is an error, does so for the stored
+ * object that it replaces; decides; applies ignores. Each of the two objects has a budget.
  */
 export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
   const { settings, group } = world
@@ -68,7 +68,7 @@ export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgem
   return { ...withAnnotationProblems(kept, problems, world), spent: budget.spent + ofReplaced.spent }
 }
 
-/** The surroundings of an object: by default the other objects of its namespace. */
+/** The context in which rules check an object: by default with the other objects of its namespace. */
 export const around = (
   prepared: Prepared,
   { kind, namespace, name }: JudgedSubject,

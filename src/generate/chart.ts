@@ -41,7 +41,7 @@ function severities(): GeneratedFile {
     ids: [...ALL_IDS, ...FORMER_IDS.keys()].filter((id) => !FIXED.has(id)).sort(),
     fixed: [...FIXED].sort(),
     configuration: Object.keys(ConfigurationSchema.properties),
-    // Whether an object may have fields beside the known ones.
+    // `closed` has the paths of objects whose fields are all known; to those in `open` any field may be added.
     closed: listed(false),
     open: listed(true),
   }

@@ -26,7 +26,7 @@ export function block(language: string, text: string): string {
 export const details = (summary: string, text: string) =>
   `<details><summary>${summary}</summary>\n\n${text}\n\n</details>`
 
-/** Links to these sections and decisions; `up` is the path from the page to docs/. */
+/** Links to these sections of the specification and decisions; `up` is the path from the page to docs/. */
 export function sourceLinks(sources: readonly string[], up = ''): string {
   return sources
     .map(describedSource)
@@ -42,7 +42,7 @@ export const linkedSources = (text: string, up = '') =>
       : `[${cited}](${up}${placeOf(describedSource(section ?? cited.toLowerCase()))})`,
   )
 
-/** A link to the page of an id; `up` is the path from the page to docs/. */
+/** A link to the description of the id of a finding; `up` is the path from the page to docs/. */
 export const idLink = (id: string, up = ''): string => `[${id}](${up}${placeOf(describedId(id))})`
 
 /** Links to public threads; their texts leave out the repository of the operator, where most are. */
@@ -51,5 +51,5 @@ export const threadLinks = (threads: readonly string[]) =>
 
 export const toYaml = (value: object) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 
-/** The parts of a page, separated by empty lines. */
+/** Joins the parts of a Markdown page with empty lines. */
 export const page = (parts: readonly string[]) => `${parts.join('\n\n')}\n`

@@ -1,6 +1,6 @@
 import { PAGES, pageOf } from './pages.ts'
 
-/** Prints a page, for commands that run in a clone. */
+/** Prints an HTML page, for commands that run in a clone. */
 async function main(name: string | undefined): Promise<void> {
   const page = PAGES.find((each) => each === name)
   if (page === undefined) throw new Error(`'${String(name)}' is not a page`)

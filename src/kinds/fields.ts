@@ -46,7 +46,7 @@ const describe = (description: string, annotations: Annotations = {}): Annotatio
 export const text = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, annotations))
 
-/** A required string. Decision 17 adds to the specification that it may not be empty. */
+/** A required string. Decision 17 adds to the specification that it must not be empty. */
 export const name = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, decided: ['minLength'], ...annotations }))
 

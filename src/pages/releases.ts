@@ -2,7 +2,7 @@ import type { Release, ReleaseSchema } from '../release/index.ts'
 
 /** All releases in one value: a part that schemas share is once in `parts`, and replaced by `{ "$": index }`. */
 export interface PackedReleases {
-  /** The schemas by version and kind. */
+  /** The schemas by minor version of the operator and by kind. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly parts: readonly unknown[]
 }
@@ -28,7 +28,7 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
   return { name: `operator release ${minor}`, version: minor, schemas: new Map(read) }
 }
 
-/** Parts with fewer characters are not shared, because an index would hardly be shorter. */
+/** Parts of schemas with fewer characters are not shared, because an index would hardly be shorter. */
 const SMALLEST = 40
 
 export function packReleases(

@@ -4,8 +4,8 @@ import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
 /**
- * Findings about grants, scopes and methods that a resource needs but the metadata does not list. There are none about
- * grants (or scopes) when the metadata has no such list.
+ * Findings about grants, scopes and methods that a resource needs but the metadata of its authorization server does not
+ * list. There are none about grants (or scopes) when the metadata has no such list.
  */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [

@@ -68,7 +68,7 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
   }
 }
 
-/** Stands for a field of newer releases. It is not declared: the object that contains it preserves unknown fields. */
+/** Stands for a field of newer releases, which no CRD here declares: its object preserves unknown fields instead. */
 const NEWER: SchemaTree = {}
 
 function constraints(node: SchemaTree): SchemaTree {

@@ -41,7 +41,7 @@ export interface Front {
   readonly config: ObjectName | undefined
   /** The index of each upstream provider in the server, by the provider's name. */
   readonly places: () => ReadonlyMap<string | undefined, number>
-  /** The name of the first provider whose access tokens may be JWTs. */
+  /** The name of the first upstream provider whose access tokens may be JWTs. */
   readonly readable: () => string | undefined
 }
 
@@ -64,13 +64,13 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
   }
 }
 
-/** The server of a VirtualMCPServer; undefined when it has none: then clients bring tokens of another issuer. */
+/** The embedded authorization server of a VirtualMCPServer; undefined when clients bring tokens of another issuer. */
 export function frontOfGateway(name: string, { spec }: Gateway): Front | undefined {
   const server = spec?.authServerConfig
   return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined)
 }
 
-/** The server of an MCPRemoteProxy, the only kind of workload that signs requests to AWS itself. */
+/** The authorization server of an MCPRemoteProxy, the only kind of workload that signs requests to AWS itself. */
 function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
   const caller = { kind: 'MCPRemoteProxy', name }
   const [own] = authServersOf(caller.kind, workload, cluster)
@@ -151,7 +151,9 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
   return { fronts, others }
 })
 
-/** Whether tokens of the server may have the claim. Without upstream providers no user logs in: no name, no email. */
+/**
+ * Whether the authorization server's tokens may have the claim. Without upstream providers they lack name and email.
+ */
 export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
   upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
     ? ASSERTION_CLAIMS.has(claim)
@@ -202,7 +204,7 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
-/** A claim that cannot be the session name: the server's tokens lack it, or its value there is not a string. */
+/** A claim that cannot be the session name: the authorization server's tokens lack it, or it is not a string. */
 export interface UnfitSessionName {
   readonly claim: string
   readonly isLacking: boolean
@@ -220,15 +222,15 @@ export const sessionRemedy = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
 /**
- * Lists the claims of the server's tokens, as the end of a sentence. Scopes are a list in `scp` (toolhive:
- * authserver/integration_test.go).
+ * Lists the claims of the authorization server's tokens, as the end of a sentence. Scopes are a list in `scp`
+ * (toolhive: authserver/integration_test.go).
  */
 export const ownClaimsText = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0
     ? 'they have sub, client_id, scp'
     : 'they have sub, name, email, client_id, scp'
 
-/** The effect on callers, as part of a message. */
+/** The effect on callers of role mappings that never match, as part of a message. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
   if (!isEach) return `${placesText(mappings)} never match${mappings.length === 1 ? 'es' : ''}`
   return isAbsent(awsSts, 'fallbackRoleArn')
@@ -249,13 +251,13 @@ function placesText(mappings: readonly number[]): string {
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 
-/** The place of the server for `related`, with a phrase about it. */
+/** The place of the embedded authorization server for `related`, with a phrase about it. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
   config === undefined
     ? end(caller, GATEWAY.spec.authServerConfig, text)
     : end(config, AUTH_CONFIG.spec.embeddedAuthServer, text)
 
-/** The provider whose access token goes to STS. */
+/** The upstream provider whose access token goes to STS. */
 export interface SubjectToken {
   readonly provider: Provider
   readonly index: number
@@ -302,7 +304,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** The place of an upstream provider in the server for `related`, with a phrase about it. */
+/** The place of an upstream provider in the authorization server for `related`, with a phrase about it. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

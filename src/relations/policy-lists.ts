@@ -32,7 +32,7 @@ export interface ListedPolicy {
   /** The text of the policy; undefined when it is unreadable. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** The path for findings about the policy; `named` is the prefix of their text. */
+  /** The path for findings about the policy; `named` is the prefix of their messages. */
   readonly at: () => Path<unknown>
   readonly named: string
 }

@@ -22,7 +22,7 @@ interface Reference {
 export interface Checker {
   /** The name of the resource that runs the process; empty until the resource has one. */
   readonly name: string
-  /** The namespace; undefined when the deployment chooses it. */
+  /** The namespace of the resource; undefined when the deployment chooses it. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
@@ -32,7 +32,7 @@ export interface Checker {
   readonly resourceUrl: Path<unknown>
 }
 
-/** The VirtualMCPServer, if it validates the tokens of its own server; undefined if not, or a field is unreadable. */
+/** The VirtualMCPServer, if it validates its own authorization server's tokens; undefined if not, or if unreadable. */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,
@@ -77,14 +77,14 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   }
 }
 
-/** Whether the server accepts the text as `resource` of a token request (RFC 8707). */
+/** Whether the authorization server accepts the text as `resource` of a token request (RFC 8707). */
 function isResource(text: string): boolean {
   const url = parseUrl(text)
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
 }
 
 /**
- * Whether releases use this URL when `resourceUrl` is absent; when name or namespace are not known, whether they may.
+ * Whether releases use this URL when `resourceUrl` is absent; if name or namespace are unknown, whether they may do so.
  */
 function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean {
   const end = `.svc.cluster.local:${port}`

@@ -131,7 +131,7 @@ function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segmen
     const identity = identityOf(schema, item)
     if (identity === undefined) return
     const times = seen.get(identity) ?? 0
-    // As the API server, which says it once of those that are equal.
+    // As the API server, which reports each duplicated item once.
     if (times === 1) {
       const shown = isObject(item) ? Object.fromEntries(keysOf(schema).map((key) => [key, item[key]])) : item
       yield refusal('list-type', 'duplicate', [...at, i], shown, '')

@@ -8,11 +8,11 @@ import type { ClusterState } from '../state/index.ts'
 import { metadataOf } from '../rule/index.ts'
 
 /**
- * Milliseconds between a change and the round that checks its namespace, so that quick successive changes are checked
+ * Milliseconds between a change and the background check of its namespace, so that quick successive changes are checked
  * once.
  */
 const DELAY = 1_000
-/** Milliseconds for which a round checks objects before it pauses for `PAUSE`: together a fifth of a core. */
+/** Milliseconds for which the background check runs before it pauses for `PAUSE`: together a fifth of a core. */
 const STRETCH = 10
 const PAUSE = 40
 /** The pause after a large object was judged, as a multiple of the time that it took: also a fifth of a core. */

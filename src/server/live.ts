@@ -18,7 +18,7 @@ const MISS_HOLDS = 1_000
 /** The most large objects for which the time of the last read is stored. */
 const MOST_REMEMBERED = 1_000
 
-/** The result of a read, as a label of a metric. */
+/** The result of a read from the API server, as a label of a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
@@ -185,7 +185,7 @@ interface Reading {
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
-/** The result when nothing was read. */
+/** The result for a review for which nothing was read from the API server. */
 export const NOTHING_READ: Confirmed = { has: () => false, with: (cluster) => cluster }
 
 /** Merges the results of two reads. */

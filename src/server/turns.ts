@@ -12,7 +12,7 @@ const STRETCH = 5
 const WINDOW = 10_000
 const MOST_FLOWS = 10_000
 
-/** The facts about a review that determine its turns. */
+/** The facts about a review that determine when its steps run. */
 export interface ReviewTurns {
   /** Bytes of the request body. */
   readonly bytes: number
@@ -44,7 +44,7 @@ export class Turns {
   readonly #now: () => number
   readonly #costs = new Map<string, number>()
   #windowBegun = 0
-  /** When the pause of the lane for large reviews ends, in monotonic milliseconds. */
+  /** When the pause after a step of a large review ends, in monotonic milliseconds. */
   #rested = 0
   /** Milliseconds of steps that ran immediately since the event loop last had control. */
   #atOnce = 0

@@ -15,7 +15,7 @@ import { Digests, hashOf, isAmong, referenceHashes } from './digests.ts'
 import { ANYTHING, shape } from '../shape/index.ts'
 import { factsOf, storedBytes } from './size.ts'
 
-/** Facts about the source of the objects. */
+/** Facts about the cluster or the files that the objects come from. */
 export interface Extent {
   readonly group: string
   /** Whether every object of the kind in the namespace is known. */
@@ -71,17 +71,17 @@ interface Referrers {
 interface Namespace {
   /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** Referrers by `kind/name` of the target, which may not exist; excludes the referrers in `partial`. */
+  /** Referrers by `kind/name` of the target, which need not exist; excludes the referrers in `partial`. */
   readonly referrers: Map<string, Referrers>
   /** The objects that are stored as reduced copies (`factsOf`). */
   readonly partial: Set<Stored>
-  /** Number of changes so far. */
+  /** Number of changes to objects of this namespace so far. */
   changes: number
-  /** Estimated bytes of the objects. */
+  /** Estimated bytes of all objects of this namespace. */
   bytes: number
 }
 
-/** The most names among which a near name is searched. */
+/** The most names among which a similar name is searched. */
 const MOST_NAMES = 2_000
 
 /**

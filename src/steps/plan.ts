@@ -8,7 +8,7 @@ import type { ChangedObject } from './versions.ts'
 
 export interface Question extends StatePair {
   readonly tools?: readonly Tool[]
-  /** The most judgements of objects in all searches together; each state judges each object once. */
+  /** The most judgements of single objects in all searches together; in each state every object is judged once. */
   readonly mostJudged?: number
   /** Called with the number of states judged so far. */
   readonly tell?: (states: number) => void
@@ -55,7 +55,7 @@ export interface StepsPlan {
   readonly isComplete: boolean
 }
 
-/** Enough for 20,000 states of 40 objects, which take about half a minute. */
+/** The default of `mostJudged`: enough for 20,000 states of 40 objects, which take about half a minute. */
 const MOST_JUDGED = 800_000
 
 /** Finds an order of writes from the old state to the new one. */
@@ -114,7 +114,7 @@ function planOf(
     commits: commits?.commits ?? [],
     isHarmless: found.path?.cost === 0,
   }))
-  // Components with interruptions come last, one by one: a deleted object is recreated before any other write.
+  // Components that cannot avoid harm come last, one by one: a deleted object is recreated before any other write.
   const rounds = [
     ways.filter(({ isHarmless }) => isHarmless),
     ...ways.filter(({ isHarmless }) => !isHarmless).map((way) => [way]),

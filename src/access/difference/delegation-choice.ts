@@ -16,9 +16,9 @@ export interface DelegationPolicy {
 }
 
 /**
- * Whether the embedded authorization server exchanges a token of this issuer (toolhive: multi_issuer_validator.go): the
- * actor must be in the list, or the matcher be true. A token with the claim may_act names its client itself, if the
- * policy allows that.
+ * Whether the embedded authorization server exchanges a token of this trusted issuer (toolhive:
+ * multi_issuer_validator.go): `allowedActors` must list the actor, or `actorMatcher` be true. A token with the claim
+ * may_act names its client itself, which `allowMayAct` must permit.
  */
 export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {
   const { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct } = policy

@@ -43,7 +43,7 @@ export interface ReadMappings {
   readonly refused: string | undefined
 }
 
-/** Reads the mappings of an MCPExternalAuthConfig (any JSON value) as a generation of releases does. */
+/** Reads the role mappings of an MCPExternalAuthConfig (any JSON value) as operator releases with this cel-go do. */
 function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
@@ -111,7 +111,7 @@ const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
     : { access: fallback, by: 'fallbackRoleArn' }
 
-/** The condition under which a mapping matches. */
+/** The condition under which a role mapping matches the caller's claims. */
 function conditionOf(
   world: ClaimsWorld,
   { claim, program }: ReadMapping,

@@ -9,7 +9,7 @@ const usualForms = (world: ClaimsWorld): Literal[] =>
     if (LIST_CLAIMS.has(String(name))) return others(place, ['absent', 'list'])
     if (TEXT_CLAIMS.has(String(name))) return others(place, ['absent', 'string'])
     const { list, forms } = place
-    // A claim is a list in most tokens when a matcher tests its elements.
+    // A claim whose elements a matcher tests is assumed to be neither a map nor a string: in most tokens it is a list.
     return list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : []
   })
 
@@ -25,13 +25,15 @@ export function unusualClaim(claims: Claims): string | undefined {
   })
 }
 
-/** Assumptions that exclude claims which tokens of embedded servers lack, when only some callers have such tokens. */
+/**
+ * Assumptions that exclude claims which tokens of embedded authorization servers lack, if only some callers have these.
+ */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
   partly === undefined
     ? []
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
 
-/** Looks first for callers with usual claims that all their tokens may have, then with usual claims, then for any. */
+/** Asks about callers with usual claims that all their tokens may have; else with usual claims; else about any. */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
   behind: Pick<Behind, 'partly'>,

@@ -16,7 +16,7 @@ type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 
 type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
 
-/** Whether one mapping matches the claims, and why. */
+/** Whether one role mapping matches the caller's claims, and why. */
 export interface MappingOutcome {
   readonly index: number
   readonly claim?: string
@@ -25,7 +25,7 @@ export interface MappingOutcome {
   readonly roleArn?: string
   readonly outcome: Outcome
   readonly reason: string
-  /** Why no caller can get the role of this mapping: the text of the rule role-mapping-reachable. */
+  /** Why no caller can get the role of this mapping: the message of the rule role-mapping-reachable. */
   readonly unreachable?: string
 }
 
@@ -39,7 +39,7 @@ export interface RoleDecision {
   readonly notes: readonly string[]
 }
 
-/** A decision, and the operator releases to which it applies. */
+/** A decision about a caller's role, and the operator releases to which it applies. */
 export interface ReleaseDecision extends RoleDecision {
   readonly releases: string
 }
@@ -51,7 +51,7 @@ export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
 
-/** The decision of each generation of releases; generations with the same decision for all mappings are merged. */
+/** The decision of each range of operator releases; ranges with the same decision for all mappings are merged. */
 export function decideForReleases(
   value: unknown,
   claims: Claims,
@@ -147,7 +147,7 @@ function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
   }
 }
 
-/** The texts of the rule role-mapping-reachable, by index of the mapping. */
+/** The messages of the rule role-mapping-reachable, by index of the role mapping. */
 function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, string> {
   const ours = findings.filter(({ id }) => id === 'role-mapping-reachable')
   return new Map(ours.map(({ error }) => [Number(error.at[3]), error.detail]))
@@ -256,7 +256,7 @@ function choose(
 }
 
 /**
- * Notes about earlier mappings whose evaluation was stopped here: the gateway may complete it, and grant their role.
+ * Notes about earlier mappings whose evaluation this program stopped: a gateway may complete it, and grant their role.
  */
 function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutcome | undefined): string[] {
   const before = winner === undefined ? mappings : mappings.slice(0, mappings.indexOf(winner))

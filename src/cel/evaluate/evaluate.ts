@@ -17,7 +17,7 @@ import {
 
 export interface Situation {
   readonly claims: Value
-  /** More variables by name; none by default. */
+  /** Variables in addition to `claims`, by name; none by default. */
   readonly variables?: ReadonlyMap<string, Value>
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion

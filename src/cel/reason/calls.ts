@@ -69,7 +69,7 @@ export function applied(
   return reading.always(byType(expr, types))
 }
 
-/** The result as far as the types of the arguments determine it: a failure when no signature fits. */
+/** The result of a call as far as the types of its arguments determine it: a failure when no signature fits. */
 function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
   const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
     args.every(

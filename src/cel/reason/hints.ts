@@ -6,11 +6,11 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
-/** The longest text that is split into parts, in code units; the next constant is the most parts that are used. */
+/** The longest constant, in code units, that is split into candidate texts; the next constant limits its parts. */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40
 
-/** Candidate texts for a constant in the matcher. */
+/** Candidate texts, made from a constant in the matcher. */
 export function textsFrom(hint: unknown): string[] {
   if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
   if (typeof hint !== 'string') return []
@@ -26,7 +26,7 @@ export function textsFrom(hint: unknown): string[] {
   ]
 }
 
-/** Candidate numbers for a constant in the matcher. */
+/** Candidate numbers, made from a constant in the matcher. */
 export function numbersFrom(hint: unknown): number[] {
   const value = typeof hint === 'bigint' || typeof hint === 'string' ? Number(hint) : hint
   if (typeof hint === 'string') {

@@ -65,7 +65,7 @@ class Model {
     this.#world = world
   }
 
-  /** Spends budget for going through this many things. */
+  /** Spends budget for loops over these numbers of items. */
   #spend(...counts: readonly number[]): void {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }
@@ -152,7 +152,9 @@ class Model {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first value for which all these tests evaluate as the solver assumed; adds a lemma when there is none. */
+  /**
+   * The first candidate value for which all these tests evaluate as the solver assumed; adds a lemma if there is none.
+   */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -320,7 +322,7 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether the literal holds for this key; `open` when that depends on a guess. */
+  /** Whether the literal holds for an element that is this key; `open` when neither answer is proved. */
   #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
     if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
@@ -406,7 +408,7 @@ class Model {
     return placed
   }
 
-  /** The complete list, with as few elements as possible. */
+  /** Builds the complete list from `placed` and `items`, with as few further elements as possible. */
   #filled(place: ValuePlace, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
     const { elements } = list
     const long = counts.filter(({ literal, of }) => of === elements.true && this.#world.isTrue(literal))
@@ -428,7 +430,7 @@ class Model {
     return values
   }
 
-  /** Tries one element that satisfies all true counts, when one element for each count would make the list too long. */
+  /** Tries a list of one element that satisfies all required counts, when one element for each is too long. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -450,7 +452,7 @@ class Model {
     return []
   }
 
-  /** An element that satisfies the literals of `of` but none of `none`; or a clause that says why there is none. */
+  /** A list element that satisfies the literals of `of` but none of `none`; or a clause that says why there is none. */
   #element(
     list: ListPlace,
     none: readonly Count[],

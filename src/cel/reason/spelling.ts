@@ -52,7 +52,7 @@ function shownValue(value: Value): string {
   return typeof value === 'number' ? `${Object.is(value, -0) ? '-0' : value}d` : String(value)
 }
 
-/** The names in an expression. */
+/** The names of all identifiers in an expression. */
 export function namesIn(expr: Expr, budget: Budget, names = new Set<string>()): Set<string> {
   budget.spend(1 / 8)
   if (expr.kind === 'ident') names.add(expr.name)

@@ -57,9 +57,9 @@ export class Exemptions {
   }
 
   /**
-   * Notes about exemptions that have expired, or that had no effect. `judged` says what was judged, because that
-   * determines which exemptions certainly had none: in a whole cluster all of them; for files perhaps those of another
-   * repository; in a part, only an exemption for one object that was judged.
+   * Notes about exemptions that have expired, or that had no effect. `judged` determines which unused exemptions
+   * certainly had no effect: for a whole cluster all of them; for files those that concern a judged object, because
+   * others may be for another repository; otherwise only those for one object that was judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -105,7 +105,7 @@ export function leftOutIn(
   return exemptions.notJudged
 }
 
-/** Adds objects that were not judged to a report; if the run must fail because of them, as unread. */
+/** Adds objects that were not judged to a report: to its unread objects if the run must fail because of them. */
 export function addNotJudged(
   { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },
   more: readonly Located[],

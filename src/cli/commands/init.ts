@@ -162,7 +162,7 @@ function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
   }
 }
 
-/** The files to write, by name. */
+/** The files that `init` writes, each with its name and content. */
 const filesOf = (setup: InitSetup): readonly (readonly [name: string, content: string])[] => [
   [
     'vmcp-admission.yaml',

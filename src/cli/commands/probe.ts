@@ -157,7 +157,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   return exitCode(report)
 }
 
-/** The resources that contain addresses, and the notes from reading them. */
+/** The resources with addresses to probe, and the notes from reading them. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts

@@ -2,7 +2,7 @@ import { constants, existsSync, type Stats } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-/** The most bytes of a file, and of all files in a run. */
+/** The most bytes that are read of a file, and of all files in a run. */
 export const MOST_BYTES = { file: 32 * 2 ** 20, run: 128 * 2 ** 20 } as const
 
 export const TOO_LARGE = 'larger than 32 MB'

@@ -9,7 +9,7 @@ export interface Documents {
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** The files that may be built or applied but are not judged, with the reasons. */
+  /** Files that kustomize may use but that are not judged: patches, and files that were not given; with the reasons. */
   readonly notJudged: readonly Located[]
   readonly unread: Unread[]
   /** Files and folders without a document, with the reasons. */

@@ -20,7 +20,7 @@ export function cursorAt(text: TextDocument, position: Position): Cursor | undef
 /** Replaces the incomplete word in the text that is parsed. */
 const MARK = 'vmcp-cursor'
 
-/** The word before the cursor, and what it would be in the object: `on` is `key` where a field or an item can begin. */
+/** The word at the cursor, and whether it is a key or a value (`on`): a key where a field or an item can begin. */
 export interface Typing extends Cursor {
   /** The start and end of the word, in UTF-16 code units from the start of the line. */
   readonly start: number

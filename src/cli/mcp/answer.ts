@@ -20,7 +20,7 @@ export interface ToolCall {
   readonly environment: Environment
 }
 
-/** The result of a call. For `explain`, the text is on standard output. */
+/** The result of a call; empty for `explain`, which prints its text on standard output. */
 export interface CallResult {
   /** The result as JSON, as the command prints it with `--output json`. */
   readonly json?: string
@@ -55,7 +55,7 @@ const ANSWERS: {
   },
   fix: (input, server) =>
     fixesOf(invocation(FIX_FLAGS, server, input, { 'add-defaults': input.add_defaults === true })),
-  // Without `together`, the command `plan` reads two names as an old and a new state.
+  // Without its flag `together`, the command `plan` reads two names as an old and a new state.
   plan: (input, server) =>
     planOf(invocation(PLAN_FLAGS, server, input, { together: input.old === undefined })),
   access: (input, server) => {

@@ -28,7 +28,7 @@ export async function* messageLines(
 /** A line with its line end, or the first and last bytes of a line that is too long. */
 type Line = { readonly line: Buffer } | { readonly ends: string }
 
-/** Bytes of each end of a line that is too long. */
+/** The number of bytes that are kept of each end of a line that is too long. */
 const END = 256
 
 async function* boundedLines(input: AsyncIterable<Buffer>): AsyncIterable<Line> {

@@ -2,7 +2,7 @@ import { REPORT_VERSION } from './report-schema.ts'
 import type { Format } from './report.ts'
 import { json } from './visible.ts'
 
-/** Fields that only our own front ends use, and that are left out; edits may contain values of the user. */
+/** Fields of a finding that are not printed: only our own front ends use them, and edits may contain user values. */
 const HIDDEN = new Set(['causes', 'edits', 'placeholder'])
 
 /** The report as one JSON object with the schema REPORT_SCHEMA. */

@@ -90,7 +90,7 @@ export interface Report {
   readonly findings: ReportedFinding[]
   readonly ignored: ReportedIgnored[]
   readonly notes: ReportNote[]
-  /** Files and objects that may be built or applied but were not judged; all formats list them. */
+  /** Files and objects that kubectl could apply but that were not judged; all formats list them. */
   readonly notJudged: Located[]
   readonly unread: Unread[]
 }
@@ -115,7 +115,7 @@ export interface Printing {
   /** The release by which the resources were judged, or the specification; absent when none were judged. */
   readonly judgedBy?: string | undefined
   readonly group: string
-  /** Whether advice is printed, rather than only counted. */
+  /** Whether findings of severity `advice` are printed, rather than only counted. */
   readonly advice: boolean
   /** Whether only findings are printed. */
   readonly quiet: boolean

@@ -46,11 +46,11 @@ interface Facts {
   readonly repeats: boolean
   /** Matchers too long to compile. */
   readonly tooLong: readonly Matcher[]
-  /** Whether all other matchers together are within the length limit for compilation. */
+  /** Whether the matchers that are not in `tooLong` are together within the length limit for compilation. */
   readonly fit: boolean
   /**
    * The matchers that some rule reports: with an error, a type other than bool, a constant result, a refusal by one
-   * version of cel-go, a misfit or a misspelt claim. Empty unless `fit`; incomplete when the budget runs out.
+   * version of cel-go, or a claim of a wrong type or spelling. Empty unless `fit`; incomplete when the budget runs out.
    */
   readonly notable: readonly CompiledMatcher[]
   /** The matchers that may be true for a caller without claims; with the same limits as `notable`. */
@@ -143,9 +143,7 @@ const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherResult & { read
 /** Characters of matchers that are compiled before the judgement yields: about two milliseconds. */
 const STEP = 8 * 1024
 
-/**
- * Compiles the matchers of a resource in steps, until the budget runs out: rules then find the verdicts in the memo.
- */
+/** Compiles the matchers of a resource in steps, until the budget runs out: rules then find the results in a cache. */
 export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<void> {
   const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
   const mappings = (awsSts?.roleMappings ?? []) as RoleMappings

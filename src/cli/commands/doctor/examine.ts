@@ -24,13 +24,13 @@ export interface Diagnosis {
   readonly probe: Probe
   /** The release whose CRDs are installed, as text; absent when the CRDs were not read. */
   readonly release?: string
-  /** Describes the trial (`--local-cluster`) that is registered instead of an installation. */
+  /** Describes the trial server (`--local-cluster`) that is registered instead of an installation. */
   readonly trial?: string
-  /** The rules that each layer enforces now; absent if only the probe was requested, or nothing is installed. */
+  /** The rules that each part of the installation enforces now; absent after a probe alone, or if not installed. */
   readonly layers?: readonly Layer[]
 }
 
-/** Runs all checks. The caller must have checked that the API server answers. */
+/** Runs all checks of an installation. The caller must have checked that the API server answers. */
 export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   const { opened } = place
   const first = new Findings()

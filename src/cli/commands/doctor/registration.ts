@@ -133,7 +133,7 @@ function compare(
     )
 }
 
-/** Reports a selector that differs from the selector in the settings. */
+/** Reports selectors of a stored webhook configuration that differ from the settings, or that exclude objects. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
   for (const [field, flag] of [
@@ -186,7 +186,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
   }
 }
 
-/** Adds one note about a selector in the settings, rather than one for each entry. */
+/** Adds one note about a selector in the settings, rather than one for each webhook with this selector. */
 function noteSelector(selected: string, others: string, findings: Findings): void {
   const message = `apply only to ${selected} says; the webhook does not judge ${others}`
   if (findings.found.some((each) => each.message === message)) return

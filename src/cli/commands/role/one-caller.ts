@@ -126,8 +126,8 @@ async function configInCluster(
 }
 
 /**
- * The tokens of callers, judged by the objects in the cluster that use the MCPExternalAuthConfig; unknown when some
- * cannot be read.
+ * Facts about the tokens of callers, from the objects in the cluster that use the MCPExternalAuthConfig; unknown when
+ * some objects cannot be read.
  */
 async function behindInCluster(
   { namespace, name }: NameInNamespace,
@@ -145,7 +145,7 @@ async function behindInCluster(
   return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
-/** The decision about the role by each generation of releases. */
+/** The decision about the role, by each range of operator releases (`Generation`). */
 async function outcomesFor(
   value: unknown,
   claims: ReadClaims['claims'],

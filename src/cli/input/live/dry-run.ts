@@ -23,7 +23,7 @@ export async function tryWrites<T extends Attempt>(
 ): Promise<ReadonlyMap<T, Answer | string>> {
   const answers = new Map<T, Answer | string>()
   const access = await accessTo(kubeconfig, environment).catch(errorMessage)
-  // The reason was already reported when the cluster was read.
+  // The problem with the kubeconfig was already reported when the cluster was read.
   if (typeof access === 'string') return answers
   const times = { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS }
   const connection = new ClusterConnection(access, { group, times })

@@ -26,7 +26,7 @@ export async function readObject(
   }
 }
 
-/** The ConfigMaps with these names, including their values; without those that do not exist or may not be read. */
+/** The ConfigMaps with these names, including their values; leaves out those that do not exist or cannot be read. */
 export async function readConfigMaps(
   { kubeconfig, group }: ClusterChoice,
   names: readonly { readonly namespace: string; readonly name: string }[],

@@ -2,7 +2,7 @@ import { defineRule, forbidden } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** The parameters that users may not set, and where the server takes each of them from. */
+/** The parameters that users must not set, and where the server takes each of them from. */
 const RESERVED = new Map([
   ['response_type', 'the server sets it'],
   ['client_id', 'the server takes it from `clientId`'],

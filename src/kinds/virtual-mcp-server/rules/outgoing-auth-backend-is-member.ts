@@ -25,7 +25,7 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** The most backends among which a near name is searched. */
+/** The most backends among which a similar name is searched. */
 const MOST_NAMES = 500
 
 /** A name without digits: names that differ only in a number are seldom typing mistakes (`server-1`, `server-2`). */
