@@ -50,7 +50,7 @@ function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string
   }
 }
 
-/** Fields of `Outgoing` that releases treat differently. */
+/** Fields of `Outgoing` that operator releases treat differently than the specification says. */
 interface ReleaseStrategy {
   readonly type: string | null
   readonly chosen: string | null

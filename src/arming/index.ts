@@ -21,7 +21,7 @@ import { errorMessage } from '../rule/index.ts'
 export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
-/** The requests to an API server that arming the webhook needs. */
+/** The requests to an API server for arming: for writing the webhook configurations and making them fail closed. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
   /** The webhook configuration with this kind and name; undefined when it does not exist. */
@@ -40,23 +40,25 @@ export interface ArmingCluster {
 }
 
 /**
- * `on`: writes the configurations, and makes them fail closed once the webhook is proved; `ignore`: they always fail
- * open.
+ * `on`: writes the webhook configurations, and makes them fail closed once a probe proves that the webhook is called;
+ * `ignore`: they always fail open.
  */
 export type ArmingSetting = 'on' | 'ignore'
 
 export interface ArmingOptions {
   readonly setting: ArmingSetting
-  /** Whether this process may take the Lease and then write; otherwise it only reads. */
+  /**
+   * Whether this process may take the Lease and then write the webhook configurations; otherwise it only reads them.
+   */
   readonly writes: boolean
   readonly group: string
   readonly identity: string
-  /** Name of the ClusterRole that owns the configurations; when empty, they have no owner. */
+  /** Name of the ClusterRole that owns the webhook configurations; when empty, they have no owner. */
   readonly owner: string
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** Selects the namespaces that the configurations cover; when empty, all. */
+  /** Selects the namespaces that the webhook configurations cover; when empty, all. */
   readonly namespaceSelector: LabelSelector
-  /** Selects the objects that the configurations cover; when empty, all. */
+  /** Selects the objects that the webhook configurations cover; when empty, all. */
   readonly objectSelector: LabelSelector
   /** Seconds that the API server waits for an answer. */
   readonly timeoutSeconds: number
@@ -72,15 +74,15 @@ export interface ArmingOptions {
   }
 }
 
-/** The state of arming, for metrics. */
+/** The state of the webhook configurations, and of the work of this replica on them, for metrics. */
 export interface ArmingState {
   /** Whether this replica holds the Lease, and so writes. */
   readonly leads: boolean
-  /** The stored failure policy; undefined when no configuration is stored. */
+  /** The failurePolicy of the stored webhook configurations; undefined when none is stored. */
   readonly policy: FailurePolicy | undefined
   /** Whether the last probe proved that the webhook is called; undefined before the first probe. */
   readonly proved: boolean | undefined
-  /** Whether another installation or field manager keeps writing the configurations. */
+  /** Whether another installation or field manager keeps writing the webhook configurations. */
   readonly contested: boolean
   readonly repairs: number
   readonly errors: number
@@ -94,8 +96,8 @@ const RECONCILE_EVERY = 5_000
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
 /**
- * Milliseconds after which the configurations of another installation may be replaced again: if it is running, it has
- * written them back meanwhile.
+ * Milliseconds after which the webhook configurations of another installation may be replaced again: if it is running,
+ * it has written them back meanwhile.
  */
 const REPLACE_EVERY = 600_000
 /** After this many consecutive reconciliations that had to write, there must be another writer: then they slow down. */
@@ -110,7 +112,9 @@ const waitFor = (milliseconds: number, signal: AbortSignal): Promise<void> =>
 /** The text with which a webhook answers the probe with this nonce. */
 export const probeAnswer = (nonce: string): string => `vmcp-admission is here: ${nonce}`
 
-/** Reconciles both webhook configurations, and makes them fail closed once the webhook is proved. */
+/**
+ * Reconciles both webhook configurations, and makes them fail closed once a probe proves that the webhook is called.
+ */
 export class Arming {
   readonly #cluster: ArmingCluster
   readonly #options: ArmingOptions
@@ -126,14 +130,14 @@ export class Arming {
   /** Aborted to start the next reconciliation immediately. */
   #changed = new AbortController()
   #proveAt = 0
-  /** The caBundle, injected by another tool, with which the webhook was last proved. */
+  /** The caBundle, injected by another tool, that the webhook configuration had at the last probe. */
   #provedWith = ''
   #problem = ''
   /** The reason why the last probe failed, without parts that differ each time, such as ports and times. */
   #answer = ''
   /** Number of consecutive reconciliations that had to write. */
   #writesInARow = 0
-  /** The indexes of the configurations (0, 1) that have existed at some time. */
+  /** The webhook configurations that have existed at some time (0: validating, 1: mutating). */
   readonly #seen = new Set<number>()
   /** For each other installation, the time when its configurations were last replaced. */
   readonly #replaced = new Map<string, number>()
@@ -172,8 +176,8 @@ export class Arming {
   }
 
   /**
-   * Starts the next reconciliation at each change of a configuration. If it cannot be watched, it is still reconciled
-   * regularly.
+   * Starts the next reconciliation at each change of a webhook configuration. If it cannot be watched, it is still
+   * reconciled regularly.
    */
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -206,8 +210,8 @@ export class Arming {
     const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
-    // A proof is no longer valid after another installation wrote the configurations, or somebody deleted them or
-    // changed the caBundle.
+    // The proof that the API server calls the webhook is no longer valid after another installation wrote the
+    // configurations, or somebody deleted them or changed the caBundle.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
@@ -306,8 +310,8 @@ export class Arming {
   }
 
   /**
-   * `Fail` when the stored policy is `Fail` for the address of this server, or when the webhook was proved; only a
-   * setting changes it back. A new address must be proved first.
+   * `Fail` when the stored failurePolicy is `Fail` for the address of this server, or when a probe proved that the
+   * webhook is called; only a setting changes it back to `Ignore`. A new address must be probed first.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
@@ -353,7 +357,9 @@ export class Arming {
     return written
   }
 
-  /** Proves the webhook: sends a dry run through the API server that only this webhook refuses with this answer. */
+  /**
+   * Probes whether the API server calls this webhook: sends a dry run that only this webhook refuses with this answer.
+   */
   async #prove(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
     const refusal = await this.#tryProbe(nonce).catch((error: unknown) => String(error))

@@ -7,7 +7,10 @@ export interface Parser {
   readonly tokens: readonly Token[]
   readonly build: TreeBuilder
   index: number
-  /** Depth of expressions: the whole one; inside it parentheses, lists, maps, arguments, indexes, parts after ':'. */
+  /**
+   * Depth of open expressions: the whole one, and inside it those in parentheses, lists, maps, arguments and indexes,
+   * and after the ':' of `?:`.
+   */
   expressions: number
   /** Depth of comparisons: one for each expression, and one more for the right operand of a comparison. */
   comparisons: number

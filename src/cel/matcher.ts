@@ -3,7 +3,7 @@ import { check } from './checker.ts'
 import type { CelGoVersion, CheckProblem, CheckResult, SettledCalls } from './checker.ts'
 import { parse } from './parser.ts'
 
-/** Longest source in UTF-8 bytes, as in ToolHive. */
+/** The most UTF-8 bytes of a matcher, as in ToolHive. */
 export const maxBytes = 10_000
 
 /** `line` and `column` count from 1; columns count code points, as in cel-go. */
@@ -19,7 +19,7 @@ export type MatcherVerdict =
       readonly expr: Expr
       /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: the caller decides which types a matcher may have. */
       readonly type: string
-      /** The first error of the version of cel-go that refuses the matcher; absent when both compile it. */
+      /** The first error of the version of cel-go that refuses the matcher; absent when both versions compile it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
       /** The signatures that each version of cel-go selects during compilation; the evaluation needs them. */
       readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>
@@ -28,8 +28,8 @@ export type MatcherVerdict =
 
 /**
  * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with the verdict of cel-go: not
- * ok when both versions refuse it. Accepts any text; never throws. A failed result has its first error, in the order of
- * the source. Source: CEL language definition.
+ * ok when versions 0.32 and 0.33 both refuse it. Accepts any text; never throws. The message of a failure is that of
+ * the first error in the source. Source: CEL language definition.
  */
 export function checkMatcher(source: string): MatcherVerdict {
   if (isLongerThan(source, maxBytes)) {
@@ -63,7 +63,7 @@ function failure(source: string, problems: readonly CheckProblem[]): MatcherVerd
   return { ok: false, line, column, message, errors }
 }
 
-/** Computes all positions in one walk over the source, because the problems are in its order. */
+/** Computes the lines and columns of all problems in one walk over the source; the problems are sorted by offset. */
 function withPositions(source: string, problems: readonly CheckProblem[]): MatcherError[] {
   let line = 1
   let column = 1

@@ -6,7 +6,7 @@ import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 /** The values of a Secret as text. */
 export type SecretData = Readonly<Record<string, string>>
 
-/** A state as read from a Secret, and the problems found in it; no problem repeats a value. */
+/** The state of the CAs as read from a Secret, and the problems found in it; no problem repeats a value. */
 export interface ReadState {
   readonly state: AuthorityState | undefined
   readonly problems: readonly string[]
@@ -18,8 +18,8 @@ const FORMER = 'former.crt'
 const TIMES = 'rotation.json'
 
 /**
- * The state as values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part becomes an
- * empty text, so that no old value remains.
+ * The state of the CAs as values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part
+ * becomes an empty text, so that no old value remains.
  */
 export function formatState(state: AuthorityState): SecretData {
   const { current, next, former } = state
@@ -44,9 +44,9 @@ export function formatState(state: AuthorityState): SecretData {
 }
 
 /**
- * Reads the state from the values of a Secret. A part that cannot be used is left out and reported. If only its times
- * are lost, the longest ones are assumed; if the current CA is lost, the next one replaces it. A Secret with none of
- * these values is not a problem: a chart may have created it for this server to fill.
+ * Reads the state of the CAs from the values of a Secret. A part that cannot be used is left out and reported. If only
+ * the times of a CA are lost, the longest possible ones are assumed; if the current CA is lost, the next one replaces
+ * it. A Secret with none of these values is not a problem: a chart may have created it for this server to fill.
  */
 export function parseState(data: SecretData): ReadState {
   const problems: string[] = []
@@ -77,14 +77,14 @@ export function parseState(data: SecretData): ReadState {
   }
 }
 
-/** A new CA in the form of the state. Throws when the certificate is not a CA. */
+/** A new CA in the form in which the state contains CAs. Throws when the certificate is not a CA. */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)
   if (typeof read === 'string') throw new Error(read)
   return { ...read, longestLeaf }
 }
 
-/** The times of the CAs in the Secret, by fingerprint. */
+/** By fingerprint of a CA: the longest lifetime of its leaves, and the time until which it is trusted. */
 interface Times {
   readonly longestLeaf: Record<string, unknown>
   readonly trustedUntil: Record<string, unknown>

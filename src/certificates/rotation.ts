@@ -10,8 +10,8 @@ import { type Authority, BACKDATE, publicPart } from './x509.ts'
 export interface SigningAuthority extends Authority {
   readonly key: string
   /**
-   * The longest lifetime, in milliseconds, of leaves that the CA signs. A replica that needs longer ones must store
-   * that first.
+   * The longest lifetime, in milliseconds, of leaves that the CA signs. A replica that needs longer leaves must store
+   * their lifetime here first.
    */
   readonly longestLeaf: number
 }
@@ -21,7 +21,7 @@ export interface FormerAuthority extends Authority {
   readonly until: number
 }
 
-/** The state in the Secret, which all replicas share. */
+/** The state of the CAs in the Secret, which all replicas share. */
 export interface AuthorityState {
   /** The CA that signs now. */
   readonly current: SigningAuthority
@@ -49,7 +49,7 @@ export interface RotationSettings {
 export interface Observed {
   /** Milliseconds for which both stored webhook configurations have had each CA without a break, by fingerprint. */
   readonly propagatedFor: ReadonlyMap<string, number>
-  /** The current leaf. */
+  /** The current serving certificate of this replica. */
   readonly leaf?: Leaf | undefined
   /** The last state that this replica read; used if the stored one is lost. */
   readonly remembered?: AuthorityState | undefined
@@ -69,7 +69,7 @@ export interface RotationStep {
   readonly changes: readonly RotationChange[]
   /** Whether a CA must be made; then the step is repeated with this CA as `fresh`. */
   readonly wantsFresh: boolean
-  /** The CAs for the webhook configurations. */
+  /** The CAs for the caBundle of the webhook configurations. */
   readonly bundle: readonly Authority[]
   /** Set when a leaf is due: the stored CA that signs it, and its lifetime. */
   readonly sign?: { readonly authority: SigningAuthority; readonly lifetime: number } | undefined
@@ -340,8 +340,8 @@ class Draft {
 }
 
 /**
- * The CA with which a leaf must be signed now; undefined for none. A leaf with an issue time in the future, from before
- * the clock was corrected, is ignored, because no client accepts it yet.
+ * The CA with which a new leaf must be signed now; undefined when no leaf is due. A leaf with an issue time in the
+ * future, from before the clock was corrected, is ignored, because no client accepts it yet.
  */
 function signature(
   { current }: AuthorityState,

@@ -16,7 +16,7 @@ type KeyPair = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>
 export interface Authority {
   /** The certificate (PEM). */
   readonly certificate: string
-  /** SHA-256 as OpenSSL prints it. */
+  /** The SHA-256 fingerprint of the certificate, as OpenSSL prints it. */
   readonly fingerprint: string
   /** The time when the certificate was made, one hour after its notBefore. */
   readonly issued: number
@@ -32,7 +32,7 @@ export interface KeyedCertificate {
 
 export interface Lifetime {
   readonly now: number
-  /** The lifetime in milliseconds, from `now`. */
+  /** The lifetime of a certificate in milliseconds, counted from `now`. */
   readonly lifetime: number
 }
 

@@ -1,7 +1,7 @@
 import { ALL_DEFAULTS, createJudge, type Judge, type Settings, type World } from '../engine/index.ts'
 import type { Release } from '../release/index.ts'
 
-/** The settings in the flags and the configuration file about judging. */
+/** The settings for judging, from the flags and the configuration file. */
 interface Chosen {
   readonly group: string
   readonly settings: Settings
@@ -9,6 +9,6 @@ interface Chosen {
   readonly release?: Release | undefined
 }
 
-/** Makes a judge with these settings, beside these objects. */
+/** Makes a judge with these settings, for resources among the other objects in `state`. */
 export const judgeIn = ({ group, settings, release }: Chosen, state: World['state']): Judge =>
   createJudge({ group, settings, release: release ?? 'specification', state, defaults: ALL_DEFAULTS })

@@ -160,7 +160,7 @@ export class ClusterConnection {
     return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
-  /** The reports with this field manager. */
+  /** Access to the reports of findings (OpenReports or PolicyReports) that this field manager writes. */
   reports(manager: string): Reports {
     return new Reports(this.#api, manager, this.#closed.signal)
   }
@@ -190,7 +190,10 @@ export class ClusterConnection {
     return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
   }
 
-  /** Undefined for a name that would change the path, such as `..` or an empty one: names come from resources. */
+  /**
+   * Reads an object; undefined for a name that would change the path, such as `..` or an empty one: names come from
+   * resources.
+   */
   async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     if (!POSSIBLE_NAME.test(name)) return undefined
     return this.#api.object(`${collection}/${name}`, [signal, this.#closed.signal])

@@ -28,7 +28,10 @@ export interface Sink {
 
 /** Receives all resources of a kind page by page, so that they are never all in memory. */
 export interface Replacement {
-  /** Receives the resources of the next page. As recent as those given to `put`; may be used before `commit`. */
+  /**
+   * Receives the resources of the next page. They are as recent as those given to `put`, so they may be used before
+   * `commit`.
+   */
   add(resources: readonly unknown[]): void
   /** The list is complete: resources that were not added no longer exist. */
   commit(): void

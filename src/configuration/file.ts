@@ -1,7 +1,7 @@
 import type { Exemption, SeveritySetting } from '../engine/index.ts'
 import type { WrittenConfiguration } from './file-schema.ts'
 
-/** The name of the file, beside the manifests or above them. */
+/** The name of the configuration file, which is beside the manifests or above them. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
 /** Whether a file with this name is a manifest, such as one that installs the webhook, rather than a configuration. */

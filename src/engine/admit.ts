@@ -64,7 +64,9 @@ function* judgedWith(
   return { ...(read === undefined ? verdict : doubted(prepared, submission, verdict, missed)), ...admission }
 }
 
-/** A callback that adds each object cached only as a reduced copy to `lacking`, except the written object. */
+/**
+ * A callback that adds each object that is cached without some of its fields to `lacking`, except the written object.
+ */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
   (other: ObjectName): void => {
@@ -157,8 +159,8 @@ function leftOut(
 }
 
 /**
- * The objects on which the verdict depends (objects of errors first), then the lacking objects; each once, except
- * objects that were just read.
+ * The objects on which the verdict depends (objects of errors first), then those in `lacking`, which are not cached
+ * whole; each once, except objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,

@@ -22,7 +22,7 @@ import {
 import { ANYTHING, type Contents, outside, shape } from '../shape/index.ts'
 import { overlay } from '../state/index.ts'
 
-/** The findings of one object beside the other objects, with the severities of the rules. */
+/** The findings in one object, judged together with the other objects, with the severities of the rules. */
 export function* findingsIn(
   kind: Kind,
   value: unknown,

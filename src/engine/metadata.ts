@@ -72,7 +72,7 @@ const LONGEST = 1_000
 /** Most bytes of all annotations together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
-/** The fields of ObjectMeta and their JSON types; with `schema` the schemas of the kinds check the field. */
+/** The fields of ObjectMeta and their JSON types; `schema`: the schema of the kind checks the field. */
 const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
   name: 'string',
   generateName: 'string',

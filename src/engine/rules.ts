@@ -39,7 +39,7 @@ export interface Surroundings {
   readonly self: ObjectName
   /** The stored resource, for an update; without parts of a wrong JSON type. */
   readonly old?: () => Resource | undefined
-  /** Which findings with `isOutage` become errors; absent when no release is known. */
+  /** Which warnings that the operator is sure to fail (`isOutage`) become errors; absent when no release is known. */
   readonly outages?: 'all' | 'of the object alone' | undefined
   /** The severity of a finding at its place; when absent, the severity of its rule. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined

@@ -23,7 +23,7 @@ import { renameFix, type SchemaNode } from '../shape/index.ts'
 /** A field that a newer release of the operator introduced. */
 export interface NewerField {
   readonly at: readonly Segment[]
-  /** The release, such as `0.43`. */
+  /** The first release that has the field, such as `0.43`. */
   readonly since: string
 }
 
@@ -75,7 +75,7 @@ interface Search {
   readonly meant: (readonly Segment[])[]
 }
 
-/** The schemas of one place, from the specification and from releases. */
+/** The schemas for the same place in a resource, from the specification and from releases. */
 interface Known {
   /** The schema in the specification; undefined when it does not describe the place. */
   readonly ours: SchemaNode | undefined

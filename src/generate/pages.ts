@@ -8,7 +8,9 @@ import { built, ROOT } from './bundling.ts'
 
 export const PAGES = ['playground', 'audit'] as const
 
-/** Data blocks that are filled in when a page is generated, by id; commands fill in the others. */
+/**
+ * By folder of a page: the data blocks, by id, that are filled in when it is generated; commands fill in the others.
+ */
 const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
   'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),
 }
@@ -71,7 +73,7 @@ export async function pageOf(
   const template = readFileSync(`${ROOT}${folder}/page.html`, 'utf8')
   // Removes white space around the script and style, which would change their digests in the policy.
   const html = template
-    // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
+    // eslint-disable-next-line redos/no-vulnerable -- reads only a text of this project.
     .replace(/\s*(%(?:STYLE|SCRIPT)%)\s*/g, '$1')
     .replace(/%([A-Z]+)%/g, (written, part: string) => parts[part] ?? written)
   return { html, metafile }

@@ -42,7 +42,10 @@ export function* rbac(): Iterable<GeneratedFile> {
   }
 }
 
-/** What keeping reports takes (`--reports`). A server-side apply that creates an object needs the right to create. */
+/**
+ * The permissions for keeping reports (`--reports`). A server-side apply that creates an object needs the right to
+ * create.
+ */
 function* ofReports(): Iterable<GeneratedFile> {
   yield file(
     'reports',
@@ -59,7 +62,7 @@ function* ofReports(): Iterable<GeneratedFile> {
     'For --reports only, in the namespace of the server: which replica keeps them.',
     [
       { ...leases, resourceNames: [REPORTS_LEASE], verbs: ['get', 'patch'] },
-      // A creation cannot be granted by name.
+      // RBAC cannot grant the creation of an object by its name.
       { ...leases, verbs: ['create'] },
     ],
   )

@@ -52,7 +52,7 @@ export function validatorsModule(): string {
     // For minLength 1 code points need not be counted: a text with a code unit has a code point.
     .replace(/func\d+\((data\d*)\) < 1\b/g, '$1.length < 1')
     .replace(/\b(\w+)\.replace\(\/~\/g, "~0"\)\.replace\(\/\\\/\/g, "~1"\)/g, 'pointerToken($1)')
-    // eslint-disable-next-line redos/no-vulnerable -- reads a text of ours only.
+    // eslint-disable-next-line redos/no-vulnerable -- reads only a text of this project.
     .replace(/function (validate\d+)\([^]*?\n\1\.errors = vErrors;/g, endingEarly)
   if (body.includes('require('))
     throw new Error(

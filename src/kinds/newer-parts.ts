@@ -1,10 +1,10 @@
-/** Parts that several kinds have in releases, but not in the specification. */
+/** Schemas of fields that several kinds have in operator releases, but not in the specification. */
 
 import type { TSchema } from 'typebox'
 import { filled, flag, int32, list, map, like, name, newer, object, oneOf, optional, text } from './fields.ts'
 import { secretRef } from './parts.ts'
 
-/** An annotation for settings to which releases may add fields. */
+/** Marks the schema of an object to which releases may add fields. */
 export const OPEN = { open: true } as const
 
 /** A list with at most `most` items. */
@@ -153,7 +153,7 @@ const sessionStorage = object(
   OPEN,
 )
 
-/** The fields of all processes that serve clients: the number of replicas, and the storage shared by them. */
+/** The fields of kinds whose processes serve clients: the number of replicas, and the storage shared by them. */
 export const SESSIONS = (replicasSince?: string) => ({
   replicas: newer(int32('Number of replicas.', { minimum: 0 }), replicasSince),
   sessionStorage: newer(sessionStorage, replicasSince),

@@ -26,7 +26,7 @@ const RULES: readonly Rule[] = Object.values(rules).toSorted(
   (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
 
-/** The rules of a kind, then the rules of its parts. */
+/** The rules for a kind, then the rules for those parts of its schema that have rules of their own. */
 export function rulePlacesOf(kind: Kind): RulePlace[] {
   const schemas = [{ schema: kind.schema, at: [] }, ...kind.parts]
   return schemas.flatMap(({ schema, at }) =>
@@ -38,7 +38,7 @@ export function rulePlacesOf(kind: Kind): RulePlace[] {
   )
 }
 
-/** All rules of all kinds; a rule about a part appears once for each kind that has the part. */
+/** All rules of all kinds; a rule for a part of a schema appears once for each kind whose schema has the part. */
 export const rulePlaces = (): RulePlace[] => KINDS.flatMap(rulePlacesOf)
 
 /** The kinds and places to which a rule applies. */
@@ -97,7 +97,9 @@ export function examplesOf(rule: Rule): PlacedExample[] {
   return [...found.values()].toSorted((a, b) => Math.sign(a.findings.length) - Math.sign(b.findings.length))
 }
 
-/** An example as a resource that can be applied: a part is put into an otherwise valid resource. */
+/**
+ * An example as a resource that can be applied: the value of a single field is put into an otherwise valid resource.
+ */
 function exampleResource(
   { kind, at }: RulePlace,
   { value, annotations }: Pick<Example<unknown>, 'value' | 'annotations'>,

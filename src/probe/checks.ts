@@ -16,12 +16,14 @@ import { offerFindings } from './offers.ts'
 import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
-/** Sends a request for a target; undefined when there is no answer, which is already reported. */
+/**
+ * Sends a request to check an address in a resource; undefined when there is no answer, which is then already reported.
+ */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
 type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
 
-/** Sends the requests that a target needs, and returns the findings. */
+/** Sends the requests that check an address in a resource, and returns the findings. */
 export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
   const { use } = target
   switch (use.is) {
@@ -40,7 +42,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** For each part of the operator, the effect when it cannot use its issuer. */
+/** By the use of an issuer: the effect when the operator cannot use it. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',

@@ -23,7 +23,7 @@ export interface ProbeOptions {
   readonly isPublicOnly: boolean
   /** The text (PEM) in the ConfigMap that a target names as its CA bundle; undefined when not known. */
   bundle(target: Target): string | undefined
-  /** Whether requests may be sent to a host that no resource names, only an answer. */
+  /** Whether requests may be sent to a host that only the answer to a request names, and no resource. */
   mayAsk(host: string): Promise<boolean>
 }
 
@@ -190,6 +190,6 @@ class Run {
   }
 }
 
-/** The addresses to which a host may resolve that no resource names, only an answer. */
+/** The addresses to which a host may resolve when only the answer to a request names it, and no resource. */
 const reachOfOthers = ({ allowsPrivate, privateField }: Connecting): Reach =>
   allowsPrivate && privateField !== undefined ? 'other machines' : 'internet'

@@ -17,7 +17,7 @@ import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './rel
 
 /** An MCPExternalAuthConfig with which vMCP exchanges tokens for `members`, whose own proxies exchange them again. */
 export interface SecondExchange extends Reached {
-  /** Whether these proxies use the same MCPExternalAuthConfig for the second exchange. */
+  /** Whether the proxies of `members` use the same MCPExternalAuthConfig for the second exchange. */
   readonly isSame: boolean
 }
 

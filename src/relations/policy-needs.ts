@@ -56,7 +56,10 @@ const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
   ...conditions.map(({ kind, expr }): Part => [expr, kind === 'when']),
 ]
 
-/** The expressions evaluated before `place`, with the values that they then have; undefined when no part has it. */
+/**
+ * The expressions evaluated before `place`, with the values that they then have; undefined when no part contains
+ * `place`.
+ */
 function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
   for (const [i, [expr]] of parts.entries()) {
     const within = partsBeforeIn(expr, place, budget)

@@ -78,12 +78,13 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
 type Own = Pick<Backend, 'from' | 'config'>
 
 /**
- * The strategy by a workload's own `externalAuthConfigRef` under source `inline`: only releases use it (decision 10).
+ * The strategy that a workload's own `externalAuthConfigRef` gives under source `inline`: only releases use it
+ * (decision 10).
  */
 const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
   release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
 
-/** The strategy by a workload's own `externalAuthConfigRef`. Section 5.2. */
+/** The strategy that a workload's own `externalAuthConfigRef` gives. Section 5.2. */
 export function ownConfigOf({ spec }: Workload): Own {
   if (spec === undefined) return { from: 'unknown' }
   if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
@@ -148,7 +149,7 @@ export interface Fronting extends Backend {
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers in front of a workload, each with its strategy for it. */
+/** The VirtualMCPServers in front of a workload, each with its strategy for the workload. */
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
   if (group === undefined) return []
@@ -353,7 +354,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether some VirtualMCPServer may reach the MCPExternalAuthConfig, because a field of it is unreadable. */
+/** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may reach the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
   candidates(config, cluster).some(({ gateways }) =>
     gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),

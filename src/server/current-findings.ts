@@ -34,7 +34,7 @@ interface Named {
   readonly name: string
 }
 
-/** Takes the findings in one object; none when it is gone. */
+/** Receives the findings in one object; none when the object is gone. */
 type JudgedListener = (
   object: ObjectName & { readonly namespace: string },
   findings: readonly Finding[],
@@ -58,7 +58,7 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** Large objects that are stored as reduced copies and whose current version was not judged yet. */
+  /** Large objects, stored without some of their fields, whose current version was not judged yet. */
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
   /** The namespaces that remain to be checked in the current round. */
   #round: string[] = []
@@ -101,15 +101,15 @@ export class CurrentFindings {
     const self = { kind: kind.kind, name, namespace }
     const isKept = this.has(kind.kind, namespace, name)
     if (!isKept) this.#keep(namespace, self, [])
-    // Reduced copies cannot be judged.
+    // An object that is stored without some of its fields must be read again to be judged.
     if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
     else this.#unread.delete(objectKey(self))
     this.#enqueue(namespace)
   }
 
   /**
-   * As `put`, for an object that was just read from the API server. If the state stores only a reduced copy of it or
-   * nothing, returns the object as rules read it, and whether rules will find it in the state from now on.
+   * As `put`, for an object that was just read from the API server. If the state does not store it, or stores it
+   * without some of its fields, returns it as rules read it, and whether rules will find it in the state from now on.
    */
   putRead(
     kind: Kind,
@@ -123,7 +123,7 @@ export class CurrentFindings {
     return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
   }
 
-  /** The next object to read from the API server: only its reduced copy is stored, and it was not judged yet. */
+  /** The next object to read from the API server and to judge: it is stored without some of its fields. */
   nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
     const [next] = this.#unread.values()
     if (next !== undefined) this.#unread.delete(objectKey(next))
@@ -165,17 +165,17 @@ export class CurrentFindings {
     this.#enqueue(namespace)
   }
 
-  /** Whether the state has an object, complete or as a reduced copy. */
+  /** Whether the state has an object, even if without some of its fields. */
   has(kind: string, namespace: string, name: string): boolean {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether rules see the fields of the object that was read, although only a reduced copy is stored. */
+  /** Whether the fields that rules read are cached, for an object that is stored without some of its fields. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
   }
 
-  /** Estimated bytes of the whole object when it is stored as a reduced copy; 0 otherwise. */
+  /** Estimated bytes of the whole object when it is stored without some of its fields; 0 otherwise. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#state.partialBytes(kind, namespace, name)
   }
@@ -219,7 +219,7 @@ export class CurrentFindings {
     return this.#rounds
   }
 
-  /** Number of namespaces that are due, in the current round, or being checked. */
+  /** Number of namespaces that are due for a check, in the current round, or being checked. */
   get waiting(): number {
     return this.#due.size + this.#round.length + (this.#check === undefined ? 0 : 1)
   }

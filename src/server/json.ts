@@ -75,7 +75,7 @@ function inspect(value: unknown, depth: number): number {
 const OUT_OF_RANGE = 'a number is out of the range of a 64-bit float'
 const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
-/** The counts of a scan over the bytes of a body, which may not be JSON. */
+/** The counts of a scan over the bytes of a body; the body need not be valid JSON. */
 interface Look {
   /** Number of keys and values, counted by the characters outside of strings that begin or separate them. */
   readonly values: number

@@ -52,7 +52,7 @@ export class LocalCluster {
   readonly #own = new Set<string>()
   #opened:
     { connection: ClusterConnection; cluster: TemporaryCluster; namespaces: readonly string[] } | undefined
-  /** The work in progress; the removal waits until it ends. */
+  /** The run of `prepare` or `register` that is in progress; the removal waits until it ends. */
   #work: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -64,7 +64,10 @@ export class LocalCluster {
     this.#given = given
   }
 
-  /** The settings for serving this cluster. Throws UsageError, or an Error that describes the problem. */
+  /**
+   * Installs missing CRDs, and returns the settings for serving this cluster. Throws UsageError, or an Error that
+   * describes the problem.
+   */
   prepare(): Promise<ServerConfiguration> {
     return this.#during(() => this.#prepare())
   }
@@ -112,7 +115,7 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Set only after the removal above, because until then the registration may belong to another process.
+    // Set only after the removal above: until then the webhook configurations may belong to another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
       definitionOf: (kind) => crd(kind, false, group),

@@ -76,7 +76,7 @@ export function createMetrics() {
     registers,
     collect: () => WEBHOOKS.forEach(observeAll),
   })
-  /** Times are added to the histogram in batches, which is several times faster than one by one. */
+  /** The durations of reviews are added to the histogram in batches, which is several times faster than one by one. */
   const times: Record<Webhook, number[]> = { validate: [], mutate: [] }
   const observeAll = (webhook: Webhook) => {
     for (const seconds of times[webhook].splice(0)) duration.observe({ webhook }, seconds)

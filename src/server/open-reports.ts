@@ -14,7 +14,7 @@ interface Sources {
   readonly isSynced: () => boolean
 }
 
-/** The keeper of the reports by `--reports`, with its metrics. It writes nothing before it runs. */
+/** The keeper of the reports that `--reports` turns on, with its metrics. It writes nothing before `run` is called. */
 export function openReports(
   configuration: ServerConfiguration,
   { connection, findings, isSynced }: Sources,

@@ -25,10 +25,10 @@ import {
   objectKey,
 } from '../rule/index.ts'
 
-/** The requests to a cluster for keeping reports. */
+/** The requests to a cluster for keeping reports of findings (OpenReports or PolicyReports). */
 export interface ReportCluster {
   readonly lease: LeaseStore
-  /** Calls back with each report of this project; false when the API server does not serve the API. */
+  /** Calls `found` with each report of this project; false when the API server does not serve this API of reports. */
   list(api: ReportApi, namespace: string | undefined, found: (report: Stored) => void): Promise<boolean>
   apply(api: ReportApi, namespace: string, name: string, report: object): Promise<void>
   remove(api: ReportApi, namespace: string, name: string): Promise<boolean>
@@ -49,19 +49,19 @@ export interface ReportOptions {
 
 export type ReportOutcome = 'written' | 'removed' | 'failed'
 
-/** Milliseconds between two passes; each renews the Lease. */
+/** Milliseconds between two passes over the reports; each pass renews the Lease. */
 const EVERY = 5_000
-/** Milliseconds until the stored reports, and so the CRDs too, are looked at again. */
+/** Milliseconds between two lists of the stored reports, which also show whether the CRDs of reports exist. */
 const LIST_EVERY = 300_000
 /** Milliseconds until the next attempt after an error that concerns all reports. */
 const RETRY = 30_000
 /** The most objects in a pass, each of which takes a read and at most one write. */
 const MOST_A_PASS = 50
-/** After an object was judged, a pause of so many times the judging: together a fifth of one core. */
+/** The pause after judging an object, as a multiple of the time that it took: so judging takes a fifth of one core. */
 const REST = 4
 /** The most bytes of results in a report; an API server refuses an object of 1.5 MiB. */
 const MOST_BYTES = 65_536
-/** The annotation with the digest of the findings: it marks a report as one that is kept here. */
+/** The annotation with the digest of the findings; only reports that this project keeps have it. */
 const DIGEST = 'vmcp-admission/findings'
 /**
  * The most reports of objects without current findings, and the most reports to remove, that are remembered from a list:
@@ -73,25 +73,25 @@ const LONGEST_UID = 64
 /** A digest as `digestOf` makes it. */
 const IS_DIGEST = /^[\w-]{43}$/
 
-/** The current findings of an object that has some. */
+/** An object with current findings, and the digest of its findings. */
 interface Wanted {
   readonly subject: ReportSubject
   readonly digest: string
 }
 
-/** What is known of the report of an object. */
+/** The report of an object, as far as this process knows it. */
 interface Kept {
   readonly subject: ReportSubject
-  /** The digest in the stored report, and the uid of its owner; undefined when there is none. */
+  /** The digest in the stored report, and the uid of its owner; undefined when no report is stored. */
   readonly stored: { readonly digest: string; readonly uid: string } | undefined
   /**
-   * The digest of the current findings when the object was last read, empty without any; undefined when it must be read
-   * again.
+   * The digest of the current findings when the object was last read, empty when there were none; undefined when the
+   * object must be read again.
    */
   readonly settled: string | undefined
 }
 
-/** A stored report that is not the one of its object, such as one of another API. */
+/** A stored report to delete: it has another name than the report of its object, or another API is used for reports. */
 interface Stray {
   readonly api: ReportApi
   readonly namespace: string
@@ -99,9 +99,10 @@ interface Stray {
 }
 
 /**
- * Keeps one report for each object with current findings. The holder of a Lease of its own writes, because the leader of
- * the arming may be a process without a cache. Each pass compares the current findings with what the stored reports were
- * made of; before a write, the object is read and judged once more, so an incomplete cache removes no report.
+ * Keeps one report for each object with current findings. Only the holder of a separate Lease writes, because the
+ * process that writes the webhook configurations may have no cache. Each pass compares the current findings with the
+ * digests in the stored reports; before a write, the object is read and judged once more, so an incomplete cache
+ * removes no report.
  */
 export class ReportKeeper {
   readonly #cluster: ReportCluster
@@ -111,12 +112,12 @@ export class ReportKeeper {
   readonly #wanted = new Map<string, Wanted>()
   readonly #kept = new Map<string, Kept>()
   #strays: Stray[] = []
-  /** The API that the cluster serves; undefined when it serves none, or before the first list. */
+  /** The API of reports that the cluster serves; undefined when it serves none, or before the first list. */
   #api: ReportApi | undefined
   #listAt = 0
   #isReady = false
   #problem = ''
-  /** The API that was logged last. */
+  /** The API of reports that was logged last. */
   #logged = ''
 
   constructor(cluster: ReportCluster, options: ReportOptions, clock = () => performance.now()) {
@@ -135,12 +136,12 @@ export class ReportKeeper {
       return
     }
     this.#wanted.delete(key)
-    // An object of the same name may come back, which is another owner.
+    // If an object with the same name is created again, its report needs a new owner: so it is checked again.
     const kept = this.#kept.get(key)
     if (kept !== undefined) this.#kept.set(key, { ...kept, settled: undefined })
   }
 
-  /** How many reports are stored, as far as this process has seen; undefined unless it holds the Lease. */
+  /** Number of stored reports that this process knows; undefined unless it holds the Lease. */
   get count(): number | undefined {
     if (this.#api === undefined) return undefined
     return [...this.#kept.values()].filter(({ stored }) => stored !== undefined).length
@@ -186,7 +187,7 @@ export class ReportKeeper {
     this.#listAt = listAt
   }
 
-  /** Reads the stored reports, and which API is served. */
+  /** Reads the stored reports, and finds out which API of reports the cluster serves. */
   async #list(): Promise<void> {
     this.#forget(this.#clock() + LIST_EVERY)
     const { namespaces, logger } = this.#options
@@ -204,7 +205,10 @@ export class ReportKeeper {
     this.#logged = found
   }
 
-  /** `preferred` is the API whose reports are kept instead, if that is another one. */
+  /**
+   * Notes a stored report, to keep or to delete. `preferred` is the API used for reports; undefined while it is not
+   * known.
+   */
   #take(api: ReportApi, report: Stored, preferred: ReportApi | undefined): void {
     const { name, namespace, annotations, ownerReferences } = metadataOf(report)
     const { [DIGEST]: digest } = isObject(annotations) ? annotations : {}
@@ -257,8 +261,8 @@ export class ReportKeeper {
   }
 
   /**
-   * Objects whose findings are not those that their report was made of: those with findings and those without in turn.
-   * Whichever was looked at goes to the end of its map, so that no object that keeps changing makes others wait.
+   * Objects whose reports do not show their current findings: objects with findings and those without in turn. An object
+   * that was handled moves to the end of its map, so that one that keeps changing does not delay the others.
    */
   #due(most: number): ReportSubject[] {
     const mended: ReportSubject[] = []
@@ -282,7 +286,7 @@ export class ReportKeeper {
     }
     const before = this.#kept.get(key)
     const settle = (stored: Kept['stored']) => {
-      // Findings that came during the write, which need another look.
+      // The object got other findings during the write, so it must be read again.
       const isChanged = this.#kept.get(key) !== before
       this.#kept.delete(key)
       if (stored === undefined && wanted === undefined && !isChanged) return
@@ -291,13 +295,13 @@ export class ReportKeeper {
     try {
       settle(await this.#written(api, subject, before?.stored, signal))
     } catch (error) {
-      // The next list shows that the report is not as it should be.
+      // Not tried again before the next list, which shows that the stored report is outdated.
       if (isOfOneObject(error)) settle(before?.stored)
       throw error
     }
   }
 
-  /** Brings the report of an object up to date, by the object as it is now; returns what is stored then. */
+  /** Brings the report up to date with the object as it is stored now; returns the digest and owner of the stored report. */
   async #written(
     api: ReportApi,
     subject: ReportSubject,
@@ -327,14 +331,17 @@ export class ReportKeeper {
   }
 }
 
-/** As `audit` shows them: without advice. */
+/** The results in a report: as in `audit`, advice is left out. */
 const resultsOf = (findings: readonly Finding[]): ReportResult[] =>
   findings.filter(({ severity }) => severity !== 'advice').map((each) => resultOf(describeFinding(each)))
 
 const digestOf = (results: readonly ReportResult[]): string =>
   createHash('sha256').update(JSON.stringify(results)).digest('base64url')
 
-/** The report with its owner: it goes when the object goes. The summary counts all results, also those left out. */
+/**
+ * The report, with its object as owner, so that both are deleted together. The summary counts all results, also those
+ * left out.
+ */
 function ownedReport(
   api: ReportApi,
   subject: ReportSubject,

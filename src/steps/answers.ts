@@ -11,7 +11,7 @@ import type { Lattice, Move, StateNode } from './lattice.ts'
 import { costAlong, type StepPath } from './search.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** Whether a tool can apply the whole change as one commit, and how. */
+/** Whether a tool (kubectl, Flux or Argo CD) can apply the whole change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
   /** The problem with one commit: `VirtualMCPServer default/tools is refused: …`; undefined when there is none. */

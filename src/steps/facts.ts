@@ -39,7 +39,9 @@ export interface ChoicePart {
   readonly choice: (selection: RoleSelection) => Choice
 }
 
-/** The effects of a state on authentication, by object; they are used to compare the states of an order. */
+/**
+ * The effects of a state on authentication, by object; used to compare the states that an order of writes goes through.
+ */
 export interface Facts {
   /** Backends to which credentials are sent: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
   readonly sent: ReadonlyMap<string, SentCredentials>

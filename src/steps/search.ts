@@ -9,7 +9,7 @@ export interface StepPath {
   readonly cost: number
 }
 
-/** The result of a search; `path` is undefined when none was found. */
+/** The result of a search for an order of writes; `path` is undefined when no order was found. */
 interface Found {
   readonly path: StepPath | undefined
   /** False when the search stopped because too many states were judged. */
@@ -17,7 +17,7 @@ interface Found {
 }
 
 interface Searching {
-  /** The most objects that may go through an intermediate version. */
+  /** The most objects that may be written in an intermediate version, between the old and the new one. */
   readonly between: number
   /** Whether an object may lose a reference for a while, or be deleted and created again. */
   readonly interruptions: boolean
@@ -29,13 +29,13 @@ interface Searching {
   readonly mostStates: number
 }
 
-/** Most objects of a component that go through an intermediate version. */
+/** The most objects of a component that may be written in an intermediate version. */
 const MOST_BETWEEN = 3
 
 /**
- * Finds an order: if possible with complete objects only, else with intermediate versions, else with the least harm;
- * each time, interruptions come last. The searches without harm may judge half of the states, and each search for the
- * least harm half of the rest.
+ * Finds an order of the writes: if possible with complete objects only, else with intermediate versions, else with the
+ * least harm; each time, interruptions come last. The searches without harm may judge half of the states, and each
+ * search for the least harm half of the rest.
  */
 export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
   const whole: Searching = {
@@ -107,7 +107,7 @@ export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Mov
   return cost
 }
 
-/** Finds the order with the least harm (uniform-cost search); among equal ones, the first by `preferred`. */
+/** Finds the order of writes with the least harm (uniform-cost search); among equal ones, the first by `preferred`. */
 function search(lattice: Lattice, searching: Searching, tell: (states: number) => void): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
@@ -159,7 +159,7 @@ function nextVersions(
   const toNew = { to: last, uses: 0 }
   if (at > 0) return [toNew]
   const others = versions.flatMap(({ is }, to) => {
-    // The temporary copy itself is already counted.
+    // A version that refers to a temporary copy is not counted again: the copy itself was counted.
     if (is === 'copy') return [{ to, uses: 0 }]
     const isPossible = is === 'between' || (is === 'interruption' && searching.interruptions)
     return isPossible && between < searching.between ? [{ to, uses: 1 }] : []
@@ -180,7 +180,10 @@ const KINDS_IN_ORDER = [
   'VirtualMCPServer',
 ]
 
-/** The indexes of the changes: objects to which others refer come first; deletions come last, with referrers first. */
+/**
+ * The indexes of the changes in the order to try: objects to which others refer come first; deletions come last, with
+ * referrers first.
+ */
 function preferred(changes: readonly ChangedObject[]): number[] {
   const rank = ({ kind, versions }: ChangedObject) => {
     const place = KINDS_IN_ORDER.indexOf(kind.kind)

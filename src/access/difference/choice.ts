@@ -2,9 +2,9 @@ import type { Claims } from '../role/claims.ts'
 import type { Literal, ClaimsWorld } from '../../cel/index.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** The result of a `Choice` for a caller. */
+/** The access that a caller gets from a `Choice`, and why. */
 export interface Outcome {
-  /** The role, or a description of the access; undefined for none. */
+  /** The role that the caller gets, or a description of the access; undefined when the caller gets none. */
   readonly access?: string
   /** The field that grants the access, such as `roleMappings[0]` or `fallbackRoleArn`; or why there is none. */
   readonly by: string
@@ -15,7 +15,7 @@ export interface Condition {
   readonly when: Literal
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
-  /** Conditions with one part removed, the shortest first; they may hold for more or other callers. */
+  /** Variants of this condition without one operand, the shortest first; they may hold for more or other callers. */
   readonly smaller: () => Iterable<Condition>
   /** Why no caller can satisfy the condition, if that is known without a proof. */
   readonly never?: string
@@ -34,7 +34,7 @@ export interface Choice {
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
-/** A condition without parts that could be removed: `smaller` returns none. */
+/** A condition from which no operand can be removed, so that `smaller` returns nothing. */
 export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
 
 export const nobody = (world: ClaimsWorld, why: string): Condition => ({
@@ -58,7 +58,10 @@ export const NOTHING: Choice = {
   decide: () => THERE_IS_NONE,
 }
 
-/** For each access, the literal that a caller gets it. Exactly one literal is true; the key '' stands for no access. */
+/**
+ * By access, the solver's literal for "the caller gets this access". Exactly one is true; the key '' stands for no
+ * access.
+ */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true

@@ -9,7 +9,7 @@ import {
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
-/** The number of random callers that are tried when a question could not be decided. */
+/** The number of random callers to try when the solver could not decide whether any caller meets a condition. */
 const MOST_SAMPLES = 3_000
 
 /** The first random caller for whom `holds` is true; undefined when none is found. Throws OutOfBudget. */
@@ -21,7 +21,7 @@ export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean):
   return undefined
 }
 
-/** Why a question could not be decided. */
+/** Why the solver could not decide whether any caller meets a condition. */
 export function whyNotDecided({ guesses }: ClaimsWorld): string {
   const [first] = guesses
   if (first === undefined) return 'the combination of its conditions is too large'
@@ -71,7 +71,7 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** The tests that have no formula (guesses), in this world and in the worlds of its lists. */
+/** The tests that the solver cannot express as a formula (guesses): of these claims, and of the lists inside them. */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

@@ -7,7 +7,7 @@ import { choiceOf, type ForReleases, grouped } from './states.ts'
 
 export type { Grant } from './grants.ts'
 
-/** The callers to whom an entry grants the wanted accesses, by operator release. Spends from the budget. */
+/** The callers to whom an `awsSts` or a policy grants the accesses that `isAsked` selects, by operator release. */
 export function whoGets(
   entry: Entry,
   isAsked: (access: string) => boolean,

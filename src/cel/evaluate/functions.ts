@@ -39,7 +39,8 @@ const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
 
 /**
- * Elements or characters per unit: for the cost in cel-go (common/cost.go), for patterns, and for the work of copying.
+ * How many elements or characters one unit pays for: in the cost of cel-go (common/cost.go), in its cost of patterns,
+ * and in the work of copying.
  */
 const TEXT_PER_UNIT = 10
 const PATTERN_PER_UNIT = 4

@@ -65,7 +65,9 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
   ]
 }
 
-/** A loop over concatenated lists: `exists` and `all` combine the lists' results; with other macros it is unknown. */
+/**
+ * A loop over concatenated lists: `exists` and `all` combine the lists' results; other macros have an unknown result.
+ */
 function overJoined(
   reading: Reading,
   loop: Comprehension,

@@ -44,7 +44,9 @@ export interface Measure {
   readonly more: (bound: number) => Literal
 }
 
-/** The elements of a list (or keys of a map) at a place for which `of` holds; `item` describes the value of each. */
+/**
+ * The elements of the list (or keys of the map) at `place` for which the literal `of` is true; `item` describes each.
+ */
 export interface ListPart {
   readonly is: 'list'
   readonly place: ValuePlace
@@ -133,7 +135,7 @@ export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
-/** With `&&` and `||` one operand can decide, even if another fails (CEL language definition, "Logical Operators"). */
+/** `all` is `&&`, `any` is `||`: one operand can decide, even if another fails (CEL language definition). */
 export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),

@@ -217,7 +217,7 @@ function isWithin(code: number, ranges: readonly Range[], budget: Budget): boole
   return ranges.some(([first, last]) => first <= code && code <= last)
 }
 
-/** The instructions that can be reached without reading a character. */
+/** The instructions of a compiled pattern that can be reached from `from` without reading a character. */
 function closure(
   program: readonly Instruction[],
   from: readonly number[],
@@ -254,12 +254,12 @@ interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** It is proved for each of these lists that no text gives all the results in it. */
+  /** Lists of wanted results: for each list it is proved that no text gives all its results. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** It is not decided, because the search stopped at `MOST_STATES`. */
+  /** It is unknown whether such a text exists, because the search stopped at `MOST_STATES`. */
   | undefined
 
-/** The most states of one search. */
+/** The most states that the search for one text visits. */
 const MOST_STATES = 20_000
 const PLAIN = ['someone', 'x', 'a', '']
 
@@ -290,7 +290,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Removes results without which the others still exclude each other. */
+/** Removes the wanted results that a conflict does not need: the others still exclude each other. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {

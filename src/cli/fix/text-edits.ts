@@ -43,7 +43,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     return readSource(of)
   }
   const source = (): EditedSource => (known ??= load(text))
-  /** The edits that do not fit; the text is used only when there are none. */
+  /** The edits that do not fit, judged by parsing `written` again; when all fit, `written` becomes the text. */
   const misfits = (some: readonly PlacedEdit[], written: string | undefined): readonly PlacedEdit[] => {
     if (written === undefined || left < 0) return some
     const after = load(written)
@@ -71,7 +71,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
       continue
     }
     let unfit = misfits(some, together)
-    // There is only one way to move members.
+    // A second alternative helps only edits other than moves: a move can be written in only one way.
     if (unfit.some(({ op }) => op !== 'move')) {
       const another = withAll(source, text, some, offsetOf, 1)
       const found = typeof another === 'string' ? misfits(some, another) : unfit
@@ -93,7 +93,10 @@ const loaded = (document: LoadedDocument): Loaded =>
     ? { value: document.error.message, place: undefined }
     : { value: document.value, place: document.locate([], 'value') }
 
-/** Divides edits into groups that may fit and that do not, or into halves when none may. The last group comes first. */
+/**
+ * Divides edits, in order, into groups that may fit and groups that do not; into halves when no edit fits. The last
+ * group comes first.
+ */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
   if (misfits.length === edits.length) return [edits.slice(half), edits.slice(0, half)]
@@ -201,7 +204,9 @@ function withAll(
 /** The longest key or value that is changed, in characters. */
 const LONGEST = 4096
 
-/** Alternative text changes for one edit, the most natural first. They count from `offset`, where `rest` begins. */
+/**
+ * Alternative text changes for one edit, the most natural first. Positions count from `offset`, where `rest` begins.
+ */
 function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
     return lengthsAt(rest, KEYS).map((length) => ({
@@ -227,7 +232,7 @@ const quoted: Form = (rest) => QUOTED.exec(rest)?.[0]
 const KEYS: readonly Form[] = [quoted, (rest) => /^[^\s:#,{}[\]"'&*!|>]+/.exec(rest)?.[0]]
 const VALUES: readonly Form[] = [quoted, plainInBlock, plainInBrackets]
 
-/** A plain text up to a comment or the end of the line. */
+/** An unquoted value up to a comment or the end of the line. */
 function plainInBlock(rest: string): string | undefined {
   const [line] = /^[^\s"'&*!|>{[].*/.exec(rest) ?? []
   if (line === undefined) return undefined
@@ -238,7 +243,7 @@ function plainInBlock(rest: string): string | undefined {
     : withoutEnd(line.slice(0, comment < 0 ? undefined : comment), ' \t')
 }
 
-/** A plain text up to the end of an item in brackets or braces. */
+/** An unquoted value up to the end of an item in brackets or braces. */
 function plainInBrackets(rest: string): string | undefined {
   const [item = '', end] = /^[^\s"'&*!|>{[,][^,\]}\r\n]*([,\]}])/.exec(rest) ?? []
   return end === undefined ? undefined : withoutEnd(item.slice(0, -1), ' \t')

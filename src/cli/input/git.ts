@@ -93,10 +93,10 @@ interface Commit {
   readonly allowance: Allowance
 }
 
-/** The longest chain of links, as in Linux. */
+/** The longest chain of symbolic links, as in Linux. */
 const MOST_LINKS = 40
 
-/** The files at these paths, in the same order; undefined for a link to a folder, which is skipped. */
+/** The files at these paths, in the same order; undefined for a symbolic link to a folder, which is skipped. */
 function readFiles(
   { repository, files, allowance }: Commit,
   paths: readonly string[],
@@ -140,7 +140,7 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** The problem of a link to a file whose type is not read in folders; undefined for other links. */
+/** The problem of a symbolic link to a file whose type is not read in folders; undefined for other links. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }

@@ -47,7 +47,7 @@ export const judgedBy = (release: Release | undefined): string =>
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
 
-/** A kind whose schema is the same as in other releases. */
+/** A kind whose schema differs from that of the nearest releases. */
 interface Other {
   readonly kind: string
   /** The releases that share this schema, as text; empty when no known release has it. */

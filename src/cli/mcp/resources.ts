@@ -4,7 +4,7 @@ import { ALL_IDS } from '../../engine/index.ts'
 import { idPage } from '../output/id-page.ts'
 import { readDocs } from '../program-files.ts'
 
-/** Most values of a completion in the protocol. */
+/** The most values in a completion that the MCP protocol allows. */
 const MOST_COMPLETIONS = 100
 
 const startingWith = (names: Iterable<string>) => (start: string) =>
@@ -36,7 +36,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'rules',
     new ResourceTemplate('vmcp-admission://rules/{id}', {
-      // The page `vmcp-admission://docs/rules` lists the rules, one a line.
+      // Rules are not listed as resources: the page `vmcp-admission://docs/rules` lists them, one a line.
       list: undefined,
       complete: { id: startingWith(ALL_IDS) },
     }),

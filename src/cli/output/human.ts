@@ -47,7 +47,7 @@ export const printHuman: Format = (report, printing) => {
   const lines: string[] = []
   let head = ''
   for (const { of, lines: own } of blocks) {
-    // A note is about the file, so it needs no separate heading below the heading of an object.
+    // A note about a file needs no heading of its own below the heading of an object in that file.
     if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
       if (of !== '') lines.push(...wrappedLines(of, columns).map((line) => paint('bold', line)), '')
       head = of

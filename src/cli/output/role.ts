@@ -6,7 +6,7 @@ import { oneLine } from './one-line.ts'
 import { json, visible } from './visible.ts'
 import type { SessionName } from '../../access/role/session-name.ts'
 
-/** The role of one caller, together with the question. */
+/** The role of one caller, together with what was asked: the MCPExternalAuthConfig and the kind of claims. */
 export interface RoleReport {
   readonly config: { readonly namespace: string; readonly name: string }
   readonly claims: 'json' | 'token'

@@ -14,7 +14,7 @@ import { stateOf } from '../../documents/index.ts'
 /** The file name that findings have in this page. */
 export const FILE = 'manifests.yaml'
 
-/** The results for a text. */
+/** The results of judging a text of manifests. */
 export interface JudgedText {
   readonly text: string
   readonly report: Report

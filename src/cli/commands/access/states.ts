@@ -9,7 +9,7 @@ import { openFiles, openOverlay, openState, openTwoStates } from '../../input/wo
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import type { Flags } from './flags.ts'
 
-/** The old and the new state, and the files or objects that could not be read. */
+/** The role mappings and policies in the old and the new state, and the files or objects that could not be read. */
 export interface States {
   readonly old: readonly Entry[]
   readonly new: readonly Entry[]

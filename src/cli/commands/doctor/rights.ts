@@ -17,7 +17,7 @@ export async function checkRights(setup: Setup, place: CheckedInstallation): Pro
   const { opened, namespace } = place
   const object = `ServiceAccount ${namespace}/${setup.account}`
   const lacking = new Map<string, string[]>()
-  // One right after another, so that a missing permission to ask for rights is reported only once.
+  // Asks for one permission after another, so that a missing permission to ask is reported only once.
   for (const { verbs, ...right } of neededRights(setup, place)) {
     try {
       const allowed = await Promise.all(
