@@ -55,7 +55,7 @@ export interface SelfManagedOptions {
   readonly clockOffset: () => number | undefined
 }
 
-/** The status for metrics; times are Unix milliseconds. */
+/** The state of self-managed certificates, for metrics; times are Unix milliseconds. */
 export interface SelfManagedStatus {
   /** The CA that signs now. */
   readonly authority: Authority | undefined
@@ -81,15 +81,15 @@ export interface SelfManagedStatus {
   readonly clockProblem: string | undefined
 }
 
-/** Enough attempts for five replicas that write at the same time; after these, the next check tries again. */
+/** Attempts to write the Secret, enough for five replicas that write at once; then the next check tries again. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** Milliseconds after which the state last read may be outdated: then this replica signs only without a valid leaf. */
+/** Milliseconds after which the state last read may be outdated: then only a replica without a valid leaf signs one. */
 const STALE = SLACK / 2
 /**
  * A leaf with less time left (milliseconds) is treated as expired: the next check comes only after RETRY and the
- * deadline of an answer.
+ * deadline of an API request.
  */
 const LAST = 30_000
 
@@ -148,7 +148,7 @@ export class SelfManaged {
     }
   }
 
-  /** Checks at least once a minute until the signal aborts. */
+  /** Checks the CA and the leaf certificate at least once a minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wait = await this.check()
@@ -157,8 +157,8 @@ export class SelfManaged {
   }
 
   /**
-   * Makes, rotates and signs what is due. Resolves with the milliseconds until the next check; may be called at any
-   * time.
+   * Makes or rotates the CA and signs a leaf certificate, if that is due. Resolves with the milliseconds until the next
+   * check; may be called at any time.
    */
   check(): Promise<number> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
@@ -192,7 +192,7 @@ export class SelfManaged {
     return this.#now() - (offset ?? 0)
   }
 
-  /** Reads and changes the state until no change is left, then signs a certificate that is due. */
+  /** Reads and updates the stored CAs until no change is left, then signs a leaf certificate that is due. */
   async #settle(problems: string[]): Promise<number> {
     const { store } = this.#options
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
@@ -213,7 +213,7 @@ export class SelfManaged {
       const isSettled = next.state === read.state && read.problems.length === 0
       if (!writes || isSettled || next.state === undefined) {
         await this.#sign(next, now)
-        // The next check does not yet account for a leaf that is signed only now, so it comes soon.
+        // `nextCheck` was computed without the leaf that is signed only now, so the next check comes soon.
         return next.sign === undefined ? next.nextCheck : SOON
       }
       try {

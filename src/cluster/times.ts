@@ -11,8 +11,8 @@ export interface Times {
    */
   readonly silence: number
   /**
-   * A watch that ends sooner counts as failed and is followed by a pause, so that watches are not opened in a tight
-   * loop.
+   * A watch that ends sooner than this counts as failed and is followed by a pause, so that watches are not opened in a
+   * tight loop.
    */
   readonly brief: number
   /** The shortest time between two lists while the cache lacks objects because it is full. */

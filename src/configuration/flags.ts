@@ -14,7 +14,7 @@ export interface Flag<T> {
   /** Whether the flag may be given several times; in the environment, `;` separates the values. */
   readonly repeated?: boolean
   readonly fallback: T
-  /** Parses one value; throws an Error that says what to write instead. */
+  /** Parses one value; `before` is the result of earlier values. Throws an Error that says what to write instead. */
   readonly read: (text: string, before: T) => T
 }
 
@@ -122,7 +122,7 @@ export function flagTexts(table: object): FlagText[] {
 /** The widest flag that affects the column of the descriptions; wider ones do not move the others. */
 const WIDEST = 36
 
-/** The lines of `--help` for a table. */
+/** The lines of `--help` for a table of flags. */
 export function helpLines(table: object): string[] {
   const texts = flagTexts(table)
   const width = Math.min(WIDEST, Math.max(...texts.map(({ usage }) => usage.length)))
@@ -163,7 +163,7 @@ export const choice = <T extends string, F extends T | undefined = T>(
   },
 })
 
-/** Names of namespaces, separated by commas. */
+/** A flag whose value is names of namespaces, separated by commas. */
 export const namespaceNames = (help: string): Flag<readonly string[]> => ({
   help,
   argument: 'NAMES',

@@ -62,7 +62,7 @@ const DEPRECATED_KINDS: ReadonlyMap<string, string> = new Map([
   ],
 ])
 
-/** A document of our API group whose kind is not one of the seven. */
+/** The message about a document of our API group whose kind is not one of the seven; undefined when it is. */
 function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefined {
   const { kind } = value
   if (typeof kind !== 'string') {
@@ -80,7 +80,7 @@ function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefine
     : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading, near)
 }
 
-/** A document of one of the seven kinds in another API group. */
+/** The message about a document of one of the seven kinds in another API group. */
 function ofGroup(value: Resource, kind: string, reading: DocumentReading): NotJudged {
   const { group, strict, placeholders } = reading
   const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined

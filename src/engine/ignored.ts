@@ -133,7 +133,7 @@ export function ignoreOf(line: string): { readonly id: string; readonly reason: 
   return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
 }
 
-/** Most lines of the annotation that are read; the others have no effect. */
+/** Most lines of the ignore annotation that are read; the others have no effect. */
 const MOST_LINES = 100
 
 /** Why an ignore cannot have an effect on any finding; undefined when it can. */
@@ -149,7 +149,7 @@ export function refusal({ id, written }: Ignore, settings: Settings): string {
     : `'${id}' has no effect on an error: ${written === 'comment' ? 'comments' : 'annotations'} ignore warnings only (allowIgnores)`
 }
 
-/** The verdict with a warning for each line of the annotation that has no effect. */
+/** The verdict with a warning for each line of the ignore annotation that has no effect. */
 export function withAnnotationProblems<V extends Verdict>(
   verdict: V,
   problems: readonly string[],

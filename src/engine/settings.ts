@@ -122,7 +122,7 @@ export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
 }
 
-/** The paths of the embedded server, which docs/fields.md lists once: paths in settings may begin there. */
+/** The paths of embedded authorization servers, which docs/fields.md lists once: paths in settings may begin there. */
 const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
   parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
 )

@@ -15,7 +15,7 @@ interface Bill {
 interface Package {
   readonly id: string
   readonly folder: string
-  /** The licence in its package.json. */
+  /** The licence that the package.json of the package names. */
   readonly license: string
 }
 

@@ -12,14 +12,15 @@ import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
 /**
- * The owner of a statement: a rule or engine id, keywords of a field, or a part of the CRD of MCPExternalAuthConfig.
+ * The owner of a statement enforces it: a rule or engine id, keywords of a field, or a part of the CRD of
+ * MCPExternalAuthConfig.
  */
 export type Owner =
   | { readonly rule: string }
   | { readonly kind: string; readonly path: string; readonly keywords: readonly string[] }
   | { readonly crd: string }
 
-/** A statement with everything that enforces it, or with the reason why nothing does. */
+/** A statement of the specification with everything that enforces it, or with the reason why nothing does. */
 export interface CoveredStatement {
   readonly text: string
   /** Whether the statement is a requirement that a single resource can violate. */
@@ -28,7 +29,7 @@ export interface CoveredStatement {
   readonly because?: string
 }
 
-/** The statements of a section: first requirements, then others that are enforced, then those that are not. */
+/** The statements of a section of the specification: requirements, then others that are enforced, then the rest. */
 export function statementsOf(section: string): CoveredStatement[] {
   const found = new Map<string, { text: string; must: boolean; owners: Owner[] }>()
   for (const { statement, owner } of OWNED) {
@@ -44,7 +45,7 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** The problems of sources and statements; contributing/coverage.md is not generated when there is one. */
+/** Problems in the data of this coverage; while there is one, contributing/coverage.md is not generated. */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
@@ -100,7 +101,7 @@ function holdingKeywords(field: Field): string[] {
   return constraints.length > 0 ? constraints : ['type']
 }
 
-/** The fields of a kind, without the fields of a part that an earlier kind has too. */
+/** The fields of a kind, without those inside a schema, such as an embedded server, that an earlier kind has too. */
 export function listedOnce(kind: Kind): Field[] {
   const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) =>
     parts.map(({ schema }) => schema),
@@ -113,7 +114,7 @@ export function listedOnce(kind: Kind): Field[] {
 
 const KNOWN: ReadonlySet<string> = new Set(SECTIONS.map(({ section }) => section))
 
-/** Problems of sources and statements that refer to a missing section. */
+/** Problems of rules and statements that name a section which the specification does not have. */
 function sourceProblems(): string[] {
   const named = [...allRules(), ...ENGINE_IDS].flatMap(({ id, sources }) =>
     sources
@@ -127,7 +128,7 @@ function sourceProblems(): string[] {
   )
 }
 
-/** Problems of fields with a requirement but without a constraint. */
+/** Problems of fields with a requirement that no constraint of their schema enforces. */
 function constraintProblems(): string[] {
   return OWNED.flatMap(({ statement, owner }) =>
     'must' in statement && 'keywords' in owner && owner.keywords.includes('type')
@@ -136,7 +137,10 @@ function constraintProblems(): string[] {
   )
 }
 
-/** Problems of objects that do not name the section with their fields; whole resources need no such reference. */
+/**
+ * Problems of objects, other than whole resources, whose schema does not name the specification section of their
+ * fields.
+ */
 function schemaProblems(): string[] {
   const problems: string[] = []
   for (const { kind, schema } of KINDS) {
@@ -154,7 +158,7 @@ function schemaProblems(): string[] {
   return problems
 }
 
-/** Problems of statements about parts of the CRD that are missing there. */
+/** Problems of statements about a part of the CRD that the CRD does not have. */
 function crdProblems(): string[] {
   const { spec } = crd(mcpExternalAuthConfig, false)
   return SECTIONS.flatMap(({ crds = [] }) => crds)

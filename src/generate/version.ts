@@ -29,7 +29,7 @@ const ownVersion = (root: string): string =>
   (JSON.parse(read(root, 'package.json')) as { version: string }).version
 
 /**
- * Writes the version of package.json to all these places, and assigns the unreleased entries of the changelog to it, as
+ * Writes the version in package.json to all `FILES`, and assigns the unreleased entries of the changelog to it, as
  * released on `day`. Called by `npm version 0.2.0` (the script `version` of package.json).
  */
 function setVersion(root: string, day: string): void {
@@ -42,7 +42,7 @@ function setVersion(root: string, day: string): void {
   writeFileSync(join(root, 'CHANGELOG.md'), changelog.replace(UNRELEASED, heading))
 }
 
-/** Why `tag` cannot be released: a place has another version, or the changelog has no entry for it. */
+/** Why `tag` cannot be released: a file contains another version, or the changelog has no entry for this version. */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)
   const elsewhere = globSync(FILES, { cwd: root })

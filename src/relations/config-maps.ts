@@ -23,7 +23,7 @@ export interface ConfigMapFacts extends Resource {
 }
 
 export interface PolicyText {
-  /** The text of the value; undefined when a deployment tool will replace it. */
+  /** The text of the value in the ConfigMap; undefined when a deployment tool will replace it. */
   readonly text: string | undefined
   /** Parses YAML, and throws when it cannot; when undefined, only JSON is read. */
   readonly readYaml: ((text: string) => unknown) | undefined

@@ -11,7 +11,7 @@ import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-r
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText, quoted } from './policy-texts.ts'
 
-/** Finds mistakes in the policies of a list whose effect is certain. */
+/** Finds mistakes in a list of Cedar policies: only mistakes whose effect is certain. */
 
 /** A finding about a single policy. */
 export interface PolicyJudgement {
@@ -103,7 +103,7 @@ function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   }
 }
 
-/** Whether the evaluation fails when it reaches the fault. */
+/** Whether evaluating the faulty expression fails, and with it the policy. */
 const isFailing = (fault: Fault): boolean =>
   fault.kind === 'missing'
     ? fault.isRead
@@ -134,7 +134,7 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   }))
 }
 
-/** Whether the fault may explain why a policy never applies, even if the policy is meant for other requests. */
+/** Whether the fault may be why a policy never applies, although it occurs only for some kinds of requests. */
 const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
@@ -159,7 +159,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   return others.slice(0, MOST_FAULTS)
 }
 
-/** Says for a message to whom a failing policy denies requests. */
+/** Describes for a message which requests a failing policy denies. */
 function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
@@ -176,7 +176,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** Says for a message how a policy behaves because of a comparison that never holds. */
+/** Describes for a message the effect on a policy of a fault that does not make its evaluation fail. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'

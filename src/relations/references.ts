@@ -27,7 +27,7 @@ const OF_RELEASES: readonly Field[] = [
 
 /**
  * Whether an entry of `backends` uses the MCPExternalAuthConfig that it names. With type `discovered`, which only
- * releases have, the backend's own is used (decision 5); an unreadable type may be `discovered`.
+ * releases have, the backend's own MCPExternalAuthConfig is used (decision 5); an unreadable type may be `discovered`.
  */
 export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
   return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
@@ -39,8 +39,8 @@ function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknow
 }
 
 /**
- * For each kind, the fields that refer to other objects. A rule about a new reference adds it here. Sections 1, 2.2;
- * decision 5.
+ * For each kind, the fields that refer to other objects. A rule about a new reference needs an entry here. Sections 1,
+ * 2.2; decision 5.
  */
 export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   VirtualMCPServer: [

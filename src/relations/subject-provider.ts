@@ -57,7 +57,7 @@ export function choicesText(choices: readonly Choice[]): string {
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
 
-/** For each choice, the place of the first provider in one of its VirtualMCPServers. */
+/** For each provider, its place in one of the VirtualMCPServers that would exchange its token. */
 export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
     const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name

@@ -178,7 +178,9 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
   return isStopping() ? reply.header('connection', 'close') : reply
 }
 
-/** Judges beside the cached objects. If the verdict depends on others, reads these and judges again. */
+/**
+ * Judges by cached objects. If the verdict depends on other objects, reads these from the API server and judges again.
+ */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
   const { live } = parts
@@ -215,7 +217,7 @@ async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The nonce of a probe by src/arming; undefined for any other review. */
+/** The nonce of a dry run that only tests whether the API server calls the webhook; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
   const metadata = metadataOf(object)

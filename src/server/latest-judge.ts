@@ -5,7 +5,7 @@ interface Changing {
   readonly settings: () => Settings
   /** Returns the installed release; undefined when it is not known. */
   readonly release: () => Release | undefined
-  /** Modifies the settings for this judge. */
+  /** Returns changed settings for this judge, such as with another mode. */
   readonly counting?: (settings: Settings) => Settings
 }
 

@@ -64,8 +64,8 @@ const MOST_BYTES = 65_536
 /** The annotation with the digest of the findings; only reports that this project keeps have it. */
 const DIGEST = 'vmcp-admission/findings'
 /**
- * The most reports of objects without current findings, and the most reports to remove, that are remembered from a list:
- * whoever may write reports can write any number that look like ours.
+ * The most reports of objects without current findings, and the most reports to remove, that a list adds to memory.
+ * Whoever may write reports can write any number that look like ours.
  */
 const MOST_LISTED = 10_000
 const LONGEST_NAME = 253
@@ -261,8 +261,8 @@ export class ReportKeeper {
   }
 
   /**
-   * Objects whose reports do not show their current findings: objects with findings and those without in turn. An object
-   * that was handled moves to the end of its map, so that one that keeps changing does not delay the others.
+   * Objects whose reports do not show their current findings: objects with findings and those without in turn. An
+   * object that was handled moves to the end of its map, so that one that keeps changing does not delay the others.
    */
   #due(most: number): ReportSubject[] {
     const mended: ReportSubject[] = []
@@ -301,7 +301,7 @@ export class ReportKeeper {
     }
   }
 
-  /** Brings the report up to date with the object as it is stored now; returns the digest and owner of the stored report. */
+  /** Brings the report up to date with the object as it is stored now; returns what is stored then. */
   async #written(
     api: ReportApi,
     subject: ReportSubject,

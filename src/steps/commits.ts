@@ -73,7 +73,7 @@ export function orderOf(
 /** The most writes in a group for which all orders are tried. */
 const MOST_AT_ONCE = 8
 
-/** Applies the groups in sequence; `allowed` are the harms that no order avoids. */
+/** Applies groups of writes in sequence; `allowed` are the harms that no order avoids. */
 export function deliver(
   lattice: Lattice,
   from: StateNode,
@@ -135,7 +135,9 @@ function inAnyOrder(
 /** The most writes for which all divisions into commits are tried. */
 const MOST_DIVIDED = 6
 
-/** The fewest commits that all tools apply without a refusal, and without more harm than the path has. */
+/**
+ * The fewest commits that all tools apply without a refusal, and without more harm than the single writes of `path`.
+ */
 export function fewestCommits(
   lattice: Lattice,
   path: StepPath,
@@ -151,7 +153,7 @@ interface Reached {
   readonly commits: readonly (readonly Move[])[]
 }
 
-/** Searches divisions breadth-first, by the number of commits, large commits first. */
+/** Searches divisions of the writes into commits breadth-first, by the number of commits, large commits first. */
 function divided(
   lattice: Lattice,
   path: readonly Move[],
@@ -192,8 +194,8 @@ function subsets(moves: readonly Move[]): Move[][] {
 }
 
 /**
- * Puts as many of the next writes into a commit as work together and lead to the same state, then starts the next
- * commit.
+ * Puts as many of the next writes into a commit as all tools accept, with the same result as single writes, then starts
+ * the next commit.
  */
 function greedy(
   lattice: Lattice,

@@ -30,9 +30,9 @@ export interface Difference {
   readonly undecided: readonly UndecidedChange[]
 }
 
-/** Units of the budget for one comparison. */
+/** The budget for one comparison, in units of `Budget`. */
 export const COMPARISON = 6_000_000
-/** Units of the budget for all comparisons of a run together. */
+/** The budget for all comparisons of a run together, in units of `Budget`. */
 export const ALL_COMPARISONS = 5 * COMPARISON
 const MOST_PAIRS = 60
 /** The most examples that are minimised; the others stay as they were found. */
@@ -110,8 +110,8 @@ class Search {
   }
 
   /**
-   * Looks for a caller for all open questions together; if that proves nothing, for one question at a time. After a
-   * question for which no caller exists, tries the rest together again.
+   * Tries to prove for all open questions together that no caller exists. If that fails, answers one question at a
+   * time, and tries the others together again after each question without a caller.
    */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
@@ -121,7 +121,7 @@ class Search {
     }
   }
 
-  /** Whether it is proved that no caller exists for any of these questions. */
+  /** Whether it is proved that no caller gains or loses any of the accesses that these questions are about. */
   #answerAll(questions: readonly Question[]): boolean {
     const some = this.#world.variable()
     const open = questions.filter((question) => !this.#isAnswered(question))
@@ -134,7 +134,7 @@ class Search {
     return this.#witness([some], holds) && this.#changes.size === size
   }
 
-  /** Whether a caller was found as an example. */
+  /** Looks for a caller who answers the question; false when none is found. */
   #answerOne(question: Question): boolean {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
@@ -188,8 +188,8 @@ class Search {
   }
 
   /**
-   * Looks for an example, first with claims in the form that identity providers issue. True when one was found and
-   * stored, or when it is proved that there is none.
+   * Looks for example claims for which the assumptions and `holds` are true, first in the form that identity providers
+   * issue. True when an example was found and stored, or when it is proved that there is none.
    */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
     const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)

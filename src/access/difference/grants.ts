@@ -37,7 +37,7 @@ interface Taken {
   readonly access: string | null
 }
 
-/** The result for a choice that is too large for the budget. */
+/** The result when role mappings, or a policy, are too large for the budget. */
 const UNREAD: Grant = {
   access: '',
   by: '',
@@ -49,13 +49,13 @@ const UNREAD: Grant = {
 
 interface Settings {
   readonly budget?: Budget
-  /** Claims to try first. */
+  /** Claims to try first as an example of a caller. */
   readonly callers?: readonly Claims[]
-  /** The tokens of the callers: claims that none of these tokens has are excluded. */
+  /** The tokens that callers can have: only claims that at least one of these tokens has are considered. */
   readonly behind?: Behind
 }
 
-/** The fields of a choice that grant a wanted access, each with the callers who get it from there. */
+/** The fields of role mappings or a policy that grant a wanted access, each with the callers who get it from there. */
 export function grantsOf(
   choice: Choice,
   isAsked: (access: string) => boolean,
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** The earlier alternatives that together include all callers of this one; leaves out those that are not needed. */
+/** Those of the earlier fields that are needed to include all callers of this field. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {

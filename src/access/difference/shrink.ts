@@ -1,9 +1,9 @@
 import type { Claims } from '../role/claims.ts'
 
-/** The most attempts to make an example smaller. */
+/** The most variants of one example that are tried to simplify it. */
 const MOST_TRIES = 60
 
-/** Smaller claims for which `holds` remains true. */
+/** Simplifies example claims: removes parts of them while `holds` remains true. */
 export function shrink(claims: Claims, holds: (claims: Claims) => boolean): Claims {
   let smallest: unknown = claims
   let tries = 0
@@ -20,7 +20,7 @@ export function shrink(claims: Claims, holds: (claims: Claims) => boolean): Clai
   return smallest as Claims
 }
 
-/** Variants of the value, each with one part removed or made smaller. */
+/** Variants of the value, each without one list item or object member, at any depth. */
 function* smallerThan(value: unknown): Iterable<unknown> {
   if (Array.isArray(value)) {
     for (const i of value.keys()) yield value.toSpliced(i, 1)

@@ -17,7 +17,8 @@ import type { Claims } from './claims.ts'
 /** The tokens that callers of an MCPExternalAuthConfig can have, by the VirtualMCPServers and workloads using it. */
 export interface Behind {
   /**
-   * Whether no token has the claim; undefined when some callers have tokens of other issuers, which may have any claim.
+   * Whether no token has the claim; undefined when some callers have tokens of issuers other than embedded servers,
+   * which may have any claim.
    */
   readonly lacks: ((claim: string) => boolean) | undefined
   /**
@@ -61,7 +62,8 @@ export function behindOf(name: string, cluster: Cluster): Behind {
 }
 
 /**
- * Whether a proxy's callers have tokens of one of the embedded servers, or none: then the proxy uses the local user.
+ * Whether callers of an MCPRemoteProxy have tokens of one of these issuers (embedded servers), or none: then the proxy
+ * uses the claims of a local user.
  */
 function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>, cluster: Cluster): boolean {
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}

@@ -8,7 +8,10 @@ export function readRelease(text: string): string {
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** The generation with the release; if none has it, the generations before and after it; all for an empty text. */
+/**
+ * The generation (releases that choose a role in the same way) with this release; if none has it, the generations
+ * before and after it; all for an empty text.
+ */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS
@@ -19,7 +22,7 @@ export function generationsOf(release: string): readonly Generation[] {
   return exact.length > 0 ? exact : around(1)
 }
 
-/** Describes generations: `0.48 and older`, `0.50 to 0.58`, or several such ranges. */
+/** Describes the releases of generations: `0.48 and older`, `0.50 to 0.58`, or several such ranges. */
 export function releasesOf(generations: readonly Generation[]): string {
   const runs: { first: number; last: number }[] = []
   for (const { first, last } of generations) {

@@ -6,7 +6,7 @@ import { Failure } from './values.ts'
 
 /** A compiled pattern. */
 interface Pattern {
-  /** An upper bound of the number of instructions in its program. */
+  /** An upper bound of the number of instructions in the program of the pattern. */
   readonly size: number
   /** The program; undefined when RE2 refuses the pattern. */
   readonly program: RE2JS | undefined

@@ -11,7 +11,7 @@ export type Instruction =
   | { readonly op: 'begin' | 'end'; readonly next: number }
   | { readonly op: 'match' }
 
-/** The largest program, in instructions; counted repetitions are expanded. */
+/** The largest program of a regular expression that is compiled, in instructions; counted repetitions are expanded. */
 const MOST_INSTRUCTIONS = 2_000
 
 const LAST = 0x10ffff
@@ -74,7 +74,7 @@ export function plainPattern(
   return { text, atStart, atEnd }
 }
 
-/** A program under construction. */
+/** The program of a regular expression, under construction. */
 interface Program {
   readonly instructions: Instruction[]
   readonly budget: Budget

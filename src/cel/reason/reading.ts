@@ -4,7 +4,7 @@ import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Results of compilation that the translation into literals needs. */
+/** Results of compiling a matcher that its translation into solver literals needs. */
 export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
@@ -13,7 +13,7 @@ export interface CompiledExpr {
 /** The most possible values that an expression may have. */
 export const MOST_CASES = 150
 
-/** Translates expressions into literals about the places of one world, with the variables in scope. */
+/** Translates CEL expressions into literals of one ClaimsWorld, with the variables in scope. */
 export interface Reading {
   readonly world: ClaimsWorld
   readonly scope: Scope

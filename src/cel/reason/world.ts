@@ -47,13 +47,13 @@ export interface Count {
 /** Whether a loop or a count is about the elements of a list or the keys of a map. */
 export type Over = 'list' | 'keys'
 
-/** An element that was found, and the literals that it satisfies. */
+/** An element of a list, or a key of a map, that was found for an example, and the literals that it satisfies. */
 export interface FoundElement {
   readonly value: unknown
   readonly satisfies: ReadonlySet<Literal>
 }
 
-/** A test without a formula: the solver chooses its result freely, and `evaluate` returns the true one for a value. */
+/** A test without a formula: the solver chooses its result freely; `evaluate` returns the real result for a value. */
 export interface Guess {
   /** True when the test is true (`yes`) or false (`no`); both are false when it fails or is not a bool. */
   readonly yes: Literal
@@ -62,15 +62,15 @@ export interface Guess {
   readonly guards: Literal[]
   readonly places: readonly ValuePlace[]
   readonly text: string
-  /** Constants in the test, which become candidate values. */
+  /** Constants in the test, which the search for an example tries as values. */
   readonly hints: readonly unknown[]
   /** The names of the claims that the test reads. */
   readonly claims: readonly string[]
-  /** The result for a JSON value: undefined if it is not a bool, 'unknown' if the test cannot run alone. */
+  /** The result for a JSON value: undefined if it is not a bool, 'unknown' if the test also reads other values. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-/** A propositional formula about all JSON values that the root can have; each question adds the parts that it needs. */
+/** A propositional formula about the values that claims, or a list's elements, can have; each question extends it. */
 export class ClaimsWorld {
   readonly budget: Budget
   /** Unique among the worlds of a question. A repeated question gets the same ids, and so costs the same. */

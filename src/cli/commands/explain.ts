@@ -36,7 +36,7 @@ function printPage({ names: [name, more], flags: { examples } }: Invocation<type
   return 0
 }
 
-/** A line for each id, with its severity and summary. */
+/** A line for each id of a rule or of the engine, with its severity and summary. */
 function idLines(): string[] {
   const all = [...allRules(), ...ENGINE_IDS]
   const width = Math.max(...all.map(({ id }) => id.length))
@@ -72,7 +72,7 @@ function listed(names: readonly string[], word: 'and' | 'or'): string {
 
 const quoted = (name: string): string => `'${name}'`
 
-/** A suggestion: ids that contain the name, or else the most similar name. */
+/** A suggestion for an unknown name: the ids that contain it, or else the most similar id, kind or field. */
 function advice(name: string): string {
   const part = name.toLowerCase()
   const holding = part.length < 3 ? [] : [...ALL_IDS].filter((id) => id.toLowerCase().includes(part))

@@ -142,7 +142,7 @@ export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
 /**
- * Adds one note for a document about the release that it needs, at the field from the latest release; it names the
+ * Adds one note about the release that a document needs, at the field from the latest release; the note also names the
  * other new fields.
  */
 function noteNewerFields(

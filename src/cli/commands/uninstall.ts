@@ -91,7 +91,7 @@ async function removeInstallation({ flags, names, environment }: Invocation<type
   }
 }
 
-/** Replaces the installation with `--dry-run`: deletes nothing, and answers as if each existing CRD were deleted. */
+/** Used in place of the installation with `--dry-run`: deletes nothing, and answers as if each CRD were deleted. */
 const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
   readDefinition: (plural) => installation.readDefinition(plural),
   countResources: (plural) => installation.countResources(plural),

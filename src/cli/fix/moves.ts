@@ -1,7 +1,7 @@
 /**
- * Computes the changes of a text for a `Moving`. The source of each member moves with its comments: complete lines in
- * block style, or the text between two commas in braces. All other text is kept. As with all edits of text, the result
- * is a guess: the caller parses it and compares.
+ * Computes the changes of a text for a fix that moves members (`Moving`). The source of each member moves with its
+ * comments: complete lines in block style, or the text between two commas in braces. All other text is kept. As with
+ * all edits of text, the result is a guess: the caller parses it and compares.
  */
 import { isObject, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, cutsOf } from './braces.ts'

@@ -9,9 +9,9 @@ export interface Batch {
   readonly unread: readonly Unread[]
 }
 
-/** Finds and reads listed files, on the disk or in a commit. */
+/** Finds and reads the files that kustomizations list, on the disk or in a commit. */
 interface Place {
-  /** Whether the search has covered the folder of the path. */
+  /** Whether the search for manifests has read the folder of the path. */
   readonly covers: (path: string) => boolean
   readonly isExcluded: (path: string) => boolean
   readonly isFile: (name: string) => Promise<boolean>

@@ -1,6 +1,6 @@
 /**
- * Reads the documents of a file exactly as kubectl does, with the places of their parts. kubectl uses cli-runtime, that
- * pkg/util/yaml of k8s.io/apimachinery, and that sigs.k8s.io/yaml; each module in this folder says which part it ports.
+ * Reads the documents of a file exactly as kubectl does, with the places of their parts. kubectl uses cli-runtime, with
+ * pkg/util/yaml of k8s.io/apimachinery and sigs.k8s.io/yaml; each module in this folder says which part it ports.
  */
 import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
 import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
@@ -111,7 +111,7 @@ function withComments(
 
 const start = (chunk: Chunk): number => ('yaml' in chunk ? chunk.offset : 0)
 
-/** Parses a chunk. Throws ReadError. */
+/** Parses one document of a file. Throws ReadError. */
 function readChunk(chunk: Chunk): { node: TextNode; notes: readonly Note[] } {
   if ('error' in chunk) throw chunk.error
   if ('json' in chunk) return chunk.json

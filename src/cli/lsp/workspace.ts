@@ -30,7 +30,7 @@ export interface WorkspaceFile {
   readonly unread: readonly Unread[]
 }
 
-/** A name in a file, with its place. */
+/** A name of an object, an upstream provider or a key in a file, with its place. */
 export interface PlacedOccurrence extends Occurrence {
   readonly file: WorkspaceFile
   readonly document: FileDocument['document']
@@ -161,7 +161,7 @@ export class Workspace {
     return new Set(documents.map(({ document }) => namespaceOf(document.value, this.judging)))
   }
 
-  /** All names in a file. */
+  /** All names of objects, upstream providers and keys in a file. */
   occurrencesIn(file: WorkspaceFile): readonly PlacedOccurrence[] {
     let found = this.#occurrences.get(file)
     if (found === undefined) {
@@ -173,7 +173,7 @@ export class Workspace {
     return found
   }
 
-  /** All occurrences of the same name in all files. */
+  /** All occurrences of the name with this symbol in all files. */
   occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(
@@ -218,6 +218,6 @@ interface World {
   readonly named: ReadonlyMap<string, WorkspaceFile>
   /** The findings of the files that were judged since the last change. */
   readonly reports: Map<WorkspaceFile, Report>
-  /** All names in all files, by symbol; computed on demand. */
+  /** All occurrences of names in all files, by symbol; computed on demand. */
   bySymbol?: ReadonlyMap<string, readonly PlacedOccurrence[]>
 }

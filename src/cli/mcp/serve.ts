@@ -49,7 +49,7 @@ export function serverOf(calls: Calls, args: readonly string[], environment: Env
         title: tool.title,
         description: tool.description,
         inputSchema: schemaOf(tool.input, (value) => problemWithInput(name, value)),
-        // Tests check the results of the commands against this schema.
+        // Tests, not this server, check the results of the commands against this schema.
         ...(tool.output !== undefined && { outputSchema: schemaOf(tool.output, () => undefined) }),
         annotations: { readOnlyHint: true, openWorldHint: false },
       },

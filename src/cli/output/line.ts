@@ -76,8 +76,8 @@ export function inFileOrder({ files }: Report): (a: Located, b: Located) => numb
 }
 
 /**
- * A line for each finding. Findings about the version, which often all documents of a repository have, become one line
- * with a count.
+ * A line for each finding. Findings about an outdated apiVersion, which often all documents of a repository have,
+ * become one line with a count.
  */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
   const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))

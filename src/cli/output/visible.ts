@@ -34,15 +34,15 @@ const first =
 const inert = (line: string): string =>
   line.replace(UNSEEN, hex).replace(COMMAND, first(hex)).replace(COLONS, '$1\\x3a$2')
 
-/** A line for a terminal or a log. */
+/** Escapes a line for a terminal or a log. */
 export const visible = (line: string): string => inert(line).replace(GROUP, first(hex))
 
 /** A text of several lines, each escaped by `visible`. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
 /**
- * A unified diff. Tabs and the CR at the end of a line are kept, because patch needs them, and so are lines that a log
- * would fold.
+ * Escapes a unified diff. Tabs and the CR at the end of a line are kept, because patch needs them, and so are lines
+ * that a log would fold.
  */
 export const visiblePatch = (patch: string): string =>
   patch
@@ -65,20 +65,20 @@ export const json = (value: unknown, replacer?: (key: string, value: unknown) =>
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Text for XML, also for an attribute; XML cannot contain some characters at all. */
+/** Escapes text for XML, also for an attribute; XML cannot contain some characters at all. */
 export const xml = (text: string): string =>
   visible(text)
     .toWellFormed()
     .replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
 
-/** Text for a SARIF message, where `[text](address)` would be a link. */
+/** Escapes text for a SARIF message, where `[text](address)` would be a link. */
 export const sarifMessage = (text: string): string => text.replace(/\[([^[\]]*\]\()/g, '\\[$1')
 
-/** Lines for the message of a GitHub workflow command. */
+/** Escapes lines for the message of a GitHub workflow command. */
 export const commandMessage = (lines: readonly string[]): string =>
   lines.map((line) => visible(line).replaceAll('%', '%25')).join('%0A')
 
-/** Text for a property of a GitHub workflow command. */
+/** Escapes text for a property of a GitHub workflow command. */
 export const commandProperty = (text: string): string =>
   commandMessage([text]).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
@@ -88,7 +88,7 @@ export const commandProperty = (text: string): string =>
  */
 const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i
 
-/** Text inside a line of Markdown or a table: it cannot act as markup, HTML, link or mention. */
+/** Escapes text inside a line of Markdown or a table: it cannot act as markup, HTML, link or mention. */
 export const markdown = (text: string): string =>
   ACTIVE.test(text)
     ? markdownCode(text).replaceAll('|', '\\|')

@@ -27,7 +27,7 @@ export interface Misfit {
   readonly is: 'text' | 'list'
 }
 
-/** Describes the effect of a misfit on a matcher. */
+/** Describes the effect on a matcher that uses a claim with the wrong type. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
@@ -220,7 +220,9 @@ function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[]
 const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly type: 'string' } =>
   expr.kind === 'literal' && expr.type === 'string'
 
-/** The first misfit in an expression that compiles; undefined for none, or when the expression itself tests types. */
+/**
+ * The first claim that a valid expression uses with the wrong type; undefined for none, or when it tests types itself.
+ */
 export function misfitIn(expr: Expr): Misfit | undefined {
   const found = search(expr)
   return found === undefined || asksForType(expr) ? undefined : found

@@ -147,7 +147,9 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
-/** The servers that accept tokens by an MCPOIDCConfig, grouped by audience; cached, because each of them asks. */
+/**
+ * The servers that accept tokens by an MCPOIDCConfig, by audience; cached, because the rule needs it for each server.
+ */
 const acceptingBy = oncePerCluster((config: string, cluster) => {
   const found = new Map<string, ObjectName[]>()
   for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {

@@ -3,7 +3,7 @@ import type { Claims } from '../../../access/role/claims.ts'
 import { type Evaluation, type Limits, LIMITS, outOfTime } from '../../../access/role/matcher.ts'
 import { startWorker } from '../../program-files.ts'
 
-/** The input of the worker thread. */
+/** The input of the worker thread that evaluates matchers. */
 export interface Task {
   readonly matchers: readonly string[]
   readonly claims: Claims

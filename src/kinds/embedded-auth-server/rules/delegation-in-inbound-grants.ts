@@ -114,7 +114,7 @@ export const delegationInInboundGrants = defineRule({
 })
 
 const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
-/** The deprecated fields that are present, including unreadable ones, such as a placeholder. */
+/** The deprecated fields that an issuer has, including unreadable ones, such as a placeholder. */
 const givenFields = (issuer: TrustedIssuer) => POLICY.filter((field) => !isAbsent(issuer, field))
 
 const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>

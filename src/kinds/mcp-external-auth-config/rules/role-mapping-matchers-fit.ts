@@ -4,7 +4,7 @@ import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, 'x')}"`
-/** 52 of them fit, and 53 do not. */
+/** 52 of these matchers fit into the 512 KiB of an object, and 53 do not. */
 const longMatchers = (count: number) =>
   signing({
     roleMappings: Array.from({ length: count }, (_, i) => ({
