@@ -13,7 +13,7 @@ export interface TemporaryCluster {
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
   /** Deletes the webhook configuration of this kind; false when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
-  /** Sends the probe, a write that the webhook refuses, as a dry run; the text of the refusal, or undefined. */
+  /** Sends the probe as a dry run; returns the text of the refusal, or undefined when nothing refuses the probe. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds that are judged, by its plural. */
   readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
@@ -175,7 +175,7 @@ export interface RemovedDefinitions {
   readonly removed: readonly string[]
   /** Number of resources that were deleted together with the CRDs. */
   readonly resources: number
-  /** The CRDs that were kept, each with the reason. */
+  /** A message for each temporary CRD that was not removed: its plural and the reason. */
   readonly kept: readonly string[]
 }
 

@@ -17,7 +17,7 @@ import type {
  */
 export const maxDepth = 250
 
-/** Most nodes of a syntax tree after the expansion of macros. */
+/** The most nodes of a syntax tree after the expansion of macros. */
 const maxNodes = 20_000
 
 /**

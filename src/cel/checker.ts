@@ -44,7 +44,7 @@ export type CheckResult = {
   | { readonly ok: false; readonly problems: readonly CheckProblem[] }
 )
 
-/** Most problems that are reported for one expression. */
+/** The most problems that are reported for one expression. */
 export const maxProblems = 20
 
 // The most problems that are collected. More than are reported, because they are not found in the order of the source.
@@ -62,7 +62,7 @@ interface Check {
   scope: Map<string, Type> | undefined
   /** Functions that expressions may call, in addition to those of the CEL language definition. */
   readonly functions: readonly Overload[]
-  /** Whether numbers of different types may be compared: cel-go 0.32 allows it from the first comprehension on. */
+  /** Whether cel-go 0.32 may compare numbers of different types: in and after the first loop (`all`, `map`). */
   mixedNumbers: boolean
   dependsOnVersion: boolean
   /** Created on demand, because few matchers have a call whose signature is selected during compilation. */

@@ -154,8 +154,8 @@ function excuseStored(
 }
 
 /**
- * Counts the subjects of errors of the stored object, as a tree of their words: joined into one text, a long word would
- * be copied for each of a thousand errors that contain it.
+ * Counts by `Thing` the errors of the stored object, for the ratchet. The counts are in a tree with a level for each
+ * word of a Thing, because a thousand joined texts would each have a copy of the same long word.
  */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }

@@ -119,7 +119,7 @@ const yieldingIn = (
     file: { unknown, isTemplate: isTemplateIn(file) },
   })
 
-/** The findings of the stored object among the objects before the apply, judged like an object in a file. */
+/** Judges the stored object like an object in a file, together with the other objects as they are before the apply. */
 function* foundBefore(
   before: Prepared,
   file: FileObject,

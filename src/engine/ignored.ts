@@ -133,7 +133,7 @@ export function ignoreOf(line: string): { readonly id: string; readonly reason: 
   return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
 }
 
-/** Most lines of the ignore annotation that are read; the others have no effect. */
+/** The most lines of the ignore annotation that are read; the others have no effect. */
 const MOST_LINES = 100
 
 /** Why an ignore cannot have an effect on any finding; undefined when it can. */

@@ -69,7 +69,7 @@ const LABEL_VALUE = format(
 /** The longest text that is compared with a pattern: V8 keeps a position for each round of a repeated group. */
 const LONGEST = 1_000
 
-/** Most bytes of all annotations together. */
+/** The most bytes of all annotations together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
 /** The fields of ObjectMeta and their JSON types; `schema`: the schema of the kind checks the field. */

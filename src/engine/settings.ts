@@ -49,7 +49,7 @@ export interface ObjectPattern {
   readonly name?: string
 }
 
-/** An ignore in the manifest: a comment, or a line of the annotation. */
+/** An ignore in the manifest: a comment, or a line of the annotation `vmcp-admission-ignore`. */
 export interface Ignore {
   readonly id: string
   readonly reason: string

@@ -145,7 +145,7 @@ const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
     ? { key: name }
     : name
 
-/** Most unknown fields of an object for which a near name is searched. */
+/** The most unknown fields of an object for which a near name is searched. */
 const MOST_COMPARED = 100
 
 const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`

@@ -9,7 +9,7 @@ import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 /** The most bytes of an answer that are read; the operator reads the same. */
 const MOST_BYTES = 2 ** 20
 
-/** The HTTP method; HEAD is for endpoints that accept only POST. */
+/** The HTTP method; HEAD is for endpoints that accept only POST: every answer shows that they are reachable. */
 export type Method = 'GET' | 'HEAD'
 
 interface Question {

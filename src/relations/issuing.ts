@@ -49,7 +49,7 @@ export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, clu
   return type === undefined || type === 'embeddedAuthServer'
 }
 
-/** The place of the embedded authorization server for `related`, with a phrase about it. */
+/** Points to the embedded authorization server, for the field `related` of an error; `text` is a phrase about it. */
 export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
   const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
   return end(to ?? self, at, text)

@@ -221,7 +221,7 @@ function absencesOf(
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
-  // Some kinds of requests have the attribute, others never.
+  // '' is the shared key of all attributes that some kinds of requests have and others never have.
   return fault.kind === 'missing' && fault.isRead && !isOfAllRequests(fault, setting) ? '' : undefined
 }
 

@@ -10,7 +10,7 @@ export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
 export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
   POLICY_KINDS.some((each) => each.kind === kind)
 
-/** The type of an MCPAuthzConfig and its policies with settings; undefined for values that a tool will replace. */
+/** The type of an MCPAuthzConfig, and its policies with settings; a value with a placeholder is undefined. */
 export interface PolicyFacts extends Resource {
   readonly type?: string
   readonly config?: Readonly<Record<string, unknown>>

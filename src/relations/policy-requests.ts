@@ -147,7 +147,7 @@ export class KnownRequests implements Requests {
     }
   }
 
-  /** With `multi_valued_claims` a list becomes a string. */
+  /** The possible types of a claim; with `multi_valued_claims` also string and set, because lists become strings. */
   #typesOf(name: string, types: number): number {
     return this.#setting.hasClaimSets || name === 'roles' ? types | TYPE.string | TYPE.set : types
   }

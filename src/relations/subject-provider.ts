@@ -80,8 +80,8 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 }
 
 /**
- * Whether /mutate can have written the provider: it is the first one of a VirtualMCPServer that reaches the
- * MCPExternalAuthConfig, now or as stored (`before`). The annotation alone proves nothing: every user can set it.
+ * Whether /mutate can have written `provider`: only if a VirtualMCPServer that reaches the MCPExternalAuthConfig, now
+ * or as stored (`before`), has it as its first provider. The annotation of /mutate is no proof: every user can set it.
  */
 export function isDecided(
   { config, provider }: { readonly config: string; readonly provider: string },

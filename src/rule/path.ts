@@ -85,7 +85,7 @@ function pathStart(segments: readonly Segment[], most: number): string {
   return text === '' ? '<nil>' : text
 }
 
-/** Most characters of a path or a value that a message shows. */
+/** The most characters of a path or a value that a message shows. */
 export const LONGEST_SHOWN = 1_024
 
 /** As `pathText`, but cut when long: users choose the keys of maps, and a thousand findings may be below one key. */

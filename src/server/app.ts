@@ -37,7 +37,7 @@ export interface Parts {
   readonly metrics: Metrics
   /** Reads the objects that a verdict depends on from the API server; absent without a cluster. */
   readonly live?: LiveReads | undefined
-  /** Most reviews that may wait for reads from the API server at the same time. */
+  /** The most reviews that may wait for reads from the API server at the same time. */
   readonly mostInFlight: number
   /** The request bodies that are in memory. */
   readonly bodies: Bodies

@@ -236,7 +236,7 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state of the certificates, for metrics; without the leaf certificate of the leader, which serves no clients. */
+/** The state of the certificates, for metrics; with `--role leader` without the leaf, because it answers no reviews. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state

@@ -85,7 +85,7 @@ export class TrustLoop implements Serving {
     return this.#authority.status().clockProblem
   }
 
-  /** Step 2: the caBundle that the leader writes into both webhook configurations. */
+  /** Step 2 of the loop above: the caBundle that the leader writes into both webhook configurations. */
   caBundle(): string | undefined {
     return this.#caBundle
   }

@@ -12,9 +12,9 @@ import { createMetrics } from './metrics.ts'
 
 /** Rounds in which each example is judged: after two the judge hardly gets faster. */
 const ROUNDS = 2
-/** Most milliseconds of CPU time; on a server of 2024, two rounds take a fifth of this time. */
+/** The most milliseconds of CPU time; on a server of 2024, two rounds take a fifth of this time. */
 const MOST_CPU = 3_000
-/** Most milliseconds of elapsed time, for a container whose CPU is throttled. */
+/** The most milliseconds of elapsed time, for a container whose CPU is throttled. */
 const LONGEST = 10_000
 
 /**

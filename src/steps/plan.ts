@@ -154,7 +154,7 @@ function together(
   ).flat()
 }
 
-/** Judges all writes again, in sequence and among all objects. */
+/** Judges the whole plan, write by write and with all objects; undefined if a write is refused or the end is missed. */
 function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'steps' | 'givenUp'> | undefined {
   const lattice = states.lattice(states)
   const steps: PlanStep[] = []

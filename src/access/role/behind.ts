@@ -32,7 +32,7 @@ export interface Behind {
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** The value when no object is known that uses the MCPExternalAuthConfig. */
+/** Nothing is known about the tokens, for example because no known object uses the MCPExternalAuthConfig. */
 export const ALONE: Behind = { lacks: undefined, partly: undefined, issued: '', tokens: new Map() }
 
 /** The tokens that callers of the MCPExternalAuthConfig with this name can have. */

@@ -78,7 +78,7 @@ export class ClaimsWorld {
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The tests without a formula, by the canonical text of their expression: equal tests share a `Guess`. */
+  /** The tests for which the solver has no formula, by their canonical text: equal tests share a `Guess`. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver

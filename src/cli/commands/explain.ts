@@ -59,7 +59,7 @@ function pageOf(name: string, examples: boolean): string[] {
 
 /** The most fields with the same name for which all texts are printed. */
 const MOST_PAGES = 4
-/** Most names that a message lists. */
+/** The most names that a message lists. */
 const MOST_NAMES = 8
 
 function listed(names: readonly string[], word: 'and' | 'or'): string {

@@ -166,7 +166,7 @@ function noteNewerFields(
   report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
 }
 
-/** Most names that one note lists. */
+/** The most names that one note lists. */
 const MOST_NAMES = 4
 
 function listed(names: readonly string[]): string {

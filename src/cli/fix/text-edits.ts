@@ -20,7 +20,7 @@ import {
 
 export type PlacedEdit = Edit & TextPlace
 
-/** Most characters that are parsed again for a file: a stranger can write thousands of steps that all fail. */
+/** The most characters that are parsed again for a file: a stranger can write thousands of steps that all fail. */
 const MOST_READ = 2 ** 21
 const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 

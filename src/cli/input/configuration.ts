@@ -5,7 +5,7 @@ import { UsageError } from '../../configuration/flags.ts'
 import { whyUnread } from './files.ts'
 import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 
-/** Most bytes of a configuration: the server's is in a ConfigMap, which holds 1 MiB. */
+/** The most bytes of a configuration: the server's is in a ConfigMap, which holds 1 MiB. */
 const MOST_BYTES = 2 ** 20
 
 /**

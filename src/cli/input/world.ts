@@ -89,7 +89,7 @@ export function worldWith(
   }
 }
 
-/** Documents, and a list of files that could not be read or are treated as unread. */
+/** Documents, and files that could not be read; if no argument has a document, all arguments count as unread too. */
 export interface OpenFiles {
   readonly documents: Documents
   readonly unread: readonly Unread[]

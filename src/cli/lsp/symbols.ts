@@ -38,7 +38,7 @@ const providerSymbol = (namespace: string, name: string): string =>
 const keySymbol = (namespace: string, kind: string, name: string, key: string): string =>
   JSON.stringify([namespace, kind, name, key])
 
-/** All names in an object of a kind of the API group, in a Secret or in a ConfigMap; empty for other objects. */
+/** The names that an object of the API group, a Secret or a ConfigMap defines or uses; empty for other objects. */
 export function occurrencesIn(value: unknown, reading: DocumentReading): Occurrence[] {
   if (!isObject(value)) return []
   const kind = kindOf(value, reading)?.kind

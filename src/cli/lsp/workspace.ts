@@ -41,7 +41,7 @@ export class Workspace {
   readonly #options: ReadOptions
   /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, the part that each file takes of the allowance for all files. */
+  /** By URI, what each file takes of the limits for all files together: bytes, and separators of YAML and JSON. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()

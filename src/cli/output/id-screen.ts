@@ -17,7 +17,7 @@ import { widthOf } from './terminal.ts'
 
 /** The rows and columns in which the explanation of an id must fit. */
 const SCREEN = { rows: 40, columns: 80 }
-/** Most lines of an example: longer ones do not make the difference clear. */
+/** The most lines that are shown of an example: more lines do not make the difference clear. */
 const MOST_LINES = 10
 
 /**

@@ -152,7 +152,7 @@ export interface Proved {
   readonly undecided: number | undefined
 }
 
-/** The longest list of mappings for which proofs are attempted, in characters of JSON. */
+/** The longest list of role mappings, in characters of JSON, in which unreachable mappings are searched by proof. */
 const LONGEST_LIST = 64 * 1024
 const TAKEN: Question<Proved> = {
   answers: new BoundedCache('proofs of role mappings', 2 ** 20),

@@ -21,7 +21,7 @@ import type { roleMapping } from './schema.ts'
 export type RoleMapping = Given<Static<typeof roleMapping>>
 export type RoleMappings = readonly (RoleMapping | undefined)[]
 
-/** Most UTF-8 bytes of distinct matcher texts in an object (decision 15): the API server waits at most 30 s. */
+/** The most UTF-8 bytes of distinct matcher texts in an object (decision 15): the API server waits at most 30 s. */
 const MOST_MATCHER_TEXT = 512 * 1024
 
 /** Result types of a usable matcher; `dyn` means that the type is known only at run time. */

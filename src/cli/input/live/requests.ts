@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StatusError } from '../../../cluster/index.ts'
 
-/** Most concurrent requests. */
+/** The most requests that are sent concurrently. */
 const CONCURRENCY = 8
-/** Most attempts for a request that is answered with 429 or 5xx. */
+/** The most attempts for a request that is answered with 429 or 5xx. */
 const MOST_ATTEMPTS = 3
 /** Milliseconds before the next attempt, when the API server does not request a pause. */
 const PAUSE_MS = 500
