@@ -79,6 +79,15 @@ export const roleMappingReachable = defineRule({
         }),
       },
       {
+        title: 'two claims',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admins' },
+            { roleArn: role('reader'), claim: 'readers' },
+          ],
+        }),
+      },
+      {
         title: 'a claim between two values',
         value: signing({
           roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 2.0 && claims.level < 3.0' }],
