@@ -74,6 +74,7 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   let position = 0
   let last = '\n'
   let isBehindScalar = false
+  let isFirstInLine = true
   for (const lexeme of lexemesOf(text)) {
     const startsWithTab = (isBehindScalar ? /^\t/ : /^ *\t/).test(lexeme)
     const afterDash = (last === '-' || last === '?') && /^ *\t/.test(lexeme)
@@ -87,7 +88,9 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
     const isIndentation = isBlank && last.endsWith('\n') && !lexeme.includes('\n') && !isBehindScalar
     if (last === CST.SCALAR) isBehindScalar = true
     else if (!isBlank) isBehindScalar = false
-    if (!isIndentation) last = lexeme
+    // A ":" that begins a line follows a complex key, so that the text after it is indented as after a "?".
+    if (!isIndentation) last = lexeme === ':' && isFirstInLine ? '?' : lexeme
+    if (!isBlank || lexeme.endsWith('\n')) isFirstInLine = isBlank
   }
 }
 
@@ -362,7 +365,7 @@ class Reader {
     const colon = end + (blankOrComments.exec(this.#text)?.[0].length ?? 0)
     const begin = Math.min(
       anchor === undefined ? start : this.#text.lastIndexOf('&', start),
-      tag === undefined ? start : this.#text.lastIndexOf('!', start),
+      tag === undefined ? start : startOfTag(this.#text, start),
     )
     if (this.#text[colon] !== ':' || this.#text.slice(0, begin).trimEnd().endsWith('?')) return
     if (colon - begin > longestKey) throw new ReadError(keyTooLong, this.#offset + start)
@@ -396,6 +399,12 @@ const sum = (parts: readonly { readonly size: number }[]): number =>
 /** A hint for a second resource that begins without a separator, and so overrides the keys of the first. */
 const separatorHint = (key: string): string =>
   key === 'apiVersion' ? '; is a line with --- missing before it?' : ''
+
+/** The offset of the last tag before `end`, which begins with "!" or "!!". */
+function startOfTag(text: string, end: number): number {
+  const last = text.lastIndexOf('!', end)
+  return text[last - 1] === '!' ? last - 1 : last
+}
 
 const namePattern = /^[-\w]+$/
 
