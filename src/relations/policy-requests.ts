@@ -142,14 +142,14 @@ export class KnownRequests implements Requests {
     const [types, presence] = CLAIMS.get(name) ?? [JSON_TYPES, 'maybe']
     return {
       presence: callers.always.has(name) ? 'always' : presence,
-      types: this.#typesOf(name, types),
+      types: this.#typesOf(types),
       key,
     }
   }
 
   /** The possible types of a claim; with `multi_valued_claims` also string and set, because lists become strings. */
-  #typesOf(name: string, types: number): number {
-    return this.#setting.hasClaimSets || name === 'roles' ? types | TYPE.string | TYPE.set : types
+  #typesOf(types: number): number {
+    return this.#setting.hasClaimSets ? types | TYPE.string | TYPE.set : types
   }
 
   #claimSet(name: string): Attribute {
