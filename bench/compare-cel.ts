@@ -204,7 +204,10 @@ async function main(): Promise<void> {
     .map((line) => JSON.parse(line) as Golden)
   const results = new Map<string, readonly Outcome[]>()
   for (const library of Object.keys(libraries)) results.set(library, await replay(library, golden))
-  writeFileSync(new URL('../contributing/cel-libraries.md', import.meta.url), page(golden, results))
+  const text = page(golden, results)
+  writeFileSync(new URL('../contributing/cel-libraries.md', import.meta.url), text)
+  const wrote = 'wrote contributing/cel-libraries.md, whose tables are:\n\n'
+  process.stdout.write(wrote + text.slice(text.indexOf('## ')))
 }
 
 if (isMainThread) await main()
