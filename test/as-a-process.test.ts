@@ -211,26 +211,13 @@ t.test('after SIGTERM it serves on for a while, not ready, and asks each client 
   t.equal(await ended, 0)
 })
 
-t.test('connections that were never used, and scrapers, do not hold up the end', async (t) => {
-  const server = await startServer()
-  const { port } = new URL(server.url)
-  const unused = connect({ host: '127.0.0.1', port: Number(port), ca: server.ca })
-  const plain = createConnection({ host: '127.0.0.1', port: Number(port) })
-  const scraper = createConnection({ host: '127.0.0.1', port: Number(new URL(server.probeUrl).port) })
-  await Promise.all([once(unused, 'secureConnect'), once(plain, 'connect'), once(scraper, 'connect')])
-  const cut = Promise.all([unused, plain, scraper].map((socket) => once(socket, 'close')))
-  for (const socket of [unused, plain, scraper]) socket.resume().on('error', () => undefined)
-  t.equal(await server.stop(), 0)
-  await cut
-})
-
-t.test('what has begun is finished after SIGTERM', async (t) => {
-  const server = await startServer()
+/** Begins a review: `finish` sends the second half of its body, and gives the answer. */
+async function begunReview({ url, ca }: RunningServer) {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   const half = Math.floor(review.length / 2)
-  const sent = request(`${server.url}/validate`, {
+  const sent = request(`${url}/validate`, {
     method: 'POST',
-    ca: server.ca,
+    ca,
     headers: {
       'content-type': 'application/json',
       'content-length': review.length,
@@ -241,20 +228,40 @@ t.test('what has begun is finished after SIGTERM', async (t) => {
   sent.flushHeaders()
   await once(sent, 'continue')
   sent.write(review.slice(0, half))
-  const ended = server.stop()
-  const { hostname: host, port } = new URL(server.url)
-  const isOpen = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = createConnection({ host, port: Number(port) }, () => resolve(true))
-      socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
-    })
-  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20))
-  sent.end(review.slice(half))
-  const [message] = await answer
-  t.strictSame([message.statusCode, message.headers.connection], [200, 'close'])
-  t.match(await json(message), { response: { allowed: true } })
-  t.equal(await ended, 0)
-})
+  const finish = async () => {
+    sent.end(review.slice(half))
+    const [message] = await answer
+    return { status: message.statusCode, connection: message.headers.connection, body: await json(message) }
+  }
+  return { finish }
+}
+
+t.test(
+  'what has begun is finished after SIGTERM; unused connections and scrapers wait for nothing',
+  async (t) => {
+    const server = await startServer()
+    const { hostname: host, port } = new URL(server.url)
+    const review = await begunReview(server)
+    const unused = connect({ host, port: Number(port), ca: server.ca })
+    const plain = createConnection({ host, port: Number(port) })
+    const scraper = createConnection({ host, port: Number(new URL(server.probeUrl).port) })
+    await Promise.all([once(unused, 'secureConnect'), once(plain, 'connect'), once(scraper, 'connect')])
+    for (const socket of [unused, plain, scraper]) socket.resume().on('error', () => undefined)
+    const cut = Promise.all([unused, plain].map((socket) => once(socket, 'close')))
+    const ended = server.stop()
+    const isOpen = () =>
+      new Promise<boolean>((resolve) => {
+        const socket = createConnection({ host, port: Number(port) }, () => resolve(true))
+        socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
+      })
+    while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20))
+    await cut
+    const { status, connection, body } = await review.finish()
+    t.strictSame([status, connection], [200, 'close'], 'answered after the unused connections are closed')
+    t.match(body, { response: { allowed: true } })
+    t.equal(await ended, 0)
+  },
+)
 
 t.test('a SIGTERM while it still starts ends it in order', async (t) => {
   const silent = createServer().listen(0, '127.0.0.1')

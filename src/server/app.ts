@@ -21,7 +21,7 @@ import {
   type Review,
 } from './admission-review.ts'
 import { type Bodies, type HeldBody, RefusedBody } from './bodies.ts'
-import { boundConnections } from './connections.ts'
+import { boundConnections, unusedConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { type LiveReads, mergeReads, NOTHING_READ } from './live.ts'
@@ -53,6 +53,9 @@ const KEEP_ALIVE = 95_000
 
 /** Milliseconds for a TLS handshake; by default an API server waits 10 s for the whole review. */
 const HANDSHAKE = 10_000
+
+/** Milliseconds for the first request of a connection after the server begins to close. */
+const FIRST_REQUEST = 1_000
 
 /** Cipher suites with forward secrecy and authenticated encryption: for TLS 1.2 neither CBC nor RSA key exchange. */
 const CIPHERS = [
@@ -105,6 +108,11 @@ export function buildWebhook(
     parts.bodies.receive(request.raw, done),
   )
   const dropping = setInterval(() => parts.bodies.dropSlow(), 1_000).unref()
+  const closeUnused = unusedConnections(app.server)
+  app.addHook('preClose', (done) => {
+    setTimeout(closeUnused, FIRST_REQUEST).unref()
+    done()
+  })
   app.addHook('onClose', (_app, done) => {
     clearInterval(dropping)
     done()

@@ -1,3 +1,4 @@
+import type { Server as HttpServer } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
 /**
@@ -37,4 +38,22 @@ export function boundConnections(
     })
     if (count > most) makeRoom()
   })
+}
+
+/**
+ * Returns a function that closes the connections that never carried a request: Node ends others itself when a server
+ * closes, but waits for these until the client ends them, or until `headersTimeout`.
+ */
+export function unusedConnections(server: HttpServer): () => void {
+  const unused = new Map<string, Socket>()
+  const keyOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket)
+    unused.set(key, socket)
+    socket.once('close', () => unused.delete(key))
+  })
+  server.on('request', ({ socket }) => unused.delete(keyOf(socket)))
+  return () => {
+    for (const socket of unused.values()) socket.destroy()
+  }
 }
