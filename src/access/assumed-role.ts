@@ -91,10 +91,16 @@ export function rolesOf(config: AuthConfig | undefined): readonly string[] | nul
   ]
 }
 
-/** The budget for reading the matchers of one MCPExternalAuthConfig, in units of `Budget`. */
+/**
+ * The budget for reading the matchers of one MCPExternalAuthConfig; a unit of `Budget` is about a microsecond of CPU
+ * time.
+ */
 const READING = 50_000
 
-/** Notes about mappings that never match, because tokens of the embedded server lack their claims. */
+/**
+ * Notes about role mappings that never match, because the tokens of the embedded authorization server lack their
+ * claims.
+ */
 export function roleNotes(config: AuthConfig | undefined, gateway: Gateway): string[] {
   const awsSts: AwsSts | undefined = awsStsOf(config)
   const front = frontOfGateway('', gateway)

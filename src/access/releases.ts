@@ -15,7 +15,7 @@ import {
 import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
 import { notFound } from './unknown.ts'
 
-/** Strategy types that no release can use in a VirtualMCPServer. */
+/** Types of MCPExternalAuthConfig that no release can use for a backend of a VirtualMCPServer. */
 const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
 
 /** Reasons why operator releases do not reconcile a VirtualMCPServer at all; rules report each of them too. */
@@ -39,7 +39,10 @@ function* otherAudience(
   for (const { at, detail } of audienceErrors(checker)) yield `${pathText(at)} ${detail}`
 }
 
-/** The VirtualMCPServer's own references that the rules `reference-found` and `auth-config-type-suited` report. */
+/**
+ * The references in the VirtualMCPServer that releases refuse; the rules `reference-found` and
+ * `auth-config-type-suited` report them too.
+ */
 function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
   if (!cluster.knows('MCPExternalAuthConfig')) return
   for (const { config, auth, at } of configsNamed(gateway, cluster)) {
@@ -67,7 +70,7 @@ export function releaseNotes(
   return [...otherReference(gateway, backend, cluster), ...otherEffect(backend, strategy)]
 }
 
-/** A note when releases read a reference from another place than the specification says. */
+/** A note when releases take the MCPExternalAuthConfig of a backend from another field than the specification says. */
 function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): Iterable<string> {
   const { from, name, member, config } = backend
   const own = member && ownConfig(cluster, member)
@@ -93,8 +96,8 @@ interface OwnReferenced {
 }
 
 /**
- * Notes about backends that name an MCPExternalAuthConfig themselves and that `backends` does not list, with the text
- * of the rules `own-reference-listed` and `own-reference-agreed`.
+ * Notes about backends that name an MCPExternalAuthConfig themselves, but that `outgoingAuth.backends` does not list,
+ * with the text of the rules `own-reference-listed` and `own-reference-agreed`.
  */
 function* ownReferenceNotes(
   gateway: Gateway,
@@ -132,7 +135,9 @@ function entryOf({ spec }: Gateway, name: string) {
   return backends !== undefined && Object.hasOwn(backends, name) ? backends[name] : undefined
 }
 
-/** The MCPExternalAuthConfig that a workload names; undefined when it names none, or the workload is not known. */
+/**
+ * The MCPExternalAuthConfig that a workload names; undefined when it names none, or when `cluster` lacks the workload.
+ */
 function ownConfig(cluster: Cluster, member: ObjectName): string | undefined {
   return getWorkload(cluster, member)?.spec?.externalAuthConfigRef?.name
 }

@@ -23,7 +23,10 @@ export interface EntityName {
 export type Variable = 'principal' | 'action' | 'resource' | 'context'
 export type CedarOperator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** A chain of `&&`, `||`, `+`, `-` or `*` is one list, so that long chains do not nest. */
+/**
+ * A Cedar expression. A chain of `&&`, `||`, `+`, `-` or `*` is one node with a list of operands, so that long chains
+ * do not nest.
+ */
 export type CedarExpr =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'long'; readonly value: bigint }

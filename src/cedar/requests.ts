@@ -1,6 +1,6 @@
 import type { EntityName, Variable } from './ast.ts'
 
-/** The types of values, as bits, so that a number is a set of types. */
+/** The types of Cedar values, as bits, so that a number can stand for a set of types. */
 export const TYPE = {
   boolean: 1,
   long: 2,
@@ -13,7 +13,7 @@ export const TYPE = {
   record: 256,
   entity: 512,
 } as const
-/** The possible types of values from JSON, whose numbers become decimals. */
+/** The possible types of a Cedar value that is converted from JSON; a JSON number becomes a decimal. */
 export const JSON_TYPES = TYPE.boolean | TYPE.string | TYPE.decimal | TYPE.set | TYPE.record
 export const ANY = 1023
 export const ORDERED = TYPE.long | TYPE.datetime | TYPE.duration

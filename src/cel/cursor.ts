@@ -8,13 +8,19 @@ export interface Parser {
   readonly build: TreeBuilder
   index: number
   /**
-   * Depth of open expressions: the whole one, and inside it those in parentheses, lists, maps, arguments and indexes,
-   * and after the ':' of `?:`.
+   * The number of nested expressions around the next token: the whole source, and those in parentheses, lists, maps,
+   * arguments and indexes, and after the ':' of `?:`.
    */
   expressions: number
-  /** Depth of comparisons: one for each expression, and one more for the right operand of a comparison. */
+  /**
+   * The number of nested comparisons around the next token: one for each expression, and one more for the right operand
+   * of a comparison.
+   */
   comparisons: number
-  /** Depth of arithmetic: one for each operand of a comparison, and one more for the right operand of an operator. */
+  /**
+   * The number of nested arithmetic operations around the next token: one for each operand of a comparison, and one
+   * more for the right operand of an operator.
+   */
   calculations: number
 }
 
@@ -52,7 +58,7 @@ export function expect(parser: Parser, kind: string, what = `'${kind}'`): void {
   if (!takeIf(parser, kind)) throw expected(peek(parser), what)
 }
 
-/** A syntax error at a token. */
+/** The syntax error at a token; when the lexer found an error there, with that message instead of `message`. */
 export function failAt(token: Token, message: string): SyntaxProblem {
   return new SyntaxProblem(token.start, token.kind === 'error' ? token.text : message)
 }

@@ -17,11 +17,17 @@ export type MatcherVerdict =
   | {
       readonly ok: true
       readonly expr: Expr
-      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: the caller decides which types a matcher may have. */
+      /**
+       * The CEL type of the expression: `bool`, `dyn`, `int`, `map(string, dyn)`, …; the caller decides which types a
+       * matcher may have.
+       */
       readonly type: string
       /** The first error of the version of cel-go that refuses the matcher; absent when both versions compile it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
-      /** The signatures that each version of cel-go selects during compilation; the evaluation needs them. */
+      /**
+       * For each version of cel-go: the calls whose argument types are fixed when the matcher is compiled; the
+       * evaluation needs them.
+       */
       readonly settled: Readonly<Record<CelGoVersion, SettledCalls>>
     }
   | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })

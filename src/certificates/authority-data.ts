@@ -6,7 +6,9 @@ import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 /** The values of a Secret as text. */
 export type SecretData = Readonly<Record<string, string>>
 
-/** The state of the CAs as read from a Secret, and the problems found in it; no problem repeats a value. */
+/**
+ * The state of the CAs as read from a Secret, and the problems found in it; no problem quotes a value of the Secret.
+ */
 export interface ReadState {
   readonly state: AuthorityState | undefined
   readonly problems: readonly string[]
@@ -77,14 +79,20 @@ export function parseState(data: SecretData): ReadState {
   }
 }
 
-/** A new CA in the form in which the state contains CAs. Throws when the certificate is not a CA. */
+/**
+ * A new CA in the form in which the state contains CAs. `longestLeaf` is the longest lifetime of its leaf certificates,
+ * in milliseconds. Throws when the certificate is not a CA.
+ */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)
   if (typeof read === 'string') throw new Error(read)
   return { ...read, longestLeaf }
 }
 
-/** By fingerprint of a CA: the longest lifetime of its leaves, and the time until which it is trusted. */
+/**
+ * By fingerprint of a CA: the longest lifetime of its leaf certificates in milliseconds, and for a former CA the time
+ * until which it is trusted.
+ */
 interface Times {
   readonly longestLeaf: Record<string, unknown>
   readonly trustedUntil: Record<string, unknown>

@@ -13,7 +13,10 @@ export class Propagation {
     this.#clock = clock
   }
 
-  /** Receives the fingerprints of the CAs in each stored caBundle; when there is no caBundle, no CA counts. */
+  /**
+   * Receives the fingerprints of the CAs in every stored caBundle. The time of a CA that is not in all of them is
+   * reset; without any caBundle, so are the times of all CAs.
+   */
   observe(entries: readonly Iterable<string>[]): void {
     this.#observed = this.#clock()
     const sets = entries.map((entry) => new Set(entry))

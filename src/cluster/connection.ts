@@ -93,12 +93,12 @@ export class ClusterConnection {
     return this.#read(this.#path(kind, namespace), name, signal)
   }
 
-  /** The Secret with its values; callers keep it no longer than needed. */
+  /** Reads a Secret with its values, which the caller must not keep longer than needed. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(secretsOf(namespace), name, signal)
   }
 
-  /** The ConfigMap with its values; callers keep it no longer than needed. */
+  /** Reads a ConfigMap with its values, which the caller must not keep longer than needed. */
   readConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/configmaps`, name, signal)
   }
@@ -116,8 +116,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Sets these values of a Secret and leaves all others; throws StatusError 409 when its version differs. Sends a merge
-   * patch, because a PUT would have to repeat the values of others.
+   * Sets these values of a Secret and leaves its other values; throws StatusError 409 when its resourceVersion differs.
+   * Sends a merge patch, because a PUT would have to repeat the other values.
    */
   updateSecret(
     namespace: string,
@@ -133,7 +133,7 @@ export class ClusterConnection {
   }
 
   /**
-   * The API server's answer to a dry run: of an update when the stored version is given, otherwise of a creation.
+   * The API server's answer to a dry run of a write: an update when `resourceVersion` is given, otherwise a creation.
    * Unknown fields are refused.
    */
   tryWrite(
@@ -191,8 +191,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Reads an object; undefined for a name that would change the path, such as `..` or an empty one: names come from
-   * resources.
+   * Reads an object by name; undefined when it does not exist. Undefined also for a name that would change the path,
+   * such as `..` or an empty one, because names come from resources.
    */
   async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     if (!POSSIBLE_NAME.test(name)) return undefined

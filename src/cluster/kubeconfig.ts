@@ -7,8 +7,8 @@ import { LineCounter, parseDocument } from 'yaml'
 import { isObject } from '../rule/index.ts'
 
 /**
- * Parses a kubeconfig; an empty text has no content. Messages of YAML libraries are not used, because they quote the
- * text, which may be a token.
+ * Parses a kubeconfig; an empty text gives an empty object. Messages of the YAML library are not used, because they
+ * quote the text, which may be a token.
  */
 export function parseKubeconfig(text: string): Record<string, unknown> {
   const lineCounter = new LineCounter()
@@ -24,8 +24,8 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
 }
 
 /**
- * The user entry with settings that the client library does not handle: `tokenFile`, and a command relative to the
- * folder of the file.
+ * The user entry of a kubeconfig, completed with settings that the client library does not handle: `tokenFile`, and a
+ * command relative to the folder of the kubeconfig.
  */
 export function completed(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || !isObject(entry.user)) return entry
@@ -41,8 +41,8 @@ export function completed(entry: unknown, folder: string): unknown {
 type Content = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
 /**
- * Merges configurations as client-go does: the first of several entries with the same name is used, and so is the first
- * current context. The client library would refuse such entries, and use the last context.
+ * Merges kubeconfigs as client-go does: of several entries with the same name, the first is used, and of several
+ * current contexts the first. The client library would refuse such entries, and use the last context.
  */
 export function merged(configs: readonly Content[]): Content {
   const all = <T extends { readonly name: string }>(entriesOf: (config: Content) => T[]): T[] => {
@@ -57,7 +57,7 @@ export function merged(configs: readonly Content[]): Content {
   }
 }
 
-/** Throws an Error when a file has two entries with the same name, as kubectl does. */
+/** Throws an Error when a kubeconfig has two entries with the same name, as kubectl does. */
 export function checkNames({ clusters, users, contexts }: Content): void {
   for (const [noun, entries] of Object.entries({ clusters, users, contexts })) {
     const names = entries.map(({ name }) => name)
@@ -66,7 +66,7 @@ export function checkNames({ clusters, users, contexts }: Content): void {
   }
 }
 
-/** Throws an Error that names a missing or contradictory setting. */
+/** Throws an Error that names a missing or contradictory setting of the kubeconfig. */
 export function check(config: KubeConfig): void {
   const { currentContext, contexts, clusters, users } = config
   if (!currentContext) throw new Error('current-context is not set')

@@ -21,7 +21,8 @@ export interface Sink {
    */
   recheck(kind: Kind, namespace: string | undefined): void
   /**
-   * Whether the full sink dropped objects of the kind, in one namespace or (undefined) in any, and needs another list.
+   * Whether the sink, because it was full, dropped objects of the kind, in one namespace or (undefined) in any; then it
+   * needs another list.
    */
   lacks(kind: Kind, namespace: string | undefined): boolean
 }

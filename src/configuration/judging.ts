@@ -42,7 +42,7 @@ export const CONFIGURATION_FLAG = {
   ),
 }
 
-/** The flag that disables the ignores in manifests, for judging manifests that are not trusted. */
+/** The flag that disables comments and annotations that ignore findings, for judging manifests that are not trusted. */
 export const IGNORES_FLAG = {
   'no-ignores': toggle(
     'comments and annotations of the manifests ignore nothing, whatever the configuration file says',
@@ -58,7 +58,10 @@ interface Flags {
 export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Configuration): Profile =>
   flags.profile ?? profile ?? 'standard'
 
-/** The settings of the flags and the file, without expired exemptions. Flags come last, to take precedence. */
+/**
+ * The settings from the flags and the configuration file, without exemptions that are expired at `now` (Unix
+ * milliseconds). Severities of flags come last, to take precedence.
+ */
 export function chosenSettings(flags: Flags, configuration: Configuration, now: number): Settings {
   const { severities, exemptions, leftOut } = configuration
   const allowIgnores = flags['no-ignores'] === true ? 'none' : configuration.allowIgnores

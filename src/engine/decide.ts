@@ -15,9 +15,9 @@ import { type Ignore, type Ignored, type Settings, severityAt } from './settings
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
-  /** Ids of findings for which a severity setting is milder than an error; they are logged and counted. */
+  /** Ids of findings that rules report as errors, but that a setting makes milder; they are logged and counted. */
   readonly exempted: readonly string[]
-  /** Findings that report the exception of a rule; they are logged and counted. */
+  /** Findings that report that a rule threw an exception; they are logged and counted. */
   readonly failures: readonly Finding[]
   /** Findings removed from the verdict by an exemption or an ignore; they are counted. */
   readonly ignored: readonly Ignored[]
@@ -34,7 +34,7 @@ export const NO_FINDINGS: Verdict = {
   refusedIgnores: [],
 }
 
-/** The findings of an object, with the severities of the settings. */
+/** The findings of an object, after the severities of the settings are applied. */
 export interface Weighed extends Pick<Verdict, 'exempted' | 'failures'> {
   /** The findings without those that the settings turn off. */
   readonly findings: readonly Finding[]
@@ -48,7 +48,9 @@ interface WeighedObject {
   readonly value: () => unknown
 }
 
-/** The objects that were read from the API server for this review, to confirm errors that depend on them. */
+/**
+ * The objects that were read from the API server during this admission review, to confirm errors that depend on them.
+ */
 export interface Confirmed {
   has(name: ObjectName): boolean
   /** Adds to the cluster the Secrets that were read for this review only. */
@@ -88,8 +90,9 @@ interface Circumstances {
 }
 
 /**
- * Decides on weighed findings, in this order: the ratchet, by the findings of the object that is replaced (decision 8),
- * errors that depend on other objects (decision 9), the mode, sorting.
+ * Makes the verdict from findings that have the severities of the settings, in these steps: the ratchet, by the
+ * findings of the object that is replaced (decision 8), errors that depend on other objects (decision 9), the mode,
+ * sorting.
  */
 export function decide(
   { weighed, value }: WeighedObject,
@@ -124,8 +127,9 @@ const asWarning = (finding: Finding, prefix: string): Finding => ({
 })
 
 /**
- * Turns an error into a warning in a trial (mode `warn`). Also when it depends on other objects and these could not be
- * read from the API server, or in a dry run, where objects that are applied together are not stored.
+ * Turns an error into a warning in a trial (mode `warn`). An error that depends on other objects also becomes a warning
+ * when they could not be read from the API server, and in a dry run, where objects that are applied together are not
+ * stored.
  */
 function settle(finding: Finding, { dryRun, confirmed, mode }: Circumstances): Finding {
   const { dependsOn } = finding.error
@@ -154,8 +158,9 @@ function excuseStored(
 }
 
 /**
- * Counts by `Thing` the errors of the stored object, for the ratchet. The counts are in a tree with a level for each
- * word of a Thing, because a thousand joined texts would each have a copy of the same long word.
+ * Counts the errors of the stored object, for the ratchet, by subject (`Thing`: words that say what an error is about).
+ * The counts are in a tree with a level for each word, because a thousand joined texts would each have a copy of the
+ * same long word.
  */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
@@ -165,8 +170,8 @@ class Tally {
   }
 
   /**
-   * Whether each of these subjects has a count above zero; if so, reduces each by one, so that a subject excuses only
-   * one error. False for an empty list.
+   * Whether the stored object has an error about each of these subjects. If so, reduces each count by one, so that one
+   * stored error excuses only one submitted error. False for an empty list.
    */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false
@@ -201,10 +206,10 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * The subjects by which the ratchet recognises an error: those in `about`, or else one of the id, the place without
- * list indexes, the other objects and the value there. Of a list or object only the presence counts. "And more" of a
- * rule is one subject, because the errors behind it are unknown; "not judged further" has none, because the rest may be
- * new.
+ * The subjects by which the ratchet recognises an error: those that the rule gives in `about`, or else a single one,
+ * made of the id, the type of the error, the path without list indexes, the other objects and the value (only whether
+ * it is a list or an object, if it is one). The finding "and more" of a rule is one subject, because the errors behind
+ * it are unknown; the finding "not judged further" has none, because these errors may be new.
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
@@ -216,7 +221,7 @@ function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing
   return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
 }
 
-/** A value as part of a subject: its type, and its text unless it is a list or an object. */
+/** A value as words of a subject of the ratchet: its type, and its text unless it is a list or an object. */
 function wordsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return ['string', value]
   if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']

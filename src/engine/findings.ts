@@ -65,7 +65,7 @@ export function* findingsBeforeDeployment(
   return { findings: [...findings, ...ofMembers], placeholders }
 }
 
-/** The findings of an object; the values at the places in `unknown` are not judged. */
+/** The findings of an object; the values at the paths in `unknown` are not judged. */
 function* findingsWithout(
   kind: Kind,
   value: unknown,

@@ -29,18 +29,19 @@ export interface NewerField {
 
 /** The schemas and settings by which unknown fields are found. */
 interface Reading {
-  /** The installed release; absent where none is known. */
+  /** The installed operator release; absent when it is unknown. */
   readonly release?: Release | undefined
-  /** Whether the name of a field is a template that a tool will replace. */
+  /** Whether a field name is a template, which a tool will replace before the manifest is applied. */
   readonly isTemplate?: (name: string) => boolean
   /** Whether the object may be for a release older than the known ones, with other fields. */
   readonly isOlder?: boolean
 }
 
 /**
- * `findings`: fields that no component reads (decision 2): the installed release lacks them or, when none is known, the
- * specification and all known releases do. They are warnings when no release describes the place. `newer`: fields that
- * a newer release introduced. For files only: the API server drops unknown fields before a webhook gets the object.
+ * Unknown fields of a resource in a file; a webhook does not see any, because the API server drops them. `findings`:
+ * fields that the installed release lacks or, when it is unknown, that neither the specification nor a known release
+ * has (decision 2); they are warnings where no release describes the object around the field. `newer`: fields that a
+ * newer release introduced.
  */
 export function unknownFields(
   kind: Kind,
@@ -49,7 +50,7 @@ export function unknownFields(
 ): {
   readonly findings: readonly Finding[]
   readonly newer: readonly NewerField[]
-  /** The paths of the fields that were probably meant. */
+  /** The paths of known fields that were probably meant instead of the unknown ones. */
   readonly meant: readonly (readonly Segment[])[]
 } {
   const schema = release?.schemas.get(kind.kind)
@@ -75,13 +76,19 @@ interface Search {
   readonly meant: (readonly Segment[])[]
 }
 
-/** The schemas for the same place in a resource, from the specification and from releases. */
+/** The schemas of one path in a resource, from the specification and from releases. */
 interface Known {
-  /** The schema in the specification; undefined when it does not describe the place. */
+  /** The schema in the specification; undefined when the specification does not describe this path. */
   readonly ours: SchemaNode | undefined
-  /** The schema in the installed release, or in all known ones together; undefined when they do not have the place. */
+  /**
+   * The schema in the installed release, or in all known releases together; undefined when they do not describe this
+   * path.
+   */
   readonly theirs: KnownField | undefined
-  /** The release that introduced a field around the place, when the specification lacks that field. */
+  /**
+   * The release that introduced the nearest enclosing field that the specification lacks; undefined without such a
+   * field.
+   */
   readonly since: string | undefined
 }
 
@@ -99,7 +106,7 @@ function search(known: Known, value: unknown, searched: Search): void {
   }
 }
 
-/** Whether a schema describes no fields below it: a scalar, or an object with arbitrary content. */
+/** Whether a release's schema describes no fields below it: a scalar, or an object with arbitrary content. */
 const isLeaf = (theirs: KnownField): boolean =>
   theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
 
@@ -139,13 +146,15 @@ function searchField(
   }
 }
 
-/** A name that the schema does not list is treated as the key of a map. */
+/**
+ * The path segment for a name: the key of a map when the schema has `additionalProperties` and does not list the name.
+ */
 const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
   typeof theirs?.additionalProperties === 'object' && !Object.hasOwn(theirs.properties ?? {}, name)
     ? { key: name }
     : name
 
-/** The most unknown fields of an object for which a near name is searched. */
+/** The most unknown fields of an object for which a similar known name is searched. */
 const MOST_COMPARED = 100
 
 const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`
@@ -187,10 +196,16 @@ const RENAMED = 'write the name that it has in v1beta1, or remove it'
 const DROPPED = 'kubectl refuses it, and the API server drops it'
 const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it'
 
-/** In shorter names a near name does not prove a typing mistake: `gpu` is near to `cpu`. */
+/**
+ * The fewest characters of an unknown name that gets a fix: a shorter name is easily similar to another, as `gpu` to
+ * `cpu`.
+ */
 const SHORTEST = 4
 
-/** The fix that renames a field to a near name that was certainly meant; none when the names only begin alike. */
+/**
+ * The fix that renames a field to a similar name; undefined when the name was not certainly meant, as when it only
+ * begins alike.
+ */
 function fixOf(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
@@ -202,7 +217,7 @@ function fixOf(
   return isCertain ? renameFix(at, holder, near, fields[near]) : undefined
 }
 
-/** A near name, or else the only known name that begins with this text: `valueSecretRef` for `value`. */
+/** The known name that is similar, or else the only one that begins with this text: `valueSecretRef` for `value`. */
 function meant(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near !== undefined || name.length < 4) return near
@@ -211,6 +226,6 @@ function meant(name: string, known: readonly string[]): string | undefined {
   return second === undefined ? first : undefined
 }
 
-/** Whether a type is unsupported: then only the type has a finding, not its settings. */
+/** Whether the value of `type` is unsupported: then only `type` has a finding, not the object with its settings. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false

@@ -11,7 +11,10 @@ The consequence decides the severity. What does not start, denies everyone, lets
 where the manifest alone shows it, else a warning; what degrades is a warning or advice. Where the release is named or installed,
 warnings of what fails for certain are errors ([decision 9](decisions.md#decision-9)).`
 
-/** The components that report a failure, the last one to notice it first. */
+/**
+ * Who reports a failure to the user, the latest first: nobody, the container at its start, the operator, the API
+ * server.
+ */
 const TOLD: readonly {
   readonly by: KnownFailure['toldBy']
   readonly title: string

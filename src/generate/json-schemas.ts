@@ -110,7 +110,7 @@ function range({ format, minimum, maximum }: SchemaTree): SchemaTree {
   return { format: undefined, minimum: minimum ?? bounds[0], maximum: maximum ?? bounds[1] }
 }
 
-/** Requires at least one of the fields that can replace each other (decision 3). */
+/** JSON Schema that requires at least one of the fields that can replace each other (decision 3). */
 function alternatives(node: SchemaTree): SchemaTree[] {
   return Object.keys(node.properties ?? {}).flatMap((field) => {
     const others = alternativesOf(node, field)
@@ -119,8 +119,8 @@ function alternatives(node: SchemaTree): SchemaTree[] {
 }
 
 /**
- * Requires the object that belongs to the value of `type`. If each type has its own object (decision 12, upstream
- * providers), forbids the other objects.
+ * JSON Schema that requires the object that belongs to the value of `type`. If each type has its own object (decision
+ * 12, upstream providers), it forbids the other objects.
  */
 function pairs({ properties = {} }: SchemaTree): SchemaTree[] {
   const values = (properties.type?.enum ?? []) as readonly string[]

@@ -4,7 +4,10 @@ import { type SchemaDefaults, initial, schemaDefaults } from '../engine/index.ts
 import type { GeneratedFile } from './generated-file.ts'
 import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
 
-/** The files with policies, one for each value of the webhook's `--defaults` (decision 23). */
+/**
+ * The files with MutatingAdmissionPolicies, for the values `all` and `outside-lists` of the webhook's `--defaults`
+ * (decision 23), and for a folder of the API server.
+ */
 const FILES = [
   {
     path: 'deploy/policies/defaults.yaml',
@@ -45,14 +48,14 @@ const NAMESPACE = Symbol('namespace')
 
 /** An object whose absent fields get defaults. */
 export interface DefaultsHolder {
-  /** The path of the list that contains the object; undefined outside of lists. */
+  /** The path of the list that contains the object; undefined when the object is not in a list. */
   readonly list?: readonly string[]
   /** The path of the object, relative to the item of the list or else to the resource. */
   readonly at: readonly string[]
   readonly defaults: readonly (readonly [field: string, value: unknown])[]
 }
 
-/** All objects in a kind that get defaults if they exist. */
+/** All objects in resources of a kind whose absent fields get defaults, if the object exists. */
 export function writtenDefaults(kind: Kind): DefaultsHolder[] {
   const defaults = schemaDefaults(kind)
   return defaults === undefined ? [] : [...holders(defaults, [])]
@@ -97,7 +100,7 @@ function policyOf(kind: Kind, name: string, inLists: boolean) {
   }
 }
 
-/** The lists whose items get defaults. */
+/** The paths of the lists whose items get defaults. */
 function listsOf(kind: Kind): (readonly string[])[] {
   const lists = writtenDefaults(kind).flatMap(({ list }) => (list === undefined ? [] : [list]))
   return [...new Map(lists.map((list) => [list.join(), list])).values()]

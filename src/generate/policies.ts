@@ -79,8 +79,8 @@ function policyOf(kind: Kind, name: string) {
 }
 
 /**
- * The submitted object, then the stored one or an empty map. `dyn` removes the types, because schemas differ between
- * releases and fields that are only preserved have none.
+ * A CEL list of the submitted object, and of the stored object or an empty map. `dyn` removes the types, because
+ * schemas differ between releases, and fields that `x-kubernetes-preserve-unknown-fields` keeps have none.
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'
 

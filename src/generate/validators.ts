@@ -49,7 +49,7 @@ export function validatorsModule(): string {
   const body = code
     .replace('"use strict";', '')
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
-    // For minLength 1 code points need not be counted: a text with a code unit has a code point.
+    // The check of `minLength: 1` need not count code points: a text with a code unit has a code point.
     .replace(/func\d+\((data\d*)\) < 1\b/g, '$1.length < 1')
     .replace(/\b(\w+)\.replace\(\/~\/g, "~0"\)\.replace\(\/\\\/\/g, "~1"\)/g, 'pointerToken($1)')
     // eslint-disable-next-line redos/no-vulnerable -- reads only a text of this project.
@@ -75,8 +75,8 @@ function endingEarly(validator: string, name: string): string {
 const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'default'])
 
 /**
- * The schema reduced to the keywords that are checked. A part that several kinds have becomes a reference to one
- * validator, so that the module stays small.
+ * The schema reduced to the keywords that are checked. A part that several kinds share becomes a reference to one
+ * validator, so that the generated module stays small.
  */
 function constraints(schema: TSchema): TSchema {
   return mapSchema(schema, (node) =>

@@ -8,7 +8,7 @@ const ARN = compilePattern(PATTERNS.arn.ecmaScript)
 const REGION = compilePattern(PATTERNS.region.ecmaScript)
 const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 
-/** Advice for a text that does not match; `fix` is the text that was certainly meant, if any. */
+/** Advice for a text that does not match a pattern; `fix` is the text that was certainly meant, if any. */
 interface Advice {
   readonly detail: string
   readonly fix?: { readonly title: string; readonly text: string }
@@ -37,14 +37,16 @@ export function patternDetail(ecmaScript: string): string {
 export const mismatchDetail = (ecmaScript: string, text: string): string =>
   adviceFor(ecmaScript, text)?.detail ?? patternDetail(ecmaScript)
 
-/** The text that was certainly meant by one that does not match; undefined when it is not certain. */
+/**
+ * The text that was certainly meant instead of one that does not match the pattern; undefined when it is not certain.
+ */
 export const mismatchFix = (ecmaScript: string, text: string): Advice['fix'] =>
   adviceFor(ecmaScript, text)?.fix
 
 const adviceFor = (ecmaScript: string, text: string): Advice | undefined =>
   text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
 
-/** Advice for the ARN of a role session: it does not contain the path that the role may have, so there is no fix. */
+/** Advice for a wrong role ARN. The ARN of a session has no fix, because it lacks the path that its role may have. */
 function ofArn(text: string): Advice | undefined {
   const [, partition = '', account = '', name = ''] =
     /^(arn:[a-z-]+:)sts(::\d+:)assumed-role(\/[^/]+)/.exec(text) ?? []
@@ -64,7 +66,7 @@ function ofRegion(text: string): Advice | undefined {
 
 const writing = (text: string) => ({ title: `write '${text}'`, text })
 
-/** Advice for an issuer, without the URL, which may contain a password. */
+/** Advice for an issuer that ends with a slash; it does not quote the URL, which may contain a password. */
 function ofIssuer(text: string): Advice | undefined {
   const bare = withoutEnd(text, '/')
   const isOtherwiseRight = bare !== text && bare.startsWith('https://') && ISSUER.test(bare)

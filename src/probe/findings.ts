@@ -21,7 +21,7 @@ export const wrongValueAt = (
   error: { type: 'invalid', at, value: url, detail },
 })
 
-/** The first items of a list in an answer, as text. */
+/** The first items of a list that a probed server returned, as text. */
 export function listText(items: readonly string[], most = 6): string {
   const shown = items.slice(0, most).map(shortQuote).join(', ')
   return items.length > most ? `${shown} and ${items.length - most} more` : shown

@@ -6,7 +6,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 
-/** The most bytes of an answer that are read; the operator reads the same. */
+/** The most bytes of an answer that are read; the operator has the same limit. */
 const MOST_BYTES = 2 ** 20
 
 /** The HTTP method; HEAD is for endpoints that accept only POST: every answer shows that they are reachable. */
@@ -35,7 +35,7 @@ export interface ProbeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The private address to which the host resolves on this machine; undefined when it is public. */
+  /** A private address to which the host resolves on this machine; undefined when all its addresses are public. */
   readonly privateAddress: string | undefined
   /** Milliseconds by which the server's clock is ahead of this machine's; undefined without a Date header. */
   readonly ahead: number | undefined
@@ -49,7 +49,7 @@ export interface RequestFailure {
 
 export type Reply = ProbeAnswer | RequestFailure
 
-/** The CAs to trust: only the CAs of a bundle, or also the CAs of Node. */
+/** The CAs to trust (PEM): those in `pem`, and unless `isOnly` is true also the CAs of Node. */
 export const authoritiesOf = (pem: string, isOnly: boolean): string =>
   isOnly ? pem : [...rootCertificates, pem].join('\n')
 
@@ -120,7 +120,10 @@ async function readBody(message: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Milliseconds by which the clock of the server is ahead; a cached answer says how old it is (Age). */
+/**
+ * Milliseconds by which the clock of the server is ahead of `now`; undefined without a Date header. The Age header says
+ * how old the Date of a cached answer is.
+ */
 function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | undefined {
   const sent = Date.parse(date ?? '')
   const seconds = /^\d+$/.test(age ?? '') ? Number(age) : 0

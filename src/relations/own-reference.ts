@@ -37,8 +37,8 @@ export interface OwnReference {
   readonly config: string
   readonly members: readonly ObjectName[]
   /**
-   * The credentials that the specification gives to these backends instead; undefined when a release is known, because
-   * all releases use the backends' own reference.
+   * The credentials that the specification gives to these backends instead of their own MCPExternalAuthConfig;
+   * undefined when a release is known, because all releases use the backends' own one.
    */
   readonly specified: 'default' | 'none' | undefined
   /**
@@ -52,7 +52,10 @@ export interface OwnReference {
   readonly endsPod: boolean
 }
 
-/** The own references of unlisted backends that releases treat differently, or that make the pod fail. Decision 10. */
+/**
+ * The MCPExternalAuthConfigs that backends outside of `outgoingAuth.backends` name themselves, where releases differ
+ * from the specification or the pod of vMCP fails. Decision 10.
+ */
 function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   if (sourceOf(gateway) !== 'inline') return []
   const found = new Map<string, ObjectName[]>()
@@ -68,7 +71,7 @@ function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   )
 }
 
-/** The own reference of a single backend; see `ownReferences`. */
+/** The same as `ownReferences`, for a single backend, which names `config`. */
 export const ownReferenceOf = (
   gateway: Gateway,
   { kind, name }: ObjectName,
@@ -111,7 +114,7 @@ const named = oncePerCluster(
     ),
 )
 
-/** Whether vMCP reads a Secret of the MCPExternalAuthConfig from an environment variable. */
+/** Whether the MCPExternalAuthConfig refers to a Secret that vMCP reads from an environment variable. */
 function holdsSecret(config: AuthConfig | undefined): boolean {
   const { type, headerInjection, tokenExchange } = config?.spec ?? {}
   if (type === 'headerInjection') return headerInjection?.valueSecretRef !== undefined
@@ -120,7 +123,10 @@ function holdsSecret(config: AuthConfig | undefined): boolean {
   )
 }
 
-/** The findings about own references, at a VirtualMCPServer or a workload; `isWanted` selects those of the rule. */
+/**
+ * The findings about MCPExternalAuthConfigs that backends name themselves, at a VirtualMCPServer or a workload.
+ * `isWanted` selects those that the calling rule reports.
+ */
 export function* ownReferenceErrors(
   id: string,
   resource: Gateway | Workload,
@@ -144,7 +150,7 @@ export function* ownReferenceErrors(
 
 const IS_NOT_MOUNTED = 'as that Secret is not mounted'
 
-/** The effect on backends as text, when releases and the specification differ. */
+/** The text of a message that compares a backend's credentials in the specification with those in releases. */
 function effect({ specified, isLeftOut, endsPod }: OwnReference, used: string): string {
   if (specified === undefined)
     return `this release uses ${used}, and ends at start: "environment variable … not set", ${IS_NOT_MOUNTED}`

@@ -2,8 +2,8 @@ import { type CedarExpr, type CedarPolicy, partsOf, type Requests } from '../ced
 import { type Budget, fitsGlob } from '../rule/index.ts'
 
 /**
- * Finds conditions that a request must meet for a policy to apply, or for its evaluation to reach an expression. Only
- * comparisons with literals are analysed; other expressions set no condition.
+ * Finds conditions that a request must meet for a Cedar policy to apply, or for its evaluation to reach an expression.
+ * Only comparisons with literals are analysed; other expressions set no condition.
  */
 
 /** A condition on one value of a request: it is one of `values` or matches one of `patterns`; with `isNot`, neither. */
@@ -34,7 +34,7 @@ type Part = readonly [expr: CedarExpr, holds: boolean]
 export const needsOfPolicy = (policy: CedarPolicy, requests: Requests, budget: Budget): Needs =>
   needsOfAll(partsOfPolicy(policy), { requests, budget })
 
-/** The conditions that a request must meet for the evaluation of the policy to reach `place`. */
+/** The conditions that a request must meet for the evaluation of the policy to reach the expression `place`. */
 export const needsWhereReached = (
   policy: CedarPolicy,
   place: CedarExpr,
@@ -57,8 +57,8 @@ const partsOfPolicy = ({ scope, conditions }: CedarPolicy): Part[] => [
 ]
 
 /**
- * The expressions evaluated before `place`, with the values that they then have; undefined when no part contains
- * `place`.
+ * The expressions evaluated before `place`, with the values that they must have for `place` to be reached; undefined
+ * when none of `parts` contains `place`.
  */
 function partsBefore(parts: readonly Part[], place: CedarExpr, budget: Budget): Part[] | undefined {
   for (const [i, [expr]] of parts.entries()) {
@@ -103,7 +103,10 @@ function needsOfAll(parts: readonly Part[], within: Within): Needs {
   return all
 }
 
-/** The conditions when at least one part holds: for each value that all parts test, the union of what they allow. */
+/**
+ * The conditions when at least one of `parts` holds: for each value that all of them test, the union of what they
+ * allow.
+ */
 function needsOfAny(parts: readonly Part[], within: Within): Needs {
   const each = parts.map((part) => needsOf(part, within))
   const any = new Map<string, Test[]>()
@@ -152,7 +155,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
     case 'attribute':
       return needOf(whatOf(expr, requests), { values: new Set([holds]) })
     case 'like':
-      // After an escape, a star in the pattern may be a literal one.
+      // A pattern with a backslash is not analysed, because a star after it may be a literal one.
       return expr.pattern.includes('\\')
         ? nothing()
         : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })
@@ -163,7 +166,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
   }
 }
 
-/** A single condition; none when the key or the values are not known. */
+/** A map with a single condition; empty when the tested value (`what`) or its allowed values are unknown. */
 function needOf(
   what: string | undefined,
   { isNot = false, values = new Set(), patterns = [] }: Partial<{ [K in keyof Test]: Test[K] | undefined }>,
@@ -178,7 +181,8 @@ function needsOfContains([set, item]: readonly CedarExpr[], holds: boolean, { re
   if (set === undefined || item === undefined) return nothing()
   if (set.kind === 'set') {
     const values = valuesOf(set.items, requests)
-    // A set with an item that is not a literal may contain any value.
+    // A set that contains more than literals may contain any value: when `contains` must be true, it then sets no
+    // condition.
     const isWhole = !holds || set.items.every(({ kind }) => LITERALS.has(kind))
     return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : nothing()
   }
@@ -214,7 +218,10 @@ function needsOfMembership(
   return needs
 }
 
-/** The key of the value that is compared: `principal` also for `claim_sub`, `resource` also for its name and URI. */
+/**
+ * The key in `Needs` of a compared value: `principal` also for `claim_sub`, `resource` also for the resource's name and
+ * URI.
+ */
 function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
   if (expr.kind === 'variable') return expr.name
   return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
@@ -253,7 +260,7 @@ function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
   }
 }
 
-/** Whether no value meets both conditions. */
+/** Whether no value can meet both conditions. */
 function clash(one: Test, other: Test, budget: Budget): boolean {
   if (one.isNot) return !other.isNot && clash(other, one, budget)
   const { isNot, values, patterns } = other

@@ -14,7 +14,7 @@ import { nameIn } from './references.ts'
 export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
 export type Gateway = Given<Static<typeof VirtualMCPServer>>
-/** MCPServer, MCPRemoteProxy and MCPServerEntry share one schema. */
+/** A workload: MCPServer, MCPRemoteProxy and MCPServerEntry share one schema. */
 export type Workload = Given<Static<typeof MCPServer>>
 
 /** The kinds that a backend of a group can have. Section 1; decision 10. */
@@ -26,16 +26,16 @@ export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemote
 export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
 export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
 
-/** The MCPExternalAuthConfig with this name; undefined when it does not exist or is not known. */
+/** The MCPExternalAuthConfig with this name; undefined when `cluster` does not contain it. */
 export const getAuthConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
-/** The MCPOIDCConfig with this name; undefined when it does not exist or is not known. */
+/** The MCPOIDCConfig with this name; undefined when `cluster` does not contain it. */
 export const getOidcConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
-/** The VirtualMCPServer with this name; undefined when it does not exist or is not known. */
+/** The VirtualMCPServer with this name; undefined when `cluster` does not contain it. */
 export const getGateway = (cluster: Cluster, name: string) =>
   cluster.get('VirtualMCPServer', name) as Gateway | undefined
-/** The workload with this kind and name; undefined when it does not exist or is not known. */
+/** The workload with this kind and name; undefined when `cluster` does not contain it. */
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
@@ -57,7 +57,7 @@ export const membersNamed = (cluster: Cluster, group: string, name: string): rea
     return workload !== undefined && groupOf(workload) === group
   })
 
-/** The name of the group of a workload or VirtualMCPServer; older releases wrote a bare name (decision 5). */
+/** The name of the group of a workload or VirtualMCPServer; for older releases `groupRef` is a text (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {
   const ref = resource.spec?.groupRef
   const name = typeof ref === 'string' ? ref : ref?.name

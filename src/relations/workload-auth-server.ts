@@ -11,7 +11,9 @@ interface Named {
   readonly config: AuthConfig
 }
 
-/** The known MCPExternalAuthConfigs that a workload names, in the order of its fields. */
+/**
+ * The MCPExternalAuthConfigs that a workload names and that `cluster` contains, in the order of the workload's fields.
+ */
 export function configsOf(kind: string, workload: Workload, cluster: Cluster): Named[] {
   return referencesOf(kind, workload, 'MCPExternalAuthConfig').flatMap((reference) => {
     const config = getAuthConfig(cluster, reference.to.name)

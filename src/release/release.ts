@@ -5,7 +5,7 @@ import { ANYTHING, compared, type ReleaseSchema } from './schema.ts'
 export interface Release {
   /** The name in messages: `operator release 0.44`, or `the installed operator`. */
   readonly name: string
-  /** The minor version, `0.44`, when the user gave one; CustomResourceDefinitions do not contain it. */
+  /** The minor version, such as `0.44`, when the user gave one; CustomResourceDefinitions do not contain it. */
   readonly version?: string
   /** The schemas by kind; kinds that are missing here are judged by the specification alone. */
   readonly schemas: ReadonlyMap<string, ReleaseSchema>
@@ -41,7 +41,7 @@ function schemaOf(crd: unknown, group: string): { kind: string; schema: ReleaseS
   const schema = served.find((version) => version !== undefined)?.schema
   if (!isObject(schema) || !isObject(schema.openAPIV3Schema)) return undefined
   const root = compared(schema.openAPIV3Schema)
-  // The API server itself validates metadata, and ignores the status in a write.
+  // Any metadata and status are accepted: the API server itself validates metadata, and ignores the status in a write.
   const properties = { ...root.properties, metadata: ANYTHING, status: ANYTHING }
   return { kind: String(spec.names.kind), schema: { ...root, properties } }
 }

@@ -3,23 +3,26 @@ import { type Memo, remembered } from './memo.ts'
 import type { Resource } from './resource.ts'
 import { compareText } from './compare-text.ts'
 
-/** An object in the namespace of the judged one: references never leave a namespace (specification 2). */
+/**
+ * The kind and name of an object in the namespace of the judged object: references never leave a namespace
+ * (specification 2).
+ */
 export interface ObjectName {
   readonly kind: string
   readonly name: string
 }
 
 /**
- * The objects of one namespace as a rule sees them, with the judged object as it will be once it is stored. A `Cluster`
- * always gives the same answers; after a change of the objects a new one is made. A rule asks only for the kinds in its
- * `reads`.
+ * The objects of one namespace as a rule sees them, with the judged object as it will be after the write. A `Cluster`
+ * always gives the same answers; after a change of the objects, a new `Cluster` is made. A rule asks only for the kinds
+ * in its `reads`.
  */
 export interface Cluster {
-  /** The object of this kind and name; undefined when it does not exist, or is not known. */
+  /** The object of this kind and name; undefined when it does not exist, or was not read (see `knows`). */
   get(kind: string, name: string): Resource | undefined
-  /** The objects that refer to this one by name, sorted by kind and name; only of the kinds in `among`, when given. */
+  /** The objects that refer to the named object, sorted by kind and name; only of the kinds in `among`, when given. */
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]
-  /** Whether every object of the kind is known: then an object that is not found does not exist. */
+  /** Whether every object of the kind was read: then an object that is not found does not exist. */
   knows(kind: string): boolean
   /** The names of the objects of a kind; at most 2,000. */
   names(kind: string): Iterable<string>
@@ -64,7 +67,7 @@ export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster 
 export const compareNames = (a: ObjectName, b: ObjectName): number =>
   a.kind === b.kind ? compareText(a.name, b.name) : compareText(a.kind, b.kind)
 
-/** A cluster of which no object is known. */
+/** A cluster of which nothing was read: it has no objects, and `knows` is false for every kind. */
 export const emptyCluster = (): Cluster => ({
   get: () => undefined,
   referrers: () => [],

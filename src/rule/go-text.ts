@@ -65,7 +65,7 @@ export function shortQuote(text: string): string {
 }
 
 const END_OF_AUTHORITY = /[/?#]/g
-/** A host is followed by a port or nothing; an IPv6 address is in brackets. */
+/** The authority of a URL without user information: a host, or an IPv6 address in brackets, and perhaps a port. */
 const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 

@@ -10,7 +10,10 @@ import { measureCounter, measureGauge } from './measure.ts'
 const MOST_SERIES = 1_000
 const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
-/** Adds a gauge for the clock's offset in milliseconds; undefined until the API server has answered. */
+/**
+ * Adds a gauge for the offset of this replica's clock from the API server's; `offset` is in milliseconds, undefined
+ * until the API server has answered.
+ */
 export function measureClock(registry: Registry, offset: () => number | undefined): void {
   measureGauge(
     registry,
@@ -23,7 +26,7 @@ export function measureClock(registry: Registry, offset: () => number | undefine
   )
 }
 
-/** Adds a gauge for the installed release. */
+/** Adds a gauge for the number of kinds of which the installed operator's CRD is known. */
 export function measureRelease(registry: Registry, release: () => Release | undefined): void {
   measureGauge(
     registry,

@@ -18,14 +18,14 @@ import { crd, probeAnnotation, WEBHOOK_NAME } from '../registration/index.ts'
 import { errorMessage, isObject } from '../rule/index.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds in which the first lists of all kinds must be complete. */
+/** Milliseconds within which the first lists of all kinds must be complete. */
 const SYNCED_WITHIN = 30_000
 /**
- * Milliseconds in which the API server must call this process: it applies a webhook configuration within a second or
- * two.
+ * Milliseconds within which the API server must call this process: it applies a webhook configuration within a second
+ * or two.
  */
 const REACHED_WITHIN = 20_000
-/** Milliseconds in which everything that was installed must be removed. */
+/** Milliseconds within which everything that was installed must be removed. */
 const REMOVED_WITHIN = 20_000
 const POLL_EVERY = 50
 
@@ -115,7 +115,8 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Set only after the removal above: until then the webhook configurations may belong to another process.
+    // Set only now, because `close` removes the webhook configurations, which before the removal above may belong to
+    // another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
       definitionOf: (kind) => crd(kind, false, group),
@@ -188,8 +189,8 @@ export class LocalCluster {
 }
 
 /**
- * The shell command for the CLI. Without --no-install, npx could run a package of that name from the registry if it
- * finds none here.
+ * The shell command for the CLI. Without --no-install, npx could run a package of that name from the registry when the
+ * package is not installed here.
  */
 export const CLI = 'npx --no-install vmcp-admission'
 

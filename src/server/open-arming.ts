@@ -9,9 +9,9 @@ import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 
 /**
- * Creates the writer of the webhook configurations (`Arming`) that `--arming` selects; undefined with `off`. It does
- * steps 2 and 3 of TrustLoop: writes the caBundle of `serving` into the configurations, and passes the stored caBundles
- * back to `serving`. Throws UsageError without a cluster.
+ * Creates the writer of the webhook configurations (`Arming`) that `--arming` selects; undefined with `off`. The writer
+ * puts the caBundle of `serving` into the configurations, and passes the stored caBundles back to `serving` (steps 2
+ * and 3 of TrustLoop). Throws UsageError without a cluster.
  */
 export function openArming(
   configuration: ServerConfiguration,

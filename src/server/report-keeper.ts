@@ -40,7 +40,7 @@ export interface ReportOptions {
   readonly group: string
   /** The watched namespaces; all when empty. */
   readonly namespaces: readonly string[]
-  /** Whether all objects are known and were judged. */
+  /** Whether the cache is complete and all objects in it were judged. */
   readonly isReady: () => boolean
   readonly judge: (kind: Kind, object: object) => readonly Finding[]
   readonly count: (outcome: ReportOutcome) => void
@@ -64,8 +64,8 @@ const MOST_BYTES = 65_536
 /** The annotation with the digest of the findings; only reports that this project keeps have it. */
 const DIGEST = 'vmcp-admission/findings'
 /**
- * The most reports of objects without current findings, and the most reports to remove, that a list adds to memory.
- * Whoever may write reports can write any number that look like ours.
+ * The most reports of objects without current findings, and the most reports to remove, that a list adds to memory:
+ * other users may write any number of reports that look like ours.
  */
 const MOST_LISTED = 10_000
 const LONGEST_NAME = 253
@@ -79,7 +79,7 @@ interface Wanted {
   readonly digest: string
 }
 
-/** The report of an object, as far as this process knows it. */
+/** What this process knows about the report of an object. */
 interface Kept {
   readonly subject: ReportSubject
   /** The digest in the stored report, and the uid of its owner; undefined when no report is stored. */
@@ -91,7 +91,7 @@ interface Kept {
   readonly settled: string | undefined
 }
 
-/** A stored report to delete: it has another name than the report of its object, or another API is used for reports. */
+/** A stored report to delete, because its name does not fit its object, or because another API of reports is used. */
 interface Stray {
   readonly api: ReportApi
   readonly namespace: string
@@ -159,7 +159,7 @@ export class ReportKeeper {
   /** Takes or renews the Lease, and brings some reports up to date. Never rejects. */
   async pass(signal: AbortSignal): Promise<void> {
     try {
-      // Before the Lease, which a replica that is ready may take meanwhile.
+      // Tested before the Lease is taken: a replica that is not ready leaves the Lease to one that is.
       this.#isReady ||= this.#options.isReady()
       if (!this.#isReady) return
       if (!(await this.#holder.hold())) {
@@ -206,8 +206,8 @@ export class ReportKeeper {
   }
 
   /**
-   * Notes a stored report, to keep or to delete. `preferred` is the API used for reports; undefined while it is not
-   * known.
+   * Records a stored report, to keep or to delete it. `preferred` is the API to use for reports; undefined until one is
+   * found.
    */
   #take(api: ReportApi, report: Stored, preferred: ReportApi | undefined): void {
     const { name, namespace, annotations, ownerReferences } = metadataOf(report)
@@ -224,7 +224,7 @@ export class ReportKeeper {
       IS_DIGEST.test(digest) &&
       name === reportName(subject.kind, subject.name)
     if (!isOurs || (preferred ?? api) !== api) {
-      // The next list brings the rest.
+      // Reports to delete beyond this limit are found again by the next list.
       if (this.#strays.length < MOST_LISTED) this.#strays.push({ api, namespace, name })
       return
     }
@@ -242,7 +242,7 @@ export class ReportKeeper {
       try {
         await write()
       } catch (error) {
-        // Without the text of the API server, here and below: it may repeat values.
+        // The message of the API server is left out, because it may repeat values of the object.
         if (!isOfOneObject(error))
           throw error instanceof StatusError ? new Error(`a write ended with status ${error.status}`) : error
         refused += 1
@@ -261,8 +261,9 @@ export class ReportKeeper {
   }
 
   /**
-   * Objects whose reports do not show their current findings: objects with findings and those without in turn. An
-   * object that was handled moves to the end of its map, so that one that keeps changing does not delay the others.
+   * The next objects, at most `most`, whose reports do not show their current findings; objects with findings alternate
+   * with those without. An object that was handled moves to the end of its map, so that one that keeps changing does
+   * not delay the others.
    */
   #due(most: number): ReportSubject[] {
     const mended: ReportSubject[] = []
@@ -295,13 +296,16 @@ export class ReportKeeper {
     try {
       settle(await this.#written(api, subject, before?.stored, signal))
     } catch (error) {
-      // Not tried again before the next list, which shows that the stored report is outdated.
+      // A refused write is not tried again before the next list, which shows that the stored report is outdated.
       if (isOfOneObject(error)) settle(before?.stored)
       throw error
     }
   }
 
-  /** Brings the report up to date with the object as it is stored now; returns what is stored then. */
+  /**
+   * Updates the report to the findings of the object as it is stored now; returns the digest and the owner of the
+   * report that is then stored, or undefined when there is none.
+   */
   async #written(
     api: ReportApi,
     subject: ReportSubject,
@@ -361,8 +365,9 @@ function ownedReport(
 }
 
 /**
- * Whether the error may concern one report alone: others are then tried. Not one that has no status, such as a lost
- * connection, nor what concerns all: credentials, a CRD that is gone, a busy API server.
+ * Whether the error may concern only one report, so that other reports are still written. False for an error without a
+ * status, such as a lost connection, and for one that concerns all reports: credentials, a missing CRD, a busy API
+ * server.
  */
 const isOfOneObject = (error: unknown): error is StatusError =>
   error instanceof StatusError && ![401, 404, 429, 503, 504].includes(error.status)

@@ -17,8 +17,9 @@ export const FORMATS = {
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 /**
- * RFC 3339 as far as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The
- * whole form comes first: ajv-formats splits a text at every T, and a looser one takes hours for millions of them.
+ * Whether the text is RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no
+ * leap second. The pattern of the whole form is tested first: ajv-formats splits a text at every T, and would take
+ * hours for millions of them.
  */
 function isDateTime(text: string): boolean {
   return DATE_TIME.test(text) && !text.includes(':60') && dateTime(text)

@@ -44,8 +44,8 @@ export class Digests<Of extends object> {
   }
 
   /**
-   * Stores a digest if all digests together stay below `most` bytes, after dropping those unused for `HOLDS`. False
-   * when there is no room.
+   * Stores a digest if all digests together then take at most `most` bytes, after dropping those unused for `HOLDS`;
+   * returns false if they would take more.
    */
   keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
     this.drop(of)
@@ -98,8 +98,8 @@ export function isAmong(hashes: Float64Array, target: number): boolean {
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
 /**
- * A hash of 53 bits: in one of ten thousand processes two among a million names are equal. Two lanes of 32 bits, each
- * as in MurmurHash3.
+ * A hash of 53 bits: in one of ten thousand processes, two of a million names have the same hash. It is computed in two
+ * lanes of 32 bits, each as in MurmurHash3.
  */
 export function hashOf(name: ObjectName): number {
   const key = nameKey(name)

@@ -4,7 +4,7 @@ import { type ChangedObject, isTemporary } from './versions.ts'
 
 export interface StepPath {
   readonly moves: readonly Move[]
-  /** The state after each move. */
+  /** The state after each write. */
   readonly nodes: readonly StateNode[]
   readonly cost: number
 }
@@ -33,9 +33,9 @@ interface Searching {
 const MOST_BETWEEN = 3
 
 /**
- * Finds an order of the writes: if possible with complete objects only, else with intermediate versions, else with the
- * least harm; each time, interruptions come last. The searches without harm may judge half of the states, and each
- * search for the least harm half of the rest.
+ * Finds an order of the writes. Tries orders with complete objects only, then with intermediate versions, then with
+ * interruptions; if each of them does harm, searches for the least harm. The searches without harm may judge half of
+ * `mostStates`, and each search for the least harm half of the rest.
  */
 export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
   const whole: Searching = {
@@ -66,7 +66,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   }
   let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
-    // A search that is too large with many intermediate versions may be complete with fewer.
+    // If a search with many intermediate versions ends early because it is too large, one with fewer may be complete.
     for (const between of [MOST_BETWEEN, 1, 0]) {
       const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
@@ -89,7 +89,7 @@ interface Reached {
 
 export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
 
-/** The weight of a harm in the final state, which no later write removes. */
+/** The factor by which a harm in the final state weighs more, because no later write removes it. */
 const AT_THE_END = 100
 
 const costAt = (lattice: Lattice, node: StateNode): number =>

@@ -13,7 +13,7 @@ export interface Entry {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The index of the document with the resource. */
+  /** The index of the document that contains the resource, in the list of parsed documents. */
   readonly document: number
   readonly at: readonly Segment[]
   /** Identifies the `awsSts` or the policy within its resource; the same in the old and the new state. */
@@ -108,7 +108,7 @@ function issuerPolicies(
   ])
 }
 
-/** Appends numbers to equal keys, because several policies may be about the same issuer. */
+/** Appends numbers to keys that occur more than once, because several policies may be about the same issuer. */
 function numbered(parts: readonly Part[]): Part[] {
   const seen = new Map<string, number>()
   return parts.map((part) => {

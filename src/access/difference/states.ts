@@ -97,9 +97,9 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
 }
 
 /**
- * Compares states between which the issuer of the callers' tokens changes, so that nothing can be proved for all
- * callers. For each role of one state it takes an example caller, and evaluates the other state with those of the
- * caller's claims that tokens there can have.
+ * Compares two states that accept tokens of different issuers, so that no proof can cover all callers. Evaluates both
+ * states for an example caller of each role, with only those claims of the caller that the tokens of the evaluated
+ * state can have.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
   const examples = [old, now].flatMap(([choice, behind]) =>
@@ -133,7 +133,10 @@ interface Settings {
   readonly callers: readonly Claims[]
 }
 
-/** Each value with the releases that it applies to; equal values for several generations of releases are merged. */
+/**
+ * Merges equal values that were found for several generations of releases; adds to each value the releases that it
+ * applies to.
+ */
 export function grouped<T extends object>(
   found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],
 ): (T & ForReleases)[] {

@@ -86,7 +86,10 @@ function printOffset(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`
 }
 
-/** Prints a duration in seconds, `1.5s`. As in cel-go it becomes a double first, so long durations lose digits. */
+/**
+ * Prints a duration in seconds, such as `1.5s`. As in cel-go it is first converted to a double, so long durations lose
+ * digits.
+ */
 export function printSpan({ nanoseconds }: Span): string {
   return `${plainDouble(Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9)}s`
 }
@@ -98,7 +101,7 @@ function fraction(nanoseconds: bigint): string {
   return digits === '' ? '' : `.${digits}`
 }
 
-/** Parses a duration as Go's `time.ParseDuration` does. */
+/** Parses a duration as Go's `time.ParseDuration` does; a Failure for any other text. */
 export function parseSpan(text: string): Result {
   const nanoseconds = parseDuration(text)
   return nanoseconds === undefined
@@ -126,7 +129,7 @@ function dayOfYear(date: Date): number {
   return Math.round((date.getTime() - first.getTime()) / 86_400_000)
 }
 
-/** The getters of a timestamp; their argument is the name or the offset of a time zone, by default UTC. */
+/** The CEL getters of a timestamp, such as `getHours`; their argument is the name or the UTC offset of a time zone. */
 export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Result> = new Map(
   DATE_PARTS.map(([name, part]) => [
     name,
@@ -138,7 +141,8 @@ export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Res
 )
 
 /**
- * The getters of a duration; each converts the whole duration. As in Go, units above milliseconds go through doubles.
+ * The CEL getters of a duration, such as `getMinutes`; each converts the whole duration. As in Go, units above
+ * milliseconds go through doubles.
  */
 export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map([
   ['getHours', inUnits(3600n * SECOND)],
@@ -165,7 +169,10 @@ function offsetOf(zone: string): number | undefined {
   return (sign === '-' ? -MINUTE : MINUTE) * (Number(hours) * 60 + Number(minutes))
 }
 
-/** Go uses the names of time zones as file names, so their case matters. */
+/**
+ * The UTC offset of a time zone in milliseconds; undefined for an unknown zone. A name in lower case is unknown, as in
+ * Go, which uses the names of time zones as file names.
+ */
 function ianaOffset(date: Date, zone: string): number | undefined {
   if (zone === '' || zone === 'Local') return 0
   if (zone === zone.toLowerCase()) return undefined

@@ -2,7 +2,10 @@ import { Failure, type Result, typeOf, Uint, type Value } from '../evaluate/valu
 import type { Literal } from './solver.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** The conditions under which an expression is true, and false. When it fails or is not a bool, neither holds. */
+/**
+ * The condition under which an expression is true, and the condition under which it is false. Neither holds when the
+ * evaluation fails or the result is not a bool.
+ */
 export interface Truth {
   readonly yes: Literal
   readonly no: Literal
@@ -20,7 +23,7 @@ export interface Case {
 export type ValuePart =
   | { readonly is: 'value'; readonly value: Result }
   | { readonly is: 'text'; readonly place: ValuePlace }
-  /** A concatenation of constant texts and of claims that are texts. */
+  /** A concatenation of strings: constants, and claims that are strings. */
   | { readonly is: 'sum'; readonly pieces: readonly (string | ValuePlace)[] }
   | Measure
   | ListPart
@@ -34,18 +37,19 @@ export type ValuePart =
   /** A value of which at most the type is known; with `fails`, its evaluation may also fail. */
   | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
 
-/** A number known only by conditions: `least(bound)` is the condition for `>= bound`, `more(bound)` for `> bound`. */
+/** A number of unknown value: `least(bound)` is the condition for `>= bound`, `more(bound)` for `> bound`. */
 export interface Measure {
   readonly is: 'measure'
   readonly type: 'double' | 'int'
-  /** The place of the number in the claims, if it is a claim. */
+  /** Where in the claims the number is read; undefined for a computed number. */
   readonly place?: ValuePlace
   readonly least: (bound: number) => Literal
   readonly more: (bound: number) => Literal
 }
 
 /**
- * The elements of the list (or keys of the map) at `place` for which the literal `of` is true; `item` describes each.
+ * The elements of a list in the claims (or the keys of a map there) that meet the condition `of`; `item` describes one
+ * element.
  */
 export interface ListPart {
   readonly is: 'list'
@@ -55,7 +59,10 @@ export interface ListPart {
   readonly item: Binding
 }
 
-/** The value of a variable: known, the element of the current list, or the possible values of an expression. */
+/**
+ * The value of a CEL variable: a known value, an element of the list that a macro iterates over, or the possible values
+ * of an expression.
+ */
 export type Binding =
   | { readonly is: 'value'; readonly value: Value }
   | { readonly is: 'place'; readonly world: ClaimsWorld }
@@ -66,7 +73,9 @@ export type Binding =
       readonly id: number
     }
 
-/** Binds a variable to the possible values of an expression; each binding differs, even for the same name. */
+/**
+ * Binds a CEL variable to the possible values of an expression; each binding gets its own id, even for the same name.
+ */
 export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): Binding => ({
   is: 'cases',
   world,
@@ -76,11 +85,14 @@ export const standingFor = (world: ClaimsWorld, cases: () => readonly Case[]): B
 
 export type Scope = ReadonlyMap<string, Binding>
 
-/** Thrown for a test that no formula expresses: it reads outside of its list, or has too many possible values. */
+/**
+ * Thrown when a test in a matcher cannot be translated into a formula, for example because it has too many possible
+ * values.
+ */
 export class NotModelled extends Error {}
 
 const LONGEST_COUNT = 2_000
-/** The longest list whose elements are handled one by one. */
+/** The most elements of a list that are handled one by one; a longer list is not analysed. */
 export const MOST_UNROLLED = 200
 export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
@@ -88,11 +100,11 @@ export const constant = (value: Result): ValuePart & { readonly is: 'value' } =>
 export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
 export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
-/** The possible values, each with an additional condition. */
+/** The given cases, each under the additional condition `guard`. */
 export const under = (world: ClaimsWorld, guard: Literal, cases: readonly Case[]): Case[] =>
   cases.map((each) => ({ guard: world.and(guard, each.guard), value: each.value }))
 
-/** Applies `use` to each possible value; its results hold only under the condition of that value. */
+/** Applies `use` to the value of each case; the results hold only under the condition of that case. */
 export const through = (
   world: ClaimsWorld,
   cases: readonly Case[],
@@ -107,7 +119,7 @@ export function tuple(items: readonly ValuePart[]): ValuePart {
   return { is: 'tuple', items }
 }
 
-/** The concatenation of two texts; undefined when one of them is not made of known pieces. */
+/** The concatenation of two texts; undefined unless both consist of constants and claims. */
 export function sumOf(a: ValuePart, b: ValuePart): ValuePart | undefined {
   const [left, right] = [piecesOf(a), piecesOf(b)]
   if (left === undefined || right === undefined) return undefined
@@ -135,7 +147,7 @@ export function truthOf(world: ClaimsWorld, part: ValuePart): Truth {
   return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
 }
 
-/** `all` is `&&`, `any` is `||`: one operand can decide, even if another fails (CEL language definition). */
+/** CEL's `&&` of all operands (`any` below is `||`): one operand can decide the result, even if another fails. */
 export const all = (world: ClaimsWorld, truths: readonly Truth[]): Truth => ({
   yes: world.and(...truths.map(({ yes }) => yes)),
   no: world.or(...truths.map(({ no }) => no)),
@@ -178,7 +190,7 @@ export function typeOfPart(part: ValuePart): string | undefined {
   }
 }
 
-/** The text of a value that is known to be a text. */
+/** The text of a string value; empty for any other value. */
 export const textOf = (value: Result): string => (typeof value === 'string' ? value : '')
 
 export const isNumeric = (type: string): boolean => type === 'double' || type === 'int' || type === 'uint'
@@ -205,7 +217,10 @@ export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
   }
 }
 
-/** Refuses bounds beyond 2^53: doubles have gaps there, so comparing doubles differs from comparing integers. */
+/**
+ * Makes a comparison refuse bounds beyond 2^53: doubles have gaps there, so comparing doubles differs from comparing
+ * integers.
+ */
 export const exact =
   (compare: (bound: number) => Literal) =>
   (bound: number): Literal => {
@@ -213,7 +228,7 @@ export const exact =
     return compare(bound)
   }
 
-/** An integer known only by conditions: `atLeast(least)` is the condition for `>= least`. */
+/** An integer of unknown value, such as the size of a list: `atLeast(least)` is the condition for `>= least`. */
 export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal): ValuePart {
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
@@ -224,7 +239,7 @@ export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal)
   return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }
 }
 
-/** Merges the cases with the same simple value. */
+/** Merges cases with equal scalar values into one case each, and all cases that fail into one. */
 export function merged(world: ClaimsWorld, cases: readonly Case[]): readonly Case[] {
   world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()

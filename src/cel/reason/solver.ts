@@ -1,9 +1,6 @@
 import type { Budget } from '../../rule/index.ts'
 
-/**
- * A SAT solver (conflict-driven clause learning with two watched literals) that accepts assumptions, and reports which
- * of them a contradiction needs. A literal is the number of a variable, negative when it is negated.
- */
+/** A literal of the SAT solver: the number of a variable, negative when it is negated. */
 export type Literal = number
 
 /** The internal form of a literal: twice the number of its variable, plus one when it is negated. */
@@ -19,18 +16,25 @@ const OPEN = 0
 const TRUE = 1
 const FALSE = 2
 
-/** The first two literals are watched: neither is false, or one is true, unless the clause is violated. */
+/**
+ * A clause, of which at least one literal must be true. Its first two literals are watched: unless the clause is
+ * violated, neither of them is false, or one is true.
+ */
 type Clause = Code[]
 
 const NO_CLAUSE: Clause = []
 
+/**
+ * A SAT solver (conflict-driven clause learning with two watched literals) that accepts assumptions, and reports which
+ * of them a contradiction needs.
+ */
 export class Solver {
   readonly #budget: Budget
   /** The value of a literal (OPEN, TRUE or FALSE), by its code. */
   readonly #values: number[] = [OPEN, OPEN]
   readonly #level: number[] = [0]
   readonly #reason: (Clause | undefined)[] = [undefined]
-  /** The literal that is tried first, by variable. */
+  /** For each variable, the literal that is tried first. */
   readonly #phase: Code[] = [0]
   readonly #seen: boolean[] = [false]
   /** The clauses that watch a literal, by its code. */
@@ -38,18 +42,22 @@ export class Solver {
   readonly #trail: Code[] = []
   readonly #levels: number[] = []
   /**
-   * The order in which variables are tried, as a linked list from `#first` to 0: those of the newest conflict first,
-   * then of older ones. For each variable it has the neighbours, and a number that falls along the list. Variables
-   * without a conflict follow in the order of their creation: the parts of a formula before the whole.
+   * The order in which variables are tried, as a linked list from `#first` to 0: variables of the newest conflict, then
+   * of older conflicts, then variables without a conflict in the order of their creation, in which the parts of a
+   * formula come before the formula. `#next` and `#previous` are the neighbours of a variable; `#rank` falls along the
+   * list.
    */
   readonly #next: number[] = [0]
   readonly #previous: number[] = [0]
   readonly #rank: number[] = [-Infinity]
   #first = 0
   #last = 0
-  /** The search for an unassigned variable begins here: all before it in the list are assigned; 0 is the end. */
+  /**
+   * Where the search for an unassigned variable begins: all variables before this one in the list are assigned; 0 is
+   * the end.
+   */
   #search = 0
-  /** The values in the last satisfying assignment. */
+  /** The values of all literals, by code, in the last satisfying assignment. */
   #model: readonly number[] = []
   #propagated = 0
   #raised = 0
@@ -89,8 +97,8 @@ export class Solver {
   }
 
   /**
-   * Undefined if all assumptions can hold: `isTrue` then reads the assignment. Else assumptions that contradict each
-   * other.
+   * Returns undefined if all assumptions can hold together; `isTrue` then reads the assignment. Otherwise returns
+   * assumptions that contradict each other, or none when the clauses alone are contradictory.
    */
   solve(assumptions: readonly Literal[]): readonly Literal[] | undefined {
     if (this.#broken) return []
@@ -184,7 +192,10 @@ export class Solver {
     return undefined
   }
 
-  /** Lets the clause watch another literal instead of its second one, which is false; false when there is none. */
+  /**
+   * Lets the clause watch another literal instead of its second one, which is false; returns false if all others are
+   * false.
+   */
   #rewatch(clause: Clause): boolean {
     if (clause.length > 8) this.#budget.spend(clause.length / 32)
     for (let i = 2; i < clause.length; i++) {
@@ -264,7 +275,7 @@ export class Solver {
     return this.#search === 0 ? undefined : this.#phase[this.#search]
   }
 
-  /** The assumptions that together make this assumption false, and the assumption itself. */
+  /** Returns the assumption that is false, and the assumptions that together make it false. */
   #culprits(violated: Code, assumed: ReadonlySet<Code>): Literal[] {
     const wanted = new Set([variableOf(violated)])
     const culprits = [literalOf(violated)]
@@ -308,7 +319,7 @@ export class Solver {
     if (this.#search === 0) this.#search = variable
   }
 
-  /** Moves a variable of the newest conflict to the front of the list. */
+  /** Moves a variable of the newest conflict to the front of the order in which variables are tried. */
   #raise(variable: number): void {
     this.#rank[variable] = ++this.#raised
     if (variable === this.#first) return

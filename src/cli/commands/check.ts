@@ -89,7 +89,10 @@ export async function checkFiles({
   return { code: exitCode(report), text }
 }
 
-/** Reads the cluster and judges the documents beside its objects; with --server-dry-run the API server judges too. */
+/**
+ * Reads the cluster and judges the documents together with its objects; with --server-dry-run the API server judges
+ * them too.
+ */
 async function readAndJudge(
   documents: Documents,
   given: Judging,
@@ -105,7 +108,7 @@ async function readAndJudge(
   return checked
 }
 
-/** Judges the documents beside each other and the objects of the cluster. */
+/** Judges the documents together with each other and with the objects of the cluster. */
 function judgeBesideCluster(
   { live, installed, unread, reading, before, after, get }: Overlay,
   documents: Documents,

@@ -109,13 +109,13 @@ const PRINTERS = { human: stepsText, markdown: stepsMarkdown, json: stepsJson } 
 
 interface States {
   readonly question: Omit<Question, 'settings' | 'defaults' | 'tools' | 'release'>
-  /** The release of the cluster; undefined when no cluster is read. */
+  /** The operator release that is installed in the cluster; undefined when no cluster is read. */
   readonly installed?: Release | undefined
   readonly documents: readonly Documents[]
   readonly unread: Unread[]
 }
 
-/** An error for each document without a name, because a second apply would create a second object. */
+/** An error for each document without `metadata.name`, because applying it twice would create two objects. */
 const nameless = ({ documents }: Documents, reading: DocumentReading): Unread[] =>
   documents
     .filter(({ document: { value } }) => kindOf(value, reading) && nameOf(value as Resource) === '')
@@ -190,7 +190,8 @@ async function overCluster(
 }
 
 /**
- * Whether kubectl's last apply had the same spec: then an apply changes nothing, and other stored fields are defaults.
+ * Whether kubectl last applied the same spec: then an apply changes nothing, and additional fields of the stored spec
+ * are defaults.
  */
 function isApplied(stored: unknown, wanted: unknown): boolean {
   const { annotations } = metadataOf(stored)

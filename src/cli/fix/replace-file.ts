@@ -42,7 +42,7 @@ async function writeNew(path: string, text: string, like: string): Promise<void>
   }
 }
 
-/** Only root may give a file to another owner. */
+/** Keeps the owner of the replaced file where permitted: only root may give a file to another user. */
 async function keepOwner(file: FileHandle, uid: number, gid: number): Promise<void> {
   await file.chown(uid, gid).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException

@@ -5,12 +5,12 @@ import { UsageError } from '../../configuration/flags.ts'
 import { whyUnread } from './files.ts'
 import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 
-/** The most bytes of a configuration: the server's is in a ConfigMap, which holds 1 MiB. */
+/** The most bytes of a configuration file: the server's is in a ConfigMap, which can hold 1 MiB. */
 const MOST_BYTES = 2 ** 20
 
 /**
- * Reads the file in `--config-file`, or else the one in the folder of the given files or in a folder above, up to the
- * root of the repository. Throws UsageError.
+ * Reads the configuration file: the one that `--config-file` names, or else the one in the folder of the given files or
+ * in the nearest folder above, up to the root of the repository. Throws UsageError.
  */
 export async function openConfiguration(flag: string, names: readonly string[]): Promise<Configuration> {
   const file = flag === '' ? await theOneFor(names) : flag
@@ -20,7 +20,7 @@ export async function openConfiguration(flag: string, names: readonly string[]):
   return readConfiguration(file, text)
 }
 
-/** The text of a file. Links out of its repository are refused: messages about a configuration quote its content. */
+/** The text of a configuration file. A link out of its repository is refused, because messages quote the content. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await readRegularFile(await followLinks(file), newAllowance(), MOST_BYTES)
@@ -54,7 +54,10 @@ function isFolder(name: string): boolean {
   }
 }
 
-/** Whether the path is a configuration file, or a link to a missing one: then reading it reports the error. */
+/**
+ * Whether there is a configuration file at this path. Throws UsageError when it cannot be read, as for a link to a
+ * missing file.
+ */
 async function isConfiguration(file: string): Promise<boolean> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
   return !isManifest(await textOf(relative('', file)))

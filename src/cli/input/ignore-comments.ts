@@ -7,26 +7,31 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** The number of ids beyond MOST_IDS in the comment, which are not read; set on an extra entry without an id. */
+  /** On an additional entry without an id: the number of ids in the comment beyond MOST_IDS, which are not read. */
   readonly left?: number
 }
 
 const SIGN = '# vmcp-admission: ignore['
 
-/** Placeholder for the reason: an ignore comment has no effect while this is its reason. */
+/** The placeholder that stands for a reason until the user writes one; with it, an ignore comment has no effect. */
 export const REASON_TO_WRITE = '<why>'
 
 /** The text of a comment that ignores an id, for editors to write above a line. */
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
 const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
-/** A line break of other standards: Kubernetes does not treat it as one, but a comment ends before it. */
+/**
+ * A line break by some standards, but not for Kubernetes: an ignore comment on a line that contains one has no effect.
+ */
 const OTHER_BREAK = /[\r\u2028\u2029]/
 
-/** The most ids in one comment that are read. */
+/** The most ids that are read in one ignore comment. */
 export const MOST_IDS = 100
 
-/** The ignore comments in a YAML text. One before the first `---` of a file belongs to the document after it. */
+/**
+ * The ignore comments in a YAML text. A comment before the first `---` of a file belongs to the document after that
+ * line.
+ */
 export function ignoreComments(text: string): IgnoreComment[] {
   if (!text.includes('vmcp-admission:')) return []
   const lines = text.split('\n')

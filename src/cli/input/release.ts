@@ -26,8 +26,9 @@ export const RELEASE_FLAGS = {
 }
 
 /**
- * The release that the flags or else the configuration file name: one that comes with this program, or CRDs in files;
- * undefined when none is named. Throws UsageError for an unknown release, and for files without a CRD of the group.
+ * The operator release that the flags name, or else the configuration file: a release that comes with this program, or
+ * CRDs in files. Undefined when neither names one. Throws UsageError for an unknown release, and for files without a
+ * CRD of the API group.
  */
 export async function readRelease(
   { release, crds }: Values<typeof RELEASE_FLAGS>,
@@ -47,16 +48,16 @@ export const judgedBy = (release: Release | undefined): string =>
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
 
-/** A kind whose schema differs from that of the nearest releases. */
+/** A kind whose schema differs from that of the nearest known releases. */
 interface Other {
   readonly kind: string
-  /** The releases that share this schema, as text; empty when no known release has it. */
+  /** The known releases that have this schema, as text; empty when there are none. */
   readonly versions: string
 }
 
 /**
- * The known releases with the same schemas for most kinds, and the kinds whose schema differs. If several groups of
- * releases have equally many, the newest group.
+ * The known releases that have the schemas of most kinds in common with the given release (if several groups of
+ * releases have equally many, the newest group), and the kinds whose schema differs.
  */
 export function nearestReleases({ schemas }: Release): {
   readonly versions: string
@@ -82,8 +83,8 @@ export function nearestReleases({ schemas }: Release): {
 }
 
 /**
- * Whether the release is read from the cluster, because the flags do not name one. It takes precedence over the
- * configuration file.
+ * Whether to read the operator release from the cluster: when no flag names a release, even if the configuration file
+ * does.
  */
 export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
   release === '' && crds === ''

@@ -25,7 +25,7 @@ export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
-  // kubectl's library also ends lines at these characters, but not at those of Unicode.
+  // Makes line breaks of a lone CR and of NEL, as kubectl's library does, but not of the Unicode line separators.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
@@ -34,12 +34,12 @@ export function readYaml(text: string, offset: number): YamlRead {
   return { node, notes: [...reader.notes, ...more] }
 }
 
-/** The value of a YAML text, parsed like the operator does. Throws ReadError. */
+/** The value of a YAML text, parsed as the operator parses it. Throws ReadError. */
 export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).node)
 
 /**
- * The tree of the first document. When it cannot be parsed, the error comes from the unmodified package, which explains
- * insufficient indent better. Throws ReadError.
+ * The tree of the first document. When the text cannot be parsed, it is parsed again without our changes to the lexer,
+ * because that error explains insufficient indent better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
   try {
@@ -60,7 +60,7 @@ interface Composed {
 
 const unreadText = 'kubectl does not read what follows the end of the document'
 
-/** Characters that kubectl's library refuses everywhere. */
+/** Characters that kubectl's library refuses anywhere in YAML. */
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
@@ -106,8 +106,8 @@ const options = {
 } as const
 
 /**
- * As in kubectl's library, a "#" starts a comment wherever a token may begin, as in `{}#c`: this error of the package
- * `yaml` is ignored.
+ * The error of the package `yaml` about a "#" without a space before it, as in `{}#c`. It is ignored, because in
+ * kubectl's library a comment may begin wherever a token may.
  */
 const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
 
@@ -340,7 +340,7 @@ class Reader {
     return { node: { kind: 'map', offset, entries }, size }
   }
 
-  /** Adds a member to the entries. Returns the size of its key and value, as #merge does. */
+  /** Adds a key and its value to the entries of a map; returns the number of nodes in both. */
   #member(keyTree: ParsedNode, valueTree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const keyOffset = this.#offset + keyTree.range[0]
     if (isScalar(keyTree) && keyTree.type === 'PLAIN' && this.#isBefore(flowColon, keyTree.range[1]))
@@ -359,7 +359,9 @@ class Reader {
     return key.size + value.size
   }
 
-  /** Throws where a key in a flow collection, without "?", is too long or not on one line with anchor, tag and ":". */
+  /**
+   * Throws when a key in a flow collection, without "?", is too long or not on one line with its anchor, tag and ":".
+   */
   #checkKeyLine({ anchor, tag, range: [start, end] }: Scalar.Parsed): void {
     blankOrComments.lastIndex = end
     const colon = end + (blankOrComments.exec(this.#text)?.[0].length ?? 0)
@@ -440,7 +442,7 @@ const mergeWins = (name: string): string =>
 const isMergeKey = (key: ParsedNode): boolean =>
   isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
 
-/** Whether the content determines the type: in a plain scalar, or in one with the tag "!". */
+/** Whether the content of a scalar determines its type: when the scalar is plain, or has the tag "!". */
 const isImplicit = ({ tag, type }: Scalar): boolean =>
   tag === '!' || (tag === undefined && (type ?? 'PLAIN') === 'PLAIN')
 

@@ -34,14 +34,14 @@ import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts
 import { Workspace, type WorkspaceFile } from './workspace.ts'
 
 /**
- * Reads the settings, with the configuration file for the folders. Throws an Error that describes a mistake in the
- * file.
+ * Reads the settings for judging, with the configuration file that applies to the folders. Throws an Error that
+ * describes a mistake in that file.
  */
 export type Configured = (folders: readonly string[]) => Promise<Judging>
 
-/** The files that are read in the folders; the editor may open others too. */
+/** The files that are read in the workspace folders; the editor may open other files too. */
 const MANIFESTS = '**/*.{yaml,yml,json}'
-/** Milliseconds of judging after which pending requests are answered. */
+/** The time in milliseconds for which files are judged before pending requests are answered. */
 const SLICE = 20
 /** The longest pause, in milliseconds, between a keystroke and judging the files. */
 const LONGEST_PAUSE = 1_000
@@ -53,7 +53,7 @@ export class LanguageServer {
   readonly #options: ReadOptions
   readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
-  /** Resolved when the folders are read; earlier requests wait for it. */
+  /** Resolved when the workspace folders are read; earlier requests wait for it. */
   readonly #read = Promise.withResolvers<undefined>()
   #isRead = false
   /** The folders of the workspace. */
@@ -66,7 +66,7 @@ export class LanguageServer {
   /** The open files with changes that are not parsed yet, by URI. */
   readonly #changed = new Map<string, TextDocument>()
   #pause: NodeJS.Timeout | undefined
-  /** Milliseconds for judging the last change; the pause after a keystroke is as long. */
+  /** The milliseconds that parsing the last changed files took; the pause after a keystroke is as long. */
   #cost = 0
   /** The URI of the configuration file while it is invalid. */
   #wrongConfiguration: string | undefined
@@ -121,7 +121,7 @@ export class LanguageServer {
       }),
     )
     this.#opened.onDidChangeContent(({ document }) => this.#change(document))
-    // Not all editors report changes of files on the disk.
+    // Rereads a saved configuration file here, because not all editors report changes on the disk.
     this.#opened.onDidSave(({ document }) => {
       if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
     })
@@ -206,7 +206,7 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Records a change; quick successive changes are judged once. */
+  /** Records a change of an open file; quick successive changes are judged once. */
   #change(text: TextDocument): void {
     if (pathOf(text.uri) === undefined) return
     this.#changed.set(text.uri, text)
@@ -236,7 +236,7 @@ export class LanguageServer {
       return
     }
     const file = this.#take(path, text)
-    // Until all files are read, the missing ones would cause findings.
+    // Until all files are read, references to objects in unread files would cause findings.
     if (!this.#isRead) return
     if (file !== undefined) this.#wait(text.uri)
     const touched = new Set(
@@ -253,7 +253,7 @@ export class LanguageServer {
     this.#judgeLater()
   }
 
-  /** Stores a file in the workspace; if it is too large, shows that and returns undefined. */
+  /** Stores a file in the workspace; if the file is too large, shows a diagnostic and returns undefined. */
   #take(path: string, text: TextDocument): WorkspaceFile | undefined {
     try {
       return this.#workspace.put(this.#nameOf(path), text)
@@ -265,7 +265,7 @@ export class LanguageServer {
     }
   }
 
-  /** Queues a file to be judged again from its start. */
+  /** Queues a file to be judged again from its beginning. */
   #wait(uri: string): void {
     this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }
@@ -281,7 +281,8 @@ export class LanguageServer {
   }
 
   /**
-   * Judges the queued file with the least cost so far, for a slice or to its end, so that no file waits for a slow one.
+   * Judges the queued file that has taken the least time so far, until it is done or `performance.now()` reaches
+   * `until`, so that no file waits for a slow one.
    */
   #judgeNext(until: number): void {
     let next: readonly [uri: string, waiting: Waiting] | undefined

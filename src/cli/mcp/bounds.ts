@@ -11,6 +11,6 @@ export const BOUNDS = {
   /** The most calls that may wait for the running one. */
   waiting: 16,
   seconds: 120,
-  /** Megabytes of heap for a call, the same as SECURITY.md states for a run. */
+  /** The most megabytes of heap for a call; SECURITY.md states the same limit for a run of the command line. */
   megabytes: 1_200,
 } as const

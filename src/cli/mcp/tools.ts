@@ -141,7 +141,10 @@ export function problemWithInput(name: ToolName, input: unknown): string | undef
 
 type Given = Partial<Record<string, unknown>>
 
-/** The paths in the arguments of a tool call; FILE#NAME may also be the name of a file. */
+/**
+ * The paths in the arguments of a tool call. For `FILE#NAME` these are both the whole text and `FILE`, because a file
+ * name may contain a "#".
+ */
 function namedIn({ paths = [], path, old }: Given): string[] {
   const config = path === undefined ? [] : [path as string, parseLocation(path as string).file]
   return [...(paths as string[]), ...(old === undefined ? [] : [old as string]), ...config]

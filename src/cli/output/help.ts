@@ -42,7 +42,7 @@ export const exitCodesOf = ({ exitCodes }: Command): (readonly [code: string, wh
 
 type Row = readonly [left: string, right: string]
 
-/** Each form of a command, with its effect. */
+/** The usage of a command: each form of its arguments, with what it does. */
 export const formsOf = (call: string, { arguments: forms, summary }: Command): Row[] =>
   forms.map(([form, does = summary]) => [`${call} ${form}`.trimEnd(), does])
 

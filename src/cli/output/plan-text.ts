@@ -41,7 +41,7 @@ function groupText({ name, reason }: Group): string {
 class Footnotes {
   readonly #numbers = new Map<string, number>()
 
-  /** The numbers of these texts: `[1] [3]`. */
+  /** The footnote marks of these texts, such as `[1] [3]`. */
   marks(texts: readonly string[]): string {
     return texts
       .map((text) => {
@@ -102,7 +102,7 @@ function headerText({ placement, header }: Outgoing): string {
   return placement ?? '-'
 }
 
-/** Rows as lines with aligned columns; with the last column only if some row has a note. */
+/** Rows as lines with aligned columns; the last column (notes) is left out when it is empty in all rows. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const lines = [HEADS, ...rows]
   const widths = HEADS.map((_, i) => Math.max(...lines.map((line) => lengthOf(line[i] ?? ''))))

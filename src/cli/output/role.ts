@@ -52,7 +52,7 @@ function tokenLines({ tokens }: Behind): string[] {
   return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
 }
 
-/** The most left-out claims that a note names. */
+/** The most claims that are named in the note about claims that are left out of the decision. */
 const MOST_LEFT_OUT = 5
 
 function leftOutNotes({ behind, leftOut }: RoleReport): string[] {
@@ -148,7 +148,7 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** As `printRoleJson`, but with null in the fields, because no role could be determined. */
+/** The same JSON as `printRoleJson`, but with null in the fields, because no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
     version: 1,

@@ -9,7 +9,7 @@ type Found = Grant & ForReleases
 
 /** The callers who get the wanted roles. */
 export interface WhoReport {
-  /** The patterns that `--who` gives for the names of roles. */
+  /** The patterns for names of roles that were given in `--who`. */
   readonly asked: readonly string[]
   /** Number of role mappings and policies that were read. */
   readonly read: number
@@ -22,7 +22,7 @@ interface Row {
   readonly grant: Found
 }
 
-/** The fields that grant a wanted role, by role. */
+/** The fields that grant a wanted role, grouped by role. */
 function byAccess({ parts }: WhoReport): Map<string, Row[]> {
   const rows = parts.flatMap(({ entry, grants }) => grants.map((grant) => ({ entry, grant })))
   return Map.groupBy(rows, ({ grant }) => grant.access || 'some role')
@@ -57,7 +57,7 @@ const placeIn = (entry: Entry, { by }: Grant): string =>
   by === '' ? entryPath(entry) : `${entryPath(entry)}.${by}`
 const callersOf = ({ callers }: Grant): string => callers ?? 'everyone'
 
-/** The most lines `but not: …` about callers to whom an earlier mapping gives something else. */
+/** The most lines `but not: …` for one field, about callers to whom an earlier mapping gives something else. */
 const MOST_LISTED = 12
 
 const listed = (lines: readonly string[]): readonly string[] =>

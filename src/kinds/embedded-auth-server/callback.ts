@@ -8,7 +8,7 @@ const CALLBACK_PATH = '/oauth/callback'
 /** The callback URL that releases use for a provider without `redirectUri`. */
 export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
-/** Whether releases serve a callback at this URL; undefined when it is not an http(s) URL with a host. */
+/** Whether releases serve the login callback at this URL; undefined when it is not an http(s) URL with a host. */
 export function servesCallback(url: string): boolean | undefined {
   return originOf(url) === undefined ? undefined : pathOf(url) === CALLBACK_PATH
 }
@@ -16,14 +16,18 @@ export function servesCallback(url: string): boolean | undefined {
 /** Whether an absolute URL has a path, other than the root. */
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
 
-/** A callback URL that works: at the host of the authorization endpoint; undefined when that is unreadable. */
+/**
+ * A callback URL that works, because it is at the host of the authorization endpoint; undefined when that endpoint is
+ * unreadable.
+ */
 export function workingCallback(server: Server): string | undefined {
   const origin = originOf(server[authorizationField(server)] ?? '')
   return origin && origin + CALLBACK_PATH
 }
 
 /**
- * The field with the settings of a provider that have no `redirectUri`; undefined when they have one or are unreadable.
+ * The field of a provider (`oidcConfig` or `oauth2Config`) whose settings lack `redirectUri`; undefined when they have
+ * it, or when the settings are missing or unreadable.
  */
 export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
   const oidcConfig = provider?.oidcConfig
@@ -49,7 +53,7 @@ export function originOf(url: string): string | undefined {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}${port === '' ? '' : `:${port}`}`
 }
 
-/** The path and query of a URL, as written and without the fragment; the query also determines where a request goes. */
+/** The path of a URL with its query, as written and without the fragment; empty when nothing follows the host. */
 function pathOf(url: string): string {
   const [plain = ''] = url.split('#', 1)
   const authority = plain.indexOf('//') + 2

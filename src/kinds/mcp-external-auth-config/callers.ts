@@ -16,8 +16,9 @@ interface Text {
 export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
- * Whether for each condition a made-up caller was found who meets it, but none of the earlier ones. False proves
- * nothing, because only callers that follow from the tests in the condition are tried. Throws OutOfBudget.
+ * Whether for each condition of a role mapping a made-up caller was found who meets it, but none of the earlier
+ * conditions. False proves nothing, because only callers that follow from the tests in the condition are tried. Throws
+ * OutOfBudget.
  */
 export function eachIsReached(
   conditions: readonly MappingCondition[],
@@ -50,7 +51,8 @@ function lists(value: unknown, claim: string, budget: Budget): boolean {
 }
 
 /**
- * A made-up caller for the condition; undefined when a claim would have a text that every provider issues as a list.
+ * A made-up caller who meets the condition; undefined when a claim that every provider issues as a list, such as
+ * `groups`, would have to be a text.
  */
 function callerOf(condition: MappingCondition, roleClaim: string): Invented | undefined {
   const caller = Object.create(null) as Invented
@@ -67,7 +69,7 @@ function put(caller: Invented, claim: string, value: unknown): void {
   if (value !== undefined) caller[claim] ??= value
 }
 
-/** Adds claims that should give the expression this value, as far as its tests show. */
+/** Adds claims to `caller` with which the expression should have this value, as far as its tests show. */
 function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string, Text>): void {
   const own = claimOf(expr)
   if (own !== undefined) put(caller, own, value)
@@ -109,7 +111,7 @@ function inventFor(name: string, [first, second]: readonly [Expr, Expr], value: 
   }
 }
 
-/** A text that matchers are unlikely to test for. */
+/** A claim value that matchers are unlikely to test for. */
 const OTHER = ' '
 
 function inventText(

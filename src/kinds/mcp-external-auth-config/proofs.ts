@@ -17,13 +17,13 @@ import { LIST_CLAIMS } from './claim-shapes.ts'
 import { COMPILED_PER_UNIT } from './matcher-verdicts.ts'
 import { GENERATIONS, NEWEST, type RoleSelection } from './generations.ts'
 
-/** Units of a judgement's budget for a question about a matcher; the next constant is for a list of role mappings. */
+/** The most units of `Budget` for a proof about one matcher; the next constant is for a list of role mappings. */
 const MATCHER_UNITS = 3_000
 const LIST_UNITS = 15_000
-/** The most mappings in a list for which proofs are attempted. */
+/** The most role mappings in a list about which proofs are attempted. */
 export const MOST_MAPPINGS = 32
 
-/** The condition under which a mapping with this `claim` matches. */
+/** The condition under which a role mapping with this `claim` matches. */
 export function hasInClaim(
   world: ClaimsWorld,
   roleClaim: string,
@@ -42,7 +42,7 @@ export function hasInClaim(
   return world.or(inList, other)
 }
 
-/** The budget for a question about matchers, with the programs compiled so far. */
+/** The budget for proofs about matchers, with the programs compiled so far. */
 interface Asked {
   readonly budget: Budget
   /** The compiled programs by the text of the matcher. */
@@ -58,8 +58,8 @@ function compiled(matcher: string, celGo: CelGoVersion, { budget, programs }: As
 }
 
 /**
- * The result of `of` for a matcher, if both versions of cel-go give the same one; undefined when they differ, or one
- * refuses the matcher.
+ * The result of `of` for a matcher, if it is the same with both versions of cel-go; undefined when the results differ,
+ * or when a version refuses the matcher.
  */
 function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T | undefined): T | undefined {
   const asked: Asked = { budget, programs: new Map() }
@@ -70,7 +70,7 @@ function inBoth<T>(matcher: string, budget: Budget, of: (program: Program) => T 
   return typeof older !== 'string' && of(older) === found ? found : undefined
 }
 
-/** A cached answer to a question, and the units that it cost. */
+/** A cached answer to a question about matchers, and the units of `Budget` that it cost. */
 interface Answer<T> {
   readonly value: T
   readonly spent: number
@@ -83,8 +83,8 @@ interface Question<T> {
 }
 
 /**
- * Computes or looks up the answer to a question. A cached answer is charged its original cost, so that the cache
- * changes no verdict. Throws OutOfBudget.
+ * Computes or looks up the answer to a question about matchers. A cached answer is charged its original cost, so that
+ * the cache changes no verdict. Throws OutOfBudget.
  */
 function answered<T>(
   { answers, units }: Question<T>,
@@ -148,7 +148,7 @@ export interface Taken {
 export interface Proved {
   /** The unreachable mappings, by index. */
   readonly taken: ReadonlyMap<number, Taken>
-  /** The index of the first mapping at which the budget ran out; undefined if it did not. */
+  /** The index of the mapping at which the budget ran out; undefined if all mappings were decided. */
   readonly undecided: number | undefined
 }
 
@@ -221,12 +221,12 @@ export function proveTaken(
   return { taken, undecided: asked }
 }
 
-/** The units for trying made-up callers before a proof: for most lists this makes the proof unnecessary. */
+/** The most units of `Budget` for trying made-up callers before a proof, which for most lists is then unnecessary. */
 const TRIED_UNITS = 500
 
 /**
- * Whether made-up callers show that each mapping is reached. A failed attempt spends nothing, so that all units remain
- * for proofs.
+ * Whether made-up callers show that each mapping is reached. A failed attempt spends nothing of `asked.budget`, so that
+ * all units remain for proofs.
  */
 function isEachReached(mappings: readonly Conditional[], roleClaim: string, asked: Asked): boolean {
   const own = new Budget(Math.min(TRIED_UNITS, asked.budget.left))
@@ -244,8 +244,8 @@ function isEachReached(mappings: readonly Conditional[], roleClaim: string, aske
 }
 
 /**
- * Proves that earlier conditions cover this one: returns the indexes of conditions of which one is true whenever this
- * one is. Empty when this one is never true; undefined when nothing is proved.
+ * The indexes of earlier conditions of which at least one is true whenever `condition` is true. Empty when `condition`
+ * is never true; undefined when nothing is proved.
  */
 function coverOf(world: ClaimsWorld, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
   const all = solve(world, [condition, ...earlier.map((each) => -each)])

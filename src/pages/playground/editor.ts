@@ -117,7 +117,7 @@ const stateOf = (doc: string, changed: () => void): EditorState =>
       syntaxHighlighting(HIGHLIGHTS),
       THEME,
       EditorView.lineWrapping,
-      // Tab leaves the editor; otherwise people without a mouse could not.
+      // No key binding uses Tab, so that people without a mouse can leave the editor with it.
       keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap]),
       Prec.highest(
         EditorView.contentAttributes.of({

@@ -472,7 +472,7 @@ const denied = (found: ReturnType<typeof deniedBy>): readonly string[] =>
 
 const isAnonymous = ({ spec }: Gateway): boolean => spec?.incomingAuth?.type === 'anonymous'
 
-/** Whether a workload requires no token from callers, judged by the fields of all releases. */
+/** Whether a workload accepts callers without a token, judged by the fields of all releases. */
 function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   const { spec } = workload
   if (spec === undefined || 'oidcConfig' in spec) return false

@@ -7,22 +7,25 @@ export type Level = 'problem' | 'note' | 'unread'
 export interface DoctorFinding {
   readonly level: Level
   readonly id: string
-  /** Kind and name, as kubectl prints them. */
+  /** Kind and name of the examined object, as kubectl prints them. */
   readonly object: string
   readonly message: string
   /** A command or advice for the user; empty when nothing needs to be done. */
   readonly remedy: string
 }
 
-/** The input of every check: access to the cluster, and the installation to check. */
+/** The input of every check of `doctor`: access to the cluster, and the installation to check. */
 export interface CheckedInstallation {
   readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
   readonly namespace: string
   readonly service: string
-  /** The Unix milliseconds now, by the clock of the API server, which judges certificates by this clock. */
+  /**
+   * Returns the current time in Unix milliseconds, by the clock of the API server, which checks certificates by this
+   * clock.
+   */
   readonly now: () => number
-  /** Milliseconds to wait until a Lease is renewed. */
+  /** How long to wait for the holder of a Lease to renew it, in milliseconds. */
   readonly leaseWaitMs: number
 }
 

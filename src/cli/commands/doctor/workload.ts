@@ -113,7 +113,7 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
     if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
     const since = written === '' ? renewed : written
     if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
-    // The clocks may differ, so this waits for a change of the Lease instead of comparing it with this machine's time.
+    // The clocks may differ, so a Lease that seems expired is read again later: only an unchanged one is reported.
     await sleep(leaseWaitMs)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)
@@ -130,7 +130,10 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
 /** Milliseconds by which clocks may differ without a finding: more than the duration of a request. */
 const CLOCK_TOLERANCE_MS = 60_000
 
-/** Reports a replica whose clock differs from the API server's; both times are Unix milliseconds. */
+/**
+ * Reports a replica whose clock differs from the API server's. `its` and `server` are what the two clocks showed at the
+ * same moment, in Unix milliseconds.
+ */
 function checkClock(findings: Findings, object: string, replica: string, its: number, server: number): void {
   if (!(Math.abs(its - server) > CLOCK_TOLERANCE_MS)) return
   const [itsTime, serverTime] = [its, server].map((time) => new Date(time).toISOString())

@@ -153,7 +153,7 @@ spec:
     upstreamProviders:
 ${PROVIDER_TEXTS[provider]}`
 
-/** A comment for the configuration of a backend, and its spec. */
+/** The spec of an MCPExternalAuthConfig for a backend, and the YAML comment above it. */
 interface Strategy {
   readonly comment: string
   readonly spec: string

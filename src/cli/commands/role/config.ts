@@ -10,7 +10,7 @@ import { loadDocuments } from '../../input/load.ts'
 import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
 
-/** An MCPExternalAuthConfig, and its source. */
+/** An MCPExternalAuthConfig that was read, with the tokens that its callers can have. */
 export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
@@ -19,7 +19,7 @@ export interface FoundConfig {
   readonly behind: Behind
 }
 
-/** Thrown when an MCPExternalAuthConfig cannot be read, with its place and the reason. */
+/** Thrown when an MCPExternalAuthConfig cannot be read; `located` has the place and the reason. */
 export class UnreadConfiguration extends Error {
   readonly located: Located
 

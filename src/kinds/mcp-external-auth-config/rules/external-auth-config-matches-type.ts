@@ -3,7 +3,7 @@ import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
 
-/** The types with settings, which are in the field of spec that is named like the type. */
+/** The types of MCPExternalAuthConfig that have settings, in the field of `spec` with the name of the type. */
 const SETTINGS = AUTH_TYPES.filter((type) => type !== 'unauthenticated')
 
 export const externalAuthConfigMatchesType = defineRule({

@@ -34,7 +34,8 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     if (first === undefined) return
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
-    // One `about` for each provider too many: the ratchet denies an update that adds one, not one that removes one.
+    // Each provider beyond the first is a subject of its own (`about`), so the ratchet denies an update that adds a
+    // provider, but not one that removes one.
     const counted = aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },

@@ -37,7 +37,7 @@ export const resourceUrlHostAgreed = defineRule({
     if (server === undefined) return
     const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
     if (host === '' || callback === '' || host === callback) return
-    // With a path in `resourceUrl` no host serves the callback; another rule reports that.
+    // A `resourceUrl` with a path makes a callback URL that no host serves; another rule reports that.
     if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) return
     const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
     const works = workingCallback(server)
