@@ -21,20 +21,21 @@ import { errorMessage } from '../rule/index.ts'
 export { bundlesOf, type WebhookConfiguration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
-/** The requests to an API server for arming: for writing the webhook configurations and making them fail closed. */
+/** The requests to an API server that write the webhook configurations, and prove that the webhook is called. */
 export interface ArmingCluster {
   readonly lease: LeaseStore
   /** The webhook configuration with this kind and name; undefined when it does not exist. */
   readConfiguration(kind: string, name: string): Promise<WebhookConfiguration | undefined>
   /** Calls back at each change of the configuration until the watch ends; rejects when watching is not possible. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
-  /** A forced server-side apply with one field manager; `displacing` replaces fields of other field managers first. */
+  /** A forced server-side apply; before it, the merge patch `displacing` replaces fields of other field managers. */
   applyConfiguration(configuration: WebhookConfiguration, displacing?: WebhookConfiguration): Promise<void>
   /** The uid of a ClusterRole; undefined when it does not exist. */
   readOwner(name: string): Promise<string | undefined>
   /**
-   * Sends the probe: a dry run of an object with the nonce and these labels. The webhook refuses it with an answer that
-   * proves that it was called. Returns the text of the refusal; undefined when the object was admitted.
+   * Sends the probe: a dry run of an object with the nonce as an annotation, and with these labels. The webhook refuses
+   * the object with an answer that proves that it was called. Returns the text of the refusal; undefined when the
+   * object was admitted.
    */
   tryProbe(nonce: string, labels: Readonly<Record<string, string>>): Promise<string | undefined>
 }
@@ -60,11 +61,11 @@ export interface ArmingOptions {
   readonly namespaceSelector: LabelSelector
   /** Selects the objects that the webhook configurations cover; when empty, all. */
   readonly objectSelector: LabelSelector
-  /** Seconds that the API server waits for an answer. */
+  /** Seconds that the API server waits for an answer of the webhook. */
   readonly timeoutSeconds: number
   /** Identifies this installation by the name of its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** Commands that take the webhook out of service, for an annotation of the configurations. */
+  /** Commands that take the webhook out of service, for an annotation of the webhook configurations. */
   readonly breakGlass: string
   /** Called with both stored webhook configurations, after each read. */
   readonly onRead: (configurations: readonly (WebhookConfiguration | undefined)[]) => void
@@ -76,7 +77,7 @@ export interface ArmingOptions {
 
 /** The state of the webhook configurations, and of the work of this replica on them, for metrics. */
 export interface ArmingState {
-  /** Whether this replica holds the Lease, and so writes. */
+  /** Whether this replica holds the Lease, and so writes the webhook configurations. */
   readonly leads: boolean
   /** The failurePolicy of the stored webhook configurations; undefined when none is stored. */
   readonly policy: FailurePolicy | undefined
@@ -96,13 +97,13 @@ const RECONCILE_EVERY = 5_000
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
 /**
- * Milliseconds after which the webhook configurations of another installation may be replaced again: if it is running,
- * it has written them back meanwhile.
+ * When another installation writes its webhook configurations back within this many milliseconds after they were
+ * replaced, that installation is running.
  */
 const REPLACE_EVERY = 600_000
-/** After this many consecutive reconciliations that had to write, there must be another writer: then they slow down. */
+/** When this many consecutive reconciliations had to write, there is another writer: only regular ones still run. */
 const CONTESTED = 5
-/** The beginning of the answer to a probe when the namespace or the CRD does not exist. */
+/** The beginning of the API server's answer to a probe when the namespace or the CRD does not exist. */
 const ABSENT = '404 '
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
 
@@ -137,7 +138,7 @@ export class Arming {
   #answer = ''
   /** Number of consecutive reconciliations that had to write. */
   #writesInARow = 0
-  /** The webhook configurations that have existed at some time (0: validating, 1: mutating). */
+  /** The webhook configurations that this process has seen in the cluster (0: validating, 1: mutating). */
   readonly #seen = new Set<number>()
   /** For each other installation, the time when its configurations were last replaced. */
   readonly #replaced = new Map<string, number>()
@@ -238,8 +239,8 @@ export class Arming {
   }
 
   /**
-   * Throws when the stored configurations are for another API group and this server's group has no CRD: then the
-   * setting is probably wrong.
+   * Throws when the stored configurations are for another API group and this server's group has no CRD: then
+   * --api-group is probably wrong.
    */
   async #respectOthers(stored: readonly (WebhookConfiguration | undefined)[]): Promise<void> {
     const { group } = this.#options
@@ -287,7 +288,7 @@ export class Arming {
     return (await this.#tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
-  /** Counts consecutive reconciliations that had to write: if all have to, there is another writer. */
+  /** Counts consecutive reconciliations that had to write; `CONTESTED` of them show that there is another writer. */
   #count(
     stored: readonly (WebhookConfiguration | undefined)[],
     written: readonly (WebhookConfiguration | undefined)[],
@@ -311,7 +312,8 @@ export class Arming {
 
   /**
    * `Fail` when the stored failurePolicy is `Fail` for the address of this server, or when a probe proved that the
-   * webhook is called; only a setting changes it back to `Ignore`. A new address must be probed first.
+   * webhook is called. Only the setting `ignore` changes it back to `Ignore`. A new address of the server must be
+   * probed first.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'

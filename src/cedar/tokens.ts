@@ -10,7 +10,7 @@ export interface CedarToken {
   readonly start: number
 }
 
-/** Thrown when the text is not valid Cedar: the message says what to write, `at` is the index. */
+/** Thrown when the text is not valid Cedar: the message says what to write, `at` is the index of the mistake. */
 export class SyntaxFault extends Error {
   readonly at: number
   constructor(hint: string, at: number) {
@@ -43,7 +43,7 @@ const endOf = (pattern: RegExp, text: string, start: number): number => {
   return pattern.test(text) ? pattern.lastIndex : start
 }
 
-/** The first token at or after the index. */
+/** The first token at or after the index `place`. */
 export function tokenAt(text: string, place: number): CedarToken {
   const start = skipped(text, place)
   if (start === text.length) return { kind: 'end', text: '', start }
@@ -58,7 +58,7 @@ export function tokenAt(text: string, place: number): CedarToken {
   return token(SINGLE.has(first) ? 'operator' : 'other', start + 1)
 }
 
-/** The index after the blanks and comments that start at this index. */
+/** The index after the blanks and comments that start at the index `place`. */
 function skipped(text: string, place: number): number {
   let at = endOf(WHITE, text, place)
   for (;;) {

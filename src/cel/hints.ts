@@ -37,7 +37,7 @@ const otherWords = new Map([
   ].map((word): [string, string] => [word, 'the strings extension is not available']),
 ])
 
-/** The correct forms of macros: a call that looks like a macro but has another form is an unknown function. */
+/** The correct form of each macro: a hint for calls in another form, which count as calls of an unknown function. */
 const macroUsage = new Map([
   ['has', 'write has(claims.name)'],
   ['all', 'write list.all(x, condition)'],

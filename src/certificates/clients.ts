@@ -31,9 +31,9 @@ export interface Peer {
 }
 
 /**
- * TLS options of a server that requests client certificates. A handshake without one succeeds, so that the answer can
- * say why the client is refused. Sessions are not resumed, because a session from before a change of the CAs would
- * count as a certificate.
+ * TLS options of a server that requests client certificates. A handshake without a certificate succeeds, so that the
+ * HTTP answer can say why the client is refused. Sessions are not resumed, because a session from before a change of
+ * the CAs would count as a certificate.
  */
 export function clientTlsOptions({
   ca,
@@ -54,8 +54,8 @@ export function problemWithClientAuthorities(ca: string): string | undefined {
 }
 
 /**
- * Returns a function that says why a request on a connection must be refused; undefined when it is accepted. After the
- * first request of a connection it is very fast, but still notices that the certificate expires.
+ * Returns a function that says why a request on a connection must be refused; undefined when the request is accepted.
+ * For later requests on a connection the function is very fast, but still notices that the certificate expires.
  */
 export function clientGate(
   { subjects }: Pick<ClientPolicy, 'subjects'>,

@@ -25,7 +25,7 @@ export interface FormerAuthority extends Authority {
 export interface AuthorityState {
   /** The CA that signs now. */
   readonly current: SigningAuthority
-  /** The CA that signs next, once API servers know it; already in the bundle. */
+  /** The CA that signs next, as soon as API servers know it; the caBundle already contains it. */
   readonly next?: SigningAuthority | undefined
   readonly former: readonly FormerAuthority[]
 }
@@ -45,15 +45,15 @@ export interface RotationSettings {
   readonly propagation: number
 }
 
-/** The knowledge of one replica in addition to the stored state. */
+/** Facts that one replica knows in addition to the stored state. */
 export interface Observed {
   /** Milliseconds for which both stored webhook configurations have had each CA without a break, by fingerprint. */
   readonly propagatedFor: ReadonlyMap<string, number>
   /** The current serving certificate of this replica. */
   readonly leaf?: Leaf | undefined
-  /** The last state that this replica read; used if the stored one is lost. */
+  /** The last state that this replica read; used if the state in the Secret is lost. */
   readonly remembered?: AuthorityState | undefined
-  /** CAs that were in the bundle before another Secret replaced the stored one; see `orphanedCAs`. */
+  /** CAs that were trusted before the state in the Secret was replaced by another one; see `orphanedCAs`. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
   /** The new CA, when the previous step asked for one (`wantsFresh`). */
   readonly fresh?: SigningAuthority | undefined
@@ -63,11 +63,11 @@ export type RotationChange =
   'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
 
 export interface RotationStep {
-  /** The state to store; the same object when nothing changes. Undefined only if a CA must be made first. */
+  /** The state to store; the stored object itself when nothing changes. Undefined only if a CA must be made first. */
   readonly state: AuthorityState | undefined
   /** The differences to the stored state, in order. */
   readonly changes: readonly RotationChange[]
-  /** Whether a CA must be made; then the step is repeated with this CA as `fresh`. */
+  /** Whether a CA must be made; then `step` is called again with this CA as `fresh`. */
   readonly wantsFresh: boolean
   /** The CAs for the caBundle of the webhook configurations. */
   readonly bundle: readonly Authority[]
@@ -85,7 +85,7 @@ const DAY = 24 * HOUR
 /**
  * A CA lives for a year and is replaced after eight months: so each installation exercises the rotation, and a cluster
  * that was switched off has four months to spare. A leaf lives for a week: a leaked key is of little use, and a replica
- * that cannot reach the API server has two and a third days. Within ten minutes API servers learn of a new CA.
+ * that loses the API server can serve for two and a third days more. Within ten minutes API servers learn of a new CA.
  */
 export const ROTATION: RotationSettings = {
   authorityLifetime: 365 * DAY,
@@ -94,17 +94,17 @@ export const ROTATION: RotationSettings = {
 }
 
 /**
- * Milliseconds by which the clock of a replica may differ from the API server's before it makes no more certificates.
- * Half of `BACKDATE`, so that replicas with opposite errors accept each other's certificates; less for very short-lived
- * leaves, which a slow clock would renew too late.
+ * Milliseconds by which the clock of a replica may differ from the API server's; beyond that the replica makes no
+ * certificates. Half of the time by which certificates are backdated, so that replicas with opposite clock errors
+ * accept each other's; less for very short-lived leaves, which a slow clock would renew too late.
  */
 function clockTolerance({ leafLifetime }: Pick<RotationSettings, 'leafLifetime'>): number {
   return Math.min(BACKDATE / 2, leafLifetime / 6)
 }
 
 /**
- * Why the clock of this replica does not allow it to make certificates; undefined when it agrees with the API server's
- * within the tolerance. The offset, in milliseconds, is that of `ServerClock`.
+ * Why the clock of this replica does not allow it to make certificates; undefined when the clock agrees with the API
+ * server's within the tolerance. `offset` is the difference in milliseconds; undefined when not known.
  */
 export function problemWithClock(offset: number | undefined, settings: RotationSettings): string | undefined {
   if (offset === undefined)
@@ -119,7 +119,7 @@ export function problemWithClock(offset: number | undefined, settings: RotationS
  * replica may have read the state just before a change.
  */
 export const SLACK = HOUR
-/** The longest time until the next check: the wall clock may jump, and timers stop while a machine sleeps. */
+/** The longest wait for the next check: the wall clock may jump, and timers stop when a machine sleeps. */
 const LONGEST_WAIT = MINUTE
 const SHORTEST_WAIT = SECOND
 
@@ -143,7 +143,7 @@ function renewalDue({ issued, expires }: Leaf): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
-/** The CAs of a state, in an order that is independent of their roles. */
+/** The CAs of a state by issue time, so that the order stays the same when a CA changes its role. */
 export function bundleOf({ current, next, former }: AuthorityState): Authority[] {
   const all = [current, ...(next === undefined ? [] : [next]), ...former]
   return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
@@ -155,8 +155,8 @@ export function notYetValid(state: AuthorityState, now: number): Authority[] {
 }
 
 /**
- * The state without CAs that are not valid yet, which come from a clock that was ahead. Undefined when the current one
- * is among them.
+ * The state without CAs that are not valid yet, which come from a clock that was ahead. Undefined when the current CA
+ * is not valid yet.
  */
 export function withoutNotYetValid(state: AuthorityState, now: number): AuthorityState | undefined {
   const { current, next, former } = state
@@ -170,8 +170,8 @@ export function withoutNotYetValid(state: AuthorityState, now: number): Authorit
 
 /**
  * CAs that were trusted but are missing in the stored state, which may come from another installation or an old backup:
- * the CAs of the previous state, and earlier ones that are still missing. Leaves of any of them may be in use, on other
- * replicas too.
+ * the CAs of the previous state, and earlier ones that are still missing. Replicas may still use leaves that these CAs
+ * signed.
  */
 export function orphanedCAs(
   stored: AuthorityState,
@@ -190,9 +190,9 @@ export function orphanedCAs(
 }
 
 /**
- * Computes the next step. `stored` is the state in the Secret, or undefined when it cannot be used. The result must be
- * written on condition that the Secret is unchanged; otherwise the step is repeated with the newer state. Only a CA
- * that is stored signs a leaf.
+ * Computes the next step of the rotation. `stored` is the state in the Secret, or undefined when it cannot be used. The
+ * new state must be written on condition that the Secret is unchanged; otherwise the step is repeated with the newer
+ * state. Only a CA that is stored signs a leaf.
  */
 export function step(
   stored: AuthorityState | undefined,
@@ -243,7 +243,7 @@ class Draft {
     this.#retire()
   }
 
-  /** After the Secret was deleted or damaged: restores the remembered state, which a new CA then follows. */
+  /** Restores the state that this replica remembers, after the loss of the Secret; false when no valid one exists. */
   #restore(): boolean {
     const { remembered: last } = this.#observed
     const remembered = last === undefined ? undefined : withoutNotYetValid(last, this.#now)
@@ -363,8 +363,8 @@ function signature(
 }
 
 /**
- * The time from which the current leaf is so close to expiry that even a leaf of a CA that some API servers may not
- * know is better.
+ * The time (Unix milliseconds) from which the current leaf is so close to expiry that a new leaf is better, even if
+ * some API servers do not know its CA.
  */
 function lastMoment({ issued, expires }: Leaf): number {
   return expires - (expires - issued) / 20

@@ -5,10 +5,10 @@ import type { Release } from '../release/index.ts'
 interface Chosen {
   readonly group: string
   readonly settings: Settings
-  /** The release; undefined when none is named or installed. */
+  /** The operator release; undefined when none is named or installed. */
   readonly release?: Release | undefined
 }
 
-/** Makes a judge with these settings, for resources among the other objects in `state`. */
+/** Makes a judge with these settings; its rules look up the other objects in `state`. */
 export const judgeIn = ({ group, settings, release }: Chosen, state: World['state']): Judge =>
   createJudge({ group, settings, release: release ?? 'specification', state, defaults: ALL_DEFAULTS })

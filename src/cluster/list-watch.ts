@@ -21,7 +21,7 @@ const PAGE = 500
  */
 const LONGEST_PAGE = 1024 * 1024
 const LONGEST_OBJECT = 16 * 1024 * 1024
-/** Milliseconds of delivery after which the event loop gets control. */
+/** Milliseconds for which listed objects are delivered before the event loop gets control. */
 const STRETCH = 10
 
 /**
@@ -62,7 +62,7 @@ export async function list(
 
 const turns = new WeakMap<Api, Promise<unknown>>()
 
-/** Runs one list per API server at a time, so that only one page of parsed objects is in memory. */
+/** Handles one page per API server at a time, so that only one page of parsed objects is in memory. */
 function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   const done = (turns.get(api) ?? Promise.resolve()).then(work)
   turns.set(
@@ -110,10 +110,10 @@ export class SilentWatch extends Error {
 }
 
 /**
- * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects with
- * SilentWatch when neither an event nor a bookmark arrives for `silence` milliseconds, with StatusError on an ERROR
- * event, and with an Error when the connection breaks or a line is not an event. With an empty resourceVersion the
- * watch begins with an event for each existing object.
+ * Sends one watch request for about `milliseconds`, and resolves when the API server ends the watch normally. Rejects
+ * with SilentWatch when neither an event nor a bookmark arrives for `silence` milliseconds, with StatusError on an
+ * ERROR event, and with an Error when the connection breaks or a line is not an event. With an empty resourceVersion
+ * the watch begins with an event for each existing object.
  */
 export async function watch(
   api: Api,

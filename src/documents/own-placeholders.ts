@@ -23,11 +23,14 @@ interface Found {
   readonly end: number
 }
 
-/** The first match of a placeholder (literals in order, names between them); of several there, the longest. */
+/**
+ * The first match of a placeholder: its literals in order, with names between them. Of several matches with the same
+ * start, the longest.
+ */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // The matches of the rest of the pattern from the current literal on, ordered by start. The loop goes from the last
-  // literal to the first.
+  // The matches of the literals after the current one, with the names between them, ordered by start. The loop goes
+  // from the last literal to the first.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {
     const starts: number[] = []
@@ -51,7 +54,7 @@ function firstIn(text: string, literals: readonly string[]): Found | undefined {
   return { start, end }
 }
 
-/** For each index of a text, the end of the name around it; the index itself when no name is there. */
+/** For each index of a text, the end of the name around it; the index itself when it is not in a name. */
 function endsOfNames(text: string): Uint32Array {
   const ends = new Uint32Array(text.length + 1)
   ends[text.length] = text.length

@@ -115,7 +115,7 @@ export function initial(defaults: SchemaDefaults, source: unknown): unknown {
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
 }
 
-/** Defaults are plain values and lists of plain values. */
+/** A copy of a default value, which is a plain value or a list of plain values. */
 function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }

@@ -16,7 +16,7 @@ import type { Ignore } from './settings.ts'
 import type { Submission } from './submission.ts'
 import { beside, prepare, type Prepared, type World } from './world.ts'
 
-/** Judges objects in one world: by its settings (decisions 7 to 9), its release and its other objects. */
+/** Judges objects by the settings (decisions 7 to 9), the release and the other objects of one `World`. */
 export interface Judge {
   readonly world: World
   /** Judges a write that the API server asks about. */
@@ -28,12 +28,13 @@ export interface Judge {
   /** Judges an object that is stored in the cluster. */
   stored(object: StoredObject): ObjectJudgement
   /**
-   * Applies the settings and the given ignores to findings from outside the engine, such as refusals of an API server.
+   * Applies the settings, and the ignores in the file of the object, to findings from outside the engine, such as
+   * refusals of an API server.
    */
   weigh(findings: readonly Finding[], of: FoundIn): Verdict
   /** Whether the settings exclude a namespace: all its objects are admitted without findings. */
   leavesOut(namespace: string): boolean
-  /** A judge with the same settings and release, for which the objects in `state` are the other objects. */
+  /** A judge with the same settings and release, whose rules look up the other objects in `state`. */
   beside(state: World['state']): Judge
   /** `admit` and `file` as steps: a server can answer other requests between them. */
   readonly inSteps: {

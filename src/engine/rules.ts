@@ -39,19 +39,22 @@ export interface Surroundings {
   readonly self: ObjectName
   /** The stored resource, for an update; without parts of a wrong JSON type. */
   readonly old?: () => Resource | undefined
-  /** Which warnings that the operator is sure to fail (`isOutage`) become errors; absent when no release is known. */
+  /**
+   * Which warnings about a certain failure of the operator (`isOutage`) become errors: all, or those that do not depend
+   * on other objects. Absent when no release is known.
+   */
   readonly outages?: 'all' | 'of the object alone' | undefined
-  /** The severity of a finding at its place; when absent, the severity of its rule. */
+  /** Returns the severity of a finding according to the settings; when absent, the rule determines the severity. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
   /** Whether the resource is large: the judgement yields after each rule, so that other requests are answered. */
   readonly isLarge?: boolean
-  /** The budget of the rules; a full one when absent. */
+  /** The budget that all rules share; a new one when absent. */
   readonly budget?: Budget
   /** The rules to run for a kind; all of them when absent. */
   readonly rulesOf?: typeof rulesOf
 }
 
-/** Units of the budget of one judgement. An ordinary object spends a few hundred. */
+/** The budget of one judgement, in units. An ordinary object spends a few hundred units. */
 export const JUDGEMENT = 20_000
 
 /** The surroundings of a resource that is judged without any other object. */
@@ -155,7 +158,7 @@ function runRule(
   { severityOf, outages }: Surroundings,
 ): void {
   try {
-    // Most rules find nothing: then no counter is made.
+    // Made at the first finding, because most rules find nothing.
     let counts: Map<Severity, number> | undefined
     for (const error of run(value, context)) {
       counts ??= new Map()
@@ -166,7 +169,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // When a setting names a path, later findings may still be errors: then the loop continues.
+      // The settings may make later findings errors, by their path: then the loop continues.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

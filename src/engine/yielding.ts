@@ -19,9 +19,9 @@ interface Situated {
   readonly kind: Kind
   readonly value: unknown
   readonly release: Release | undefined
-  /** Set for an object in a file; a webhook gets only objects that the API server has accepted. */
+  /** Set for an object in a file; absent for the webhook, which gets only objects that the API server has accepted. */
   readonly file?: {
-    /** Places whose values are not known (placeholders). */
+    /** Paths of placeholders, whose values are not known. */
     readonly unknown: readonly (readonly Segment[])[]
     /** Whether a field name is a template that a tool will replace, possibly by several fields. */
     isTemplate(name: string): boolean
@@ -56,7 +56,7 @@ export function yielding(
     if (!allows(schema, broken)) return [finding]
     const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
     if (instead === undefined) return []
-    // The detail of an `enum` is left out, because it lists the values that the specification supports.
+    // The detail of an `enum` error is left out, because it lists the values that the specification supports.
     const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
     return [
       { ...finding, severity: 'warning', error: { ...error, detail: `${before}${release.name} ${instead}` } },
@@ -66,14 +66,14 @@ export function yielding(
 
 const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
 
-/** For each rule with a `constraint`: how a release behaves that accepts the object. */
+/** For each rule with a `constraint`: how a release without the constraint treats an object that violates it. */
 const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
 
-/** How a release without the constraint behaves; undefined when the author intends exactly that. */
+/** How a release without the constraint treats the value; undefined when that is what the author wants. */
 function insteadOf(keyword: string, value: unknown): string | undefined {
-  // The CRDs require all fields that the specification requires, except the spec.
+  // The missing field is the spec: CRDs require all other fields that the specification requires.
   if (keyword === 'required') return 'stores the object, which configures nothing'
   if (keyword === 'minLength') return 'stores the empty text, which names nothing at run time'
   return keyword === 'enum' && value === 'obo'
@@ -82,7 +82,8 @@ function insteadOf(keyword: string, value: unknown): string | undefined {
 }
 
 /**
- * False for warnings about bounds in fields of newer releases (decision 3): the installed release's schema checks them.
+ * False for warnings about bounds in fields of newer releases (decision 3): the installed release's CRD is checked for
+ * these bounds instead.
  */
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')
@@ -92,7 +93,7 @@ const READ_AT: Readonly<Record<string, readonly string[]>> = {
   'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
 }
 
-/** The errors of the release's CRD, except at places that have an error already. */
+/** The errors of the release's CRD, except at paths that have an error already. */
 export function refusedBy(
   object: unknown,
   {
@@ -106,7 +107,7 @@ export function refusedBy(
     readonly release: Release | undefined
     /** The stored object that an apply would replace. */
     readonly stored: unknown
-    /** Places whose values are not known (placeholders). */
+    /** Paths of placeholders, whose values are not known. */
     readonly unknown: readonly (readonly Segment[])[]
     readonly known: readonly Finding[]
   },
@@ -127,8 +128,8 @@ export function refusedBy(
 }
 
 /**
- * Merges each error of the API server with warnings about the same mistake: the error about a missing field gets the
- * advice of the warning there, and warnings that repeat the API server are left out.
+ * Leaves out warnings whose mistake the API server reports as an error too. An error about a missing field gets the
+ * advice of the warning at the same field.
  */
 export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
@@ -146,7 +147,7 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
 }
 
 /**
- * Rules whose mistake a CRD refuses too, each with a pattern for the message of the CRD. Rules with `toldBy: 'API
+ * Rules about mistakes that a CRD refuses too, each with a pattern for the message of the CRD. Rules with `toldBy: 'API
  * server'` need no pattern.
  */
 const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
@@ -162,7 +163,7 @@ const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'upstream-filter-provider-exists': /authServerUpstreamFilter requires/,
 }
 
-/** Whether the API server reports the mistake of a warning: at the same place, or at an object around it. */
+/** Whether the API server reports the mistake of a warning too: at the same path, or at an object around it. */
 function isSaidBy(refusal: Finding, warning: Finding): boolean {
   const { at, type } = refusal.error
   if (type === 'required' && isAt(refusal, warning)) return true
@@ -201,14 +202,14 @@ export function isAbout(id: string, release: Release | undefined): boolean {
   const { from, to, orUnknown = false } = range
   if (release === undefined) return orUnknown || from === undefined
   const version = readVersion(release)
-  // CRDs do not distinguish a release without new fields from the one before it, so it may be either.
+  // A release without new fields has the CRDs of the release before it, so older-looking CRDs may be those of `from`.
   const first = from && release.version === undefined ? lastWithField(from) : from
   return (first === undefined || !isBefore(version, first)) && (to === undefined || !isBefore(to, version))
 }
 
 const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
-/** The version of a release: the named one, or else the newest one whose new fields the CRDs have; `0` for none. */
+/** The version of a release if it is known, or that of the newest fields in the CRDs; `0` without new fields. */
 export function readVersion(release: Release): string
 export function readVersion(release: Release | undefined): string | undefined
 export function readVersion(release: Release | undefined): string | undefined {
@@ -240,7 +241,7 @@ const newerFields = (kind: Kind) =>
 const newest = (fields: readonly { readonly since: string }[]): string =>
   fields.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
 
-/** The newest release up to the given one that introduced a field. */
+/** The newest release that introduced a field, among the releases up to the given one. */
 const lastWithField = (release: string): string =>
   newest(KINDS.flatMap(newerFields).filter(({ since }) => !isBefore(release, since)))
 

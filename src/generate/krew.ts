@@ -8,7 +8,7 @@ const CHECKSUM = /(uri: \S+\/([^\s/]+)\s+sha256: ')0+/g
 
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
 
-/** The Krew manifest of the kubectl plugin, for archives in a folder that are to be released in `repository`. */
+/** The Krew manifest of the kubectl plugin, for archives in the folder `artifacts` to be released in `repository`. */
 const krewManifest = (artifacts: string, repository: string): string =>
   readFileSync(join(ROOT, 'deploy/krew/vmcp-admission.yaml'), 'utf8')
     .replace(/^#.*\n/gm, '')

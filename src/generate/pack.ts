@@ -60,7 +60,7 @@ const readme = (): string =>
     (link, start = './') => (start === './' ? '](docs/' : link),
   )
 
-/** The type declarations of a module; it imports no types, so the file is complete. */
+/** The type declarations of a module; they are complete, because the module imports no types. */
 function declarationsOf(path: string): string {
   const source = readFileSync(join(ROOT, path), 'utf8')
   const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {

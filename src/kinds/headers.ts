@@ -1,6 +1,9 @@
 import { type Path, pathTo, segmentsOf } from '../rule/index.ts'
 
-/** Headers about routing, connection and proxies, in lower case: a release configured to set one does not start. */
+/**
+ * Headers about routing, connection and proxies, in lower case: a process that is configured to add or forward one of
+ * them does not start.
+ */
 export const RESTRICTED_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'connection',

@@ -41,7 +41,7 @@ export function rulePlacesOf(kind: Kind): RulePlace[] {
 /** All rules of all kinds; a rule for a part of a schema appears once for each kind whose schema has the part. */
 export const rulePlaces = (): RulePlace[] => KINDS.flatMap(rulePlacesOf)
 
-/** The kinds and places to which a rule applies. */
+/** The kinds to which a rule applies, each with the path of the values that the rule checks. */
 export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place) => place.rule === rule)
 
 /** All rules without repeats, in the order of `rulePlaces`. */
@@ -53,7 +53,7 @@ export function readKinds(): Kind[] {
   return KINDS.filter(({ kind }) => read.has(kind))
 }
 
-/** An example of a rule at a place. `findings` are exact texts, and empty for a valid example. */
+/** An example of a rule as a resource of one kind. `findings` are the exact texts; empty for a valid example. */
 export interface PlacedExample {
   readonly title: string
   readonly resource: Record<string, unknown>
@@ -63,7 +63,7 @@ export interface PlacedExample {
   readonly old?: Record<string, unknown>
 }
 
-/** The examples of a rule for this place, valid ones first, each as a resource with this name. */
+/** The examples of a rule for one kind and path, valid ones first, each as a resource with this name. */
 export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] {
   const { rule, kind, at } = place
   const prefix = at.length === 0 ? '' : `${pathText(at)}.`
@@ -86,7 +86,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
     }))
 }
 
-/** All examples of a rule without repeats, each at the first place that it fits. Titles identify examples. */
+/** All examples of a rule without repeats, each for the first kind and path that it fits. Titles identify examples. */
 export function examplesOf(rule: Rule): PlacedExample[] {
   const found = new Map<string, PlacedExample>()
   for (const place of placesOf(rule)) {
@@ -127,7 +127,7 @@ function otherResource({ kind, metadata, ...rest }: Other): Record<string, unkno
   })
 }
 
-/** Adds the fields that every release requires and the specification does not have, unless the example has them. */
+/** Adds the fields that every release requires but the specification lacks, unless the example has them. */
 function withDemanded(kind: string, resource: Record<string, unknown>): Record<string, unknown> {
   const { spec } = resource
   if (!isObject(spec)) return resource

@@ -34,7 +34,7 @@ export interface Probed {
   readonly sent: number
 }
 
-/** Why no request is sent to a private address while only public ones are allowed. */
+/** Why no request is sent to a private address when only public addresses are allowed. */
 export const IS_PRIVATE = 'it is on this machine or in a private network; --addresses anywhere asks it'
 
 /** Number of targets that are checked concurrently. */
@@ -154,11 +154,11 @@ class Run {
   #lacksBundle = (target: Target): boolean =>
     target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
 
-  /** Whether a resource names the host; a host on this machine may also refer to another port of this machine. */
+  /** Whether a resource names the host; a target on this machine may also lead to other ports of this machine. */
   #isNamed = (target: Target, url: URL): boolean =>
     this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
 
-  /** Why no request may be sent to the host; undefined when one may. Asks `mayAsk` once for each host. */
+  /** Why no request may be sent to the host; undefined when requests may be sent. Asks `mayAsk` once for each host. */
   async #whyNotAllowed(target: Target, url: URL): Promise<string | undefined> {
     if (this.#options.isPublicOnly && isPrivate(url)) return IS_PRIVATE
     if (this.#isNamed(target, url)) return undefined
@@ -168,7 +168,7 @@ class Run {
     return (await known) ? undefined : 'no resource names its host'
   }
 
-  /** The answer to a request; targets with the same request share one. A text when a limit of the run is reached. */
+  /** The answer to a request, shared by all targets with this request; a text if a limit of the run is reached. */
   #reply(target: Target, method: Method, url: URL): Promise<Reply> | string {
     const { bundle } = target.connecting
     const pem = bundle && this.#options.bundle(target)

@@ -18,7 +18,7 @@ import {
   TOKEN_REQUESTS,
 } from './target.ts'
 
-/** The addresses in resources, divided into those to check and those left out. */
+/** The addresses in resources, divided into those to send requests to and those left out. */
 export function targetsOf(all: readonly NamedResource[]): {
   readonly targets: readonly Target[]
   readonly leftOut: readonly LeftOut[]
@@ -40,7 +40,10 @@ export function targetsOf(all: readonly NamedResource[]): {
   return { targets, leftOut }
 }
 
-/** Returns a test whether a VirtualMCPServer may have credentials for a backend: an entry for it, or a default. */
+/**
+ * Returns a function that tells whether a VirtualMCPServer may have credentials for a backend: an entry for it in
+ * `backends`, or a default.
+ */
 function credentialsGiven(all: readonly NamedResource[]): (backend: GivenSubject) => boolean {
   const gateways = all.filter(({ subject }) => subject.kind === 'VirtualMCPServer')
   return ({ namespace, name }) =>
@@ -93,7 +96,7 @@ function* namedIn(
 
 type OidcReference = Given<{ name: string; resourceUrl: string }>
 
-/** The targets of an OIDC reference: the resource's own URL, whose metadata tells clients who issues tokens. */
+/** The target in an OIDC reference: the resource's own URL, whose metadata tells clients which issuer to use. */
 function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
@@ -109,7 +112,7 @@ function* inReference(
     }
 }
 
-/** The issuers of embedded authorization servers in a resource; the process has their keys, so they need no request. */
+/** The issuers of embedded authorization servers in a resource: no request is needed, the process has their keys. */
 function ownIssuers(resource: Resource): string[] {
   const { embeddedAuthServer, authServerConfig } = (resource.spec ?? {}) as {
     readonly embeddedAuthServer?: Given<{ issuer: string }>
@@ -140,7 +143,8 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never reads the metadata of the issuer; if it exists, it says which issuer tokens name.
+  // With jwksUrl the operator never reads the issuer's metadata, so it may be missing; if it exists, it shows which
+  // issuer tokens name.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),
@@ -205,7 +209,7 @@ interface OfRemote {
 function* inWorkload(kind: string, { spec }: Resource): Iterable<FoundTarget> {
   const { remoteUrl, externalAuthConfigRef, headerForward, caBundleRef } = (spec ?? {}) as OfRemote
   if (!isGiven(remoteUrl)) return
-  // A proxy may forward the token of its caller.
+  // A request of a proxy may always have a credential: the proxy may forward the token of its caller.
   const hasCredential =
     kind !== 'MCPServerEntry' || externalAuthConfigRef !== undefined || headerForward !== undefined
   yield {

@@ -20,7 +20,7 @@ export interface Watched {
   readonly after: HeldValue
 }
 
-/** The value of a field in `holder`; undefined when there is no holder. */
+/** The value of a field of `holder`; undefined when `holder` is undefined. */
 export function heldIn<F extends string>(
   holder: Readonly<Partial<Record<F, string | undefined>>> | undefined,
   field: F,

@@ -9,7 +9,7 @@ type Refusal =
 
 /**
  * Why the MCPOIDCConfig of a VirtualMCPServer refuses the tokens of its own server; undefined when it accepts them, or
- * a field is unreadable. Issuers are compared as text. Section 5.1.
+ * a field is unreadable. Issuers are compared as text (section 5.1 of the specification).
  */
 export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
   const { authServerConfig, incomingAuth } = gateway.spec ?? {}
@@ -18,8 +18,8 @@ export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undef
 }
 
 /**
- * As `refusalOf`, for tokens of any issuer and any process that validates them; `issued` is undefined when the issuer
- * is unreadable.
+ * Why an MCPOIDCConfig refuses tokens of the issuer `issued`, in any process that validates them; undefined when it
+ * accepts them, or when `issued` or a field is unreadable.
  */
 export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Refusal | undefined {
   const { type, inline } = spec ?? {}
@@ -30,13 +30,13 @@ export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Ref
   return { reason: 'issuer', issued, accepted }
 }
 
-/** The place in an MCPOIDCConfig that determines which tokens it accepts. */
+/** The field of an MCPOIDCConfig that determines which tokens it accepts, and why, for a finding. */
 export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
   reason === 'type'
     ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
     : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
 
-/** The key in `causes` of an error that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
+/** The common cause of findings that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
 export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
 /** Describes the difference between two issuers that look alike, as the end of a sentence; empty for others. */

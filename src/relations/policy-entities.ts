@@ -1,12 +1,11 @@
 import { type EntityName, isDecimal, isFunction } from '../cedar/index.ts'
 import { type Budget, goField, isObject, shortQuote, shortText } from '../rule/index.ts'
 
-/** Reads `entitiesJson` as cedar-go 1.8 does: it ignores the case of field names, as always in Go's JSON. */
+/** Reads `entitiesJson` as cedar-go 1.8 does: the case of field names is ignored, as always in JSON read by Go. */
 
 export interface Entity {
   readonly name: EntityName
   readonly parents: readonly EntityName[]
-  /** Whether the entity has attributes. */
   readonly hasAttributes: boolean
   /** The first key of the entity that cedar-go does not read. */
   readonly unread: string | undefined
@@ -18,7 +17,7 @@ export interface Entity {
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** cedar-go refuses the text. `hint` says what to write; `index` is set if only one entity is wrong: its index. */
+  /** cedar-go refuses the text. `hint` says what to write; `index` is that of the entity, if only one is wrong. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
 /** Characters that cost one unit of a budget. */
@@ -140,7 +139,7 @@ function wrongValue(value: unknown, depth: number, budget: Budget): string | und
   return isObject(extension) ? wrongExtension(extension) : firstWrong(Object.values(value), depth + 1, budget)
 }
 
-/** The problem with an `__extn`; undefined for none. The argument is checked only for `decimal`. */
+/** The problem with an `__extn` object; undefined when it is correct. The argument is checked only for `decimal`. */
 function wrongExtension(extension: object): string | undefined {
   const [fn, arg] = [goField(extension, 'fn'), goField(extension, 'arg')]
   if (typeof fn !== 'string' || !isFunction(fn))
@@ -161,7 +160,7 @@ function firstWrong(values: readonly unknown[], depth: number, budget: Budget): 
 /** The hierarchy of the entities in `entitiesJson`. */
 export class PolicyEntities {
   readonly #read: () => readonly Entity[] | undefined
-  /** A cache of ancestors, by a key: those of one entity, or of all entities of a type together. */
+  /** A cache of ancestors, by entity or by entity type: for a type, the ancestors of all its entities. */
   readonly #ancestors = new Map<string, ReadonlySet<string>>()
 
   /** `read` returns the entities, or undefined if unknown; called only when an answer depends on them. */

@@ -127,7 +127,7 @@ const THERE: Readonly<Record<Origin['of'], string>> = {
   context: 'the context has claim_<name> and arg_<name> only',
 }
 
-/** The attribute that the user probably meant. */
+/** The attribute that the user probably meant instead of one that does not exist. */
 function insteadOf({ of, name }: Origin): string | undefined {
   if (!/^[A-Za-z_]\w{0,60}$/.test(name)) return undefined
   if (name.startsWith('claim_')) return `principal.${name}`
@@ -214,7 +214,10 @@ function valueText({
     : `${is}, on which ${shortText(operation, 40)} fails${instead}`
 }
 
-/** Matches operations on sets and records: policies never see an argument of a tool as one. */
+/**
+ * Matches operations on sets and records, which fail on arguments of tools: policies never see an argument as a set or
+ * record.
+ */
 const OF_PARTS = /^\.|^has$/
 
 const COMPARED: Readonly<Record<Variable, string>> = {

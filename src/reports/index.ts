@@ -5,7 +5,7 @@ import type { DescribedFinding, ObjectName } from '../rule/index.ts'
 /** The name of this project, as the source of results and in the labels of reports. */
 export const REPORT_SOURCE = 'vmcp-admission'
 
-/** The API of a kind of reports, of which each is about one object. */
+/** The API of one kind of report; each report is about one object. */
 export interface ReportApi {
   readonly group: string
   readonly apiVersion: string
@@ -87,7 +87,7 @@ export function reportOf(
 /** The pattern of names in Kubernetes (DNS subdomains), and the most characters of a name. */
 const [DNS_NAME, LONGEST_NAME] = [/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 253]
 
-/** The name of the report of an object; a digest stands for a name that is too long, or that no object has. */
+/** The name of the report of an object, with a digest instead of a name that is too long or invalid. */
 export function reportName(kind: string, name: string): string {
   const whole = `${kind.toLowerCase()}-${name}`
   if (DNS_NAME.test(whole) && whole.length <= LONGEST_NAME) return whole

@@ -29,7 +29,7 @@ export const MOST_FINDINGS = 1_000
 /** The id of the error that part of an object was not judged. */
 export const NOT_JUDGED = 'object-judged-whole'
 
-/** An error at the first violation that is not shown: nothing beyond it was judged. */
+/** An error at the first violation that is not shown; it says that the object was not judged beyond this violation. */
 export const andNotJudged = (at: readonly Segment[]): Finding => ({
   id: NOT_JUDGED,
   severity: 'error',
@@ -44,7 +44,7 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
 /** The id of the finding that a check ran out of budget. */
 export const UNDECIDED = 'decided-within-budget'
 
-/** The finding that the check of a place ran out of budget; all other rules ran as usual. */
+/** The finding that the check of the value at a path ran out of budget; all other rules ran as usual. */
 export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   id: UNDECIDED,
   severity: 'warning',
@@ -57,18 +57,18 @@ export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   },
 })
 
-/** The finding that replaces all findings beyond `MOST_FINDINGS`, at the place of the first of them. */
+/** The finding that replaces all findings beyond `MOST_FINDINGS`, at the path of the first of them. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
   return { id, severity, error: { type: 'advice', at, detail }, more: true }
 }
 
-/** The text without the path, as a `StatusCause` has it: `Required value: detail (id)`. */
+/** The text of a finding without its path, as a `StatusCause` has it: `Required value: detail (id)`. */
 export function causeText({ error, id }: Finding): string {
   return `${errorBody(error)} (${id})`
 }
 
-/** The parts of a finding that reports of every format have. */
+/** The fields of a finding that reports of every format have. */
 export interface DescribedFinding {
   readonly severity: Finding['severity']
   readonly id: string
@@ -84,20 +84,20 @@ export const describeFinding = (finding: Finding): DescribedFinding => ({
   message: (finding.prefix ?? '') + causeText(finding),
 })
 
-/** The text of a finding with its place: `spec.type: Required value (id)`. */
+/** The text of a finding with its path: `spec.type: Required value (id)`. */
 export function findingText(finding: Finding): string {
   return withPlace(finding, causeText(finding))
 }
 
-/** The text of a cause with the prefix and the place of the finding before it. */
+/** The text `cause` after the prefix and the path of the finding. */
 export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
   const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
   return prefix + place + cause
 }
 
 /**
- * Orders by place (list items in order, names alphabetically), then by id, then by text; "and more" comes last. So the
- * order in which rules run does not matter.
+ * Orders findings by path (list items in order, names alphabetically), then by id, then by text; "and more" comes last.
+ * So the order in which rules run does not matter.
  */
 export function compareFindings(a: Finding, b: Finding): number {
   return (

@@ -38,7 +38,7 @@ export function sourceNames(sources: readonly Source[]): string[] {
 export interface KnownFailure {
   /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
-  /** The component that reports the failure; `start-up` is a container that ends with an error, `nobody` is none. */
+  /** The component that reports the failure; `start-up`: a container ends with an error; `nobody`: no component. */
   readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst effect on the users of the object. */
   readonly consequence: Consequence
@@ -48,20 +48,20 @@ export interface KnownFailure {
   readonly threads: readonly string[]
 }
 
-/** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
+/** A check on every value of the schemas in `on`: whole resources, or parts of resources of several kinds. */
 export interface RuleFor<S extends TSchema> {
   /** States the requirement, subject first; also the name of the file and of the page in docs/rules. */
   readonly id: string
   /** Former ids of the rule: settings, exemptions, ignores and `explain` still accept them. */
   readonly formerIds?: readonly string[]
   /**
-   * The schemas of kinds, or of parts, that the rule applies to. The engine runs the rule wherever a value of such a
-   * schema lies, and nowhere else.
+   * The schemas that the rule applies to: of kinds, or of parts that several kinds have in common. The engine runs the
+   * rule on each value of such a schema, and on no other value.
    */
   readonly on: S | readonly S[]
   /**
-   * Rare fields of the spec or the part: the rule runs only where one of them is present, because only then it can find
-   * something.
+   * Rare fields of the checked spec or part: the rule runs only where one of them is present, because without them it
+   * finds nothing.
    */
   readonly needs?: readonly string[]
   /** The kinds that the rule looks up through `context.cluster`. */
@@ -117,7 +117,7 @@ export interface Context<T> {
   readonly cluster: Cluster
   /** The judged object; its name is empty when it has only `generateName`. */
   readonly self: ObjectName
-  /** The value in the stored object, when the request is an update. */
+  /** The value at the same path of the stored object, when the request is an update. */
   old(): Given<T> | undefined
   /** Cached results of functions made with `oncePerReview`. */
   readonly memo: Memo
@@ -139,16 +139,15 @@ export interface Example<T> {
   readonly kind?: string
   /** The field that contains `value`, such as `authzConfigRef`; omitted for the field of the first schema in `on`. */
   readonly part?: string
-  /** Annotations of the resource. */
   readonly annotations?: Readonly<Record<string, string>>
-  /** The other objects, each with its kind and name but no namespace. The resource itself is named `example`. */
+  /** Other objects that the example needs, with kind and name but no namespace. The resource is named `example`. */
   readonly others?: readonly Other[]
   /** The value in the stored object: with it the example is an update. */
   readonly old?: Given<T>
 }
 
 export interface InvalidExample<T> extends Example<T> {
-  /** The exact text of each finding, with its place. */
+  /** The exact text of each finding, with its path. */
   readonly findings: NonEmpty<string>
 }
 
@@ -162,7 +161,7 @@ export interface Other extends Resource {
   }
 }
 
-/** Any rule, as the engine sees it. */
+/** A rule for any schema, as the engine runs it. */
 export type Rule = RuleFor<TSchema>
 
 /**

@@ -17,14 +17,14 @@ export const REVIEW_VERSION = 'admission.k8s.io/v1'
 /** A decoded AdmissionReview: its submission, and the other values that the answer and the log need. */
 export interface Review {
   readonly uid: string
-  /** The name, or `generateName` when the object has no name yet, so that kubectl can print one. */
+  /** The name, or `generateName` when the object has no name yet, so that kubectl can print a name. */
   readonly name: string
   readonly submission: Submission
 }
 
 /**
- * Decodes an AdmissionReview v1 (k8s.io/api/admission/v1). Returns a string when it is not one: the text of a 400
- * answer. Its object may be any JSON, because the judge checks that.
+ * Decodes an AdmissionReview v1 (k8s.io/api/admission/v1). Returns a string when the body is not one: the text of a 400
+ * answer. The object under review may be any JSON, because the judge checks that.
  */
 export function decodeReview({ value: body, text, nulls }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'
@@ -79,7 +79,7 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
   })
 }
 
-/** The answer to a probe by src/arming: a denial with the nonce, which only this installation knows. */
+/** The answer to a probe of the leader (src/arming): a denial with the nonce, which only this installation knows. */
 export function encodeProbe({ uid }: Review, nonce: string): string {
   const status = { status: 'Failure', code: 403, reason: 'Forbidden', message: probeAnswer(nonce) }
   return encode({ uid, allowed: false, status })

@@ -196,6 +196,6 @@ export function checkTogether(configuration: ServerConfiguration): void {
     )
 }
 
-/** A memory budget in bytes: the setting or, for 0, a share of the heap limit. */
+/** A memory budget in bytes: `megabytes` or, if they are 0, a share of the heap limit. */
 export const memoryBudget = (megabytes: number, share: number): number =>
   megabytes > 0 ? megabytes * 2 ** 20 : Math.floor(getHeapStatistics().heap_size_limit * share)

@@ -15,9 +15,9 @@ const DEEPEST = 1_000
  */
 const LONGEST_OBJECT = 3 * 1024 * 1024
 /**
- * The most keys and values of an object; the next constant is for a body, which has two objects in an update. An object
- * of 1.4 MB with 15,000 upstream providers has 165,000. Parsing is slowest for a key that no other object has, about
- * half a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70 bytes of memory.
+ * The most keys and values of an object; `MOST_VALUES` is for a body, which has two objects in an update. An object of
+ * 1.4 MB with 15,000 upstream providers has 165,000. Parsing is slowest for a key that no other object has, about half
+ * a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70 bytes of memory.
  */
 const MOST_OF_ONE = 175_000
 const MOST_VALUES = 2 * MOST_OF_ONE
@@ -28,8 +28,8 @@ const MOST_VALUES = 2 * MOST_OF_ONE
 export const LARGE = 256 * 1024
 
 /**
- * Parses a body. Throws BodyError when it is not JSON, nests over 1,000 levels, or has a number out of range. Refuses a
- * body with an object that no API server could store before parsing it.
+ * Parses a body. Throws BodyError when the body is not JSON, nests over 1,000 levels, or has a number out of range;
+ * before parsing, also when it has an object that no API server could store.
  */
 export function parseBody(bytes: Buffer): Body {
   const seen = bytes.length < LARGE ? undefined : look(bytes)
@@ -52,7 +52,7 @@ function refuseLargest({ values, largest, longest }: Look): void {
   if (values > MOST_VALUES) throw new BodyError(`the body has over ${MOST_VALUES} keys and values`)
 }
 
-/** Counts the nulls of a value in one pass. */
+/** Counts the nulls of a value in one pass. Throws BodyError for too many levels, or for a number out of range. */
 function inspect(value: unknown, depth: number): number {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new BodyError(OUT_OF_RANGE)

@@ -50,8 +50,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Serves the cluster of a trial (`--local-cluster`), and removes what it installed there before the process ends, even
- * by an error or a signal.
+ * Serves the cluster of a trial (`--local-cluster`), and removes everything that it installed in this cluster before
+ * the process ends, even by an error or a signal.
  */
 async function serveLocalCluster(local: LocalCluster): Promise<void> {
   const leave = () => void local.close().then(() => process.exit(0))
@@ -109,7 +109,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   // A closed standard error must not stop the process.
   process.stderr.on('error', () => undefined)
   const chosen = new ConfigurationFile(configuration, logger)
-  // The leader judges no objects.
+  // The leader judges no objects, so it does not read the file.
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
@@ -156,7 +156,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   }
   let listeningSince = Infinity
   /**
-   * Without a valid certificate the server is not ready: API servers would refuse it, and another replica may have one.
+   * With an expired certificate the server is not ready: API servers would refuse the certificate, and another replica
+   * may have a valid one.
    */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
@@ -211,8 +212,8 @@ async function filled(cluster: OpenClusterCache | undefined, ended: AbortSignal)
 const POLL = 20
 
 /**
- * Milliseconds for unanswered requests at the end: as long as an API server waits by default. Then the process exits in
- * any case, because Node would wait for idle connections, which API servers keep open.
+ * Milliseconds that unanswered requests get at shutdown: as long as an API server waits by default. Then the process
+ * exits in any case, because Node would wait for idle connections, which API servers keep open.
  */
 const DRAIN = 10_000
 
@@ -236,7 +237,7 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state of the certificates, for metrics; with `--role leader` without the leaf, because it answers no reviews. */
+/** The state of the certificates, for metrics; without the leaf for the leader, because it answers no reviews. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state
@@ -281,7 +282,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
   ].join('\n')
 }
 
-/** Advice on registering this process at an API server, which it does not do itself. */
+/** Advice on registering this process as a webhook at an API server, because the process does not register itself. */
 function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
   const file = quoted(kubeconfig)
   const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)

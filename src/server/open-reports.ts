@@ -57,13 +57,13 @@ export function openReports(
   return keeper
 }
 
-/** Tells whether all objects were judged since the cache was filled, also where some change all the time. */
+/** Returns a test whether all objects were judged after the cache was filled, even if some change all the time. */
 function allJudged(findings: CurrentFindings, isSynced: () => boolean): () => boolean {
   let rounds: number | undefined
   return () => {
     if (!isSynced()) return false
     rounds ??= findings.rounds
-    // The round that runs may have begun before; the one after it has every namespace that was due.
+    // The current round may have begun before the cache was filled; the next round checks all namespaces that were due.
     return findings.waiting === 0 || findings.rounds >= rounds + 2
   }
 }

@@ -15,7 +15,7 @@ import type { Serving, ServingState } from './serving.ts'
 const FIRST_CERTIFICATE = 60_000
 /** The name of the Secret with the CA. */
 const SECRET = 'vmcp-admission-ca'
-/** Milliseconds after which the leader has certainly read a new CA (once a minute) and written it. */
+/** Milliseconds after which the leader has certainly read a new CA (once a minute) and written it to the cluster. */
 const WRITTEN_WITHIN = 90_000
 
 /**
@@ -25,8 +25,8 @@ const WRITTEN_WITHIN = 90_000
  * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
  * 2. The leader (class Arming) writes the CAs of the Secret as `caBundle` into both webhook configurations.
  * 3. Every replica (class Arming) reads both configurations back, every five seconds and at each change.
- * 4. The propagation measures for how long both have had which CA, and informs the authority: a new CA signs only after
- *    API servers have had the time to learn of it. This closes the loop.
+ * 4. The propagation measures for how long both configurations have had each CA, and informs the authority: a new CA
+ *    signs only after API servers have had the time to learn of it. This closes the loop.
  * 5. A replica is ready once both configurations have the CA of its certificate.
  */
 export class TrustLoop implements Serving {
@@ -39,7 +39,10 @@ export class TrustLoop implements Serving {
   #caBundle: string | undefined
   #isTrusted = false
 
-  /** Runs until the signal aborts. Throws an Error when the lifetimes of the configuration do not fit each other. */
+  /**
+   * Starts the loop, which runs until the signal aborts. Throws an Error when the configured lifetimes contradict each
+   * other.
+   */
   constructor(
     configuration: ServerConfiguration,
     connection: ClusterConnection,
@@ -96,7 +99,7 @@ export class TrustLoop implements Serving {
     const { leafAuthority } = this.#authority.status()
     const isInBundles = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
     this.#isTrusted ||= caBundles.length === 0 || isInBundles
-    // Checks immediately, because the leader may have made another CA; the next regular check may be a minute away.
+    // Checks at once whether the leader has made another CA: the next regular check may be a minute away.
     if (!this.#writes && !isInBundles) void this.#authority.check()
   }
 
@@ -113,8 +116,8 @@ export class TrustLoop implements Serving {
 
 /**
  * Whether a replica that has listened for this many milliseconds may receive requests. When it fails to read or write
- * the webhook configurations, or the leader does not write in time, waiting would only remove a replica that some API
- * servers trust.
+ * the webhook configurations, or the leader is late to write its CA, it may: to wait longer would only remove a replica
+ * that some API servers trust.
  */
 export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN

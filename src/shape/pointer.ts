@@ -30,7 +30,7 @@ export const isKeyOfMap = (node: SchemaNode | undefined, key: string): boolean =
   node?.additionalProperties !== undefined &&
   !(node.properties !== undefined && Object.hasOwn(node.properties, key))
 
-/** The schema of the value at a place. */
+/** The schema of the value at a path. */
 export function nodeAt(schema: SchemaNode, at: readonly Segment[]): SchemaNode | undefined {
   let node: SchemaNode | undefined = schema
   for (const segment of at) {
@@ -62,7 +62,7 @@ export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]):
   })
 }
 
-/** Where the schema lists no fields, a step that looks like a field name is treated as one. */
+/** Whether a key is the name of a field; where the schema lists no fields, whether it looks like one. */
 function isField(holder: SchemaNode | undefined, key: string): boolean {
   if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
   return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)

@@ -53,7 +53,7 @@ export interface Facts {
 
 const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
 
-/** The effects of a state for these objects; objects that the state does not contain are skipped. */
+/** The effects of a state on the authentication of these objects; objects missing in the state are skipped. */
 export function factsOf(
   state: ClusterState,
   objects: readonly Omit<Item, 'value'>[],

@@ -19,7 +19,7 @@ import {
 import { withCopies } from './copies.ts'
 import { type ChangedObject, interruptions, isTemporary, type Version, versionsBetween } from './versions.ts'
 
-/** The old and the new state between which an order of writes is wanted. */
+/** The old and the new state, for which an order of writes is planned. */
 export interface StatePair extends StateJudging {
   readonly old: Items
   readonly new: Items
@@ -88,7 +88,7 @@ export class TwoStates implements Component {
     })
   }
 
-  /** Adds temporary copies of MCPOIDCConfigs to the changes; false when none would help. */
+  /** Adds temporary copies of MCPOIDCConfigs to the changes; false when no copy would help. */
   allowCopies(): boolean {
     const { old, new: now } = this.#given
     const changes = withCopies(this.changes, (key) => old.has(key) || now.has(key))
@@ -129,8 +129,8 @@ export class TwoStates implements Component {
   }
 
   /**
-   * The states between the old and the new one for the changes of a component, compared by their effects on its
-   * objects.
+   * The states between the old and the new one through which the changes of a component lead, compared by their effects
+   * on its objects.
    */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given

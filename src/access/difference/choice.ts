@@ -2,7 +2,7 @@ import type { Claims } from '../role/claims.ts'
 import type { Literal, ClaimsWorld } from '../../cel/index.ts'
 import type { Budget } from '../../rule/index.ts'
 
-/** The access that a caller gets from a `Choice`, and why. */
+/** The access that a caller gets from role mappings or a policy, and why. */
 export interface Outcome {
   /** The role that the caller gets, or a description of the access; undefined when the caller gets none. */
   readonly access?: string
@@ -10,25 +10,25 @@ export interface Outcome {
   readonly by: string
 }
 
-/** The condition for an alternative (`Way`): as a literal for the solver, and as text. */
+/** A condition on the claims of callers: as a literal for the solver, and as text. */
 export interface Condition {
   readonly when: Literal
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
   /** Variants of this condition without one operand, the shortest first; they may hold for more or other callers. */
   readonly smaller: () => Iterable<Condition>
-  /** Why no caller can satisfy the condition, if that is known without a proof. */
+  /** Why no caller can satisfy the condition, when this is known without asking the solver. */
   readonly never?: string
 }
 
-/** One alternative of a choice: for callers who satisfy its condition, but no condition of an earlier alternative. */
+/** An alternative of a `Choice`, such as a role mapping: a caller gets the first one whose condition is satisfied. */
 export interface Way extends Outcome {
   readonly condition: Condition
 }
 
 /** A part of a manifest that grants access by claims: role mappings, or the policy of a trusted issuer. */
 export interface Choice {
-  /** The alternatives in the order in which they are tried; all callers satisfy the last one. */
+  /** The alternatives, such as role mappings, in the order in which they are tried; all callers satisfy the last. */
   ways(world: ClaimsWorld): readonly Way[]
   /** The outcome for these claims, evaluated as a gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
@@ -52,15 +52,15 @@ export const everyone = (world: ClaimsWorld): Condition => ({
 
 const THERE_IS_NONE = { by: 'there is no such configuration' }
 
-/** The choice when the role mappings or the policy are missing: no caller gets access. */
+/** A `Choice` that grants access to no caller, for role mappings or a policy that do not exist. */
 export const NOTHING: Choice = {
   ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
   decide: () => THERE_IS_NONE,
 }
 
 /**
- * By access, the solver's literal for "the caller gets this access". Exactly one is true; the key '' stands for no
- * access.
+ * For each access (or the empty key: no access), the solver's literal for "the caller gets this access". Exactly one
+ * literal is true.
  */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()

@@ -7,7 +7,7 @@ import { choiceOf, type ForReleases, grouped } from './states.ts'
 
 export type { Grant } from './grants.ts'
 
-/** The callers to whom an `awsSts` or a policy grants the accesses that `isAsked` selects, by operator release. */
+/** Finds, by operator release, the callers who get the accesses that `isAsked` selects from an `awsSts` or a policy. */
 export function whoGets(
   entry: Entry,
   isAsked: (access: string) => boolean,

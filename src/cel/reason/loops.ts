@@ -28,7 +28,7 @@ import type { Literal } from './solver.ts'
 import { isText } from './texts.ts'
 import type { ValuePlace } from './world.ts'
 
-/** The possible results of a macro such as `exists`. Throws NotModelled. */
+/** The possible results of a macro such as `exists`. Throws NotModelled for loops that are not supported. */
 export function comprehension(reading: Reading, loop: Comprehension): readonly Case[] {
   const macro = macroOf(loop)
   if (macro === undefined) throw new NotModelled('a loop of another kind')
@@ -52,7 +52,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: ValueP
   return unrolled(reading, loop, macro, items)
 }
 
-/** A loop over a text: cel-go 0.33 treats an empty text as an empty list; all other cases fail. */
+/** The results of a loop over a text: with cel-go 0.33 an empty text is an empty list; all other loops fail. */
 function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))
@@ -66,7 +66,8 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
 }
 
 /**
- * A loop over concatenated lists: `exists` and `all` combine the lists' results; other macros have an unknown result.
+ * The results of a loop over concatenated lists: `exists` and `all` combine the lists' results; those of other macros
+ * are unknown.
  */
 function overJoined(
   reading: Reading,

@@ -13,12 +13,12 @@ export interface TextTest {
   readonly only?: string
   /** Changes a text so that it probably passes the test; the search for an example begins with this text. */
   readonly hint: (text: string) => string
-  /** The first code point of each range that the automaton treats alike. */
+  /** The first code point of each range of characters that the automaton treats alike. */
   readonly cuts: readonly number[]
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
-  /** How passing this test relates to passing the other one, if the texts of the two tests show it. */
+  /** Whether passing this test implies, is implied by, or excludes passing the other test; undefined when not known. */
   relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
   /** The result for a text in this state, when no further character can change it; otherwise undefined. */
   settled(state: State): boolean | undefined
@@ -254,7 +254,7 @@ interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** Lists of wanted results: for each list it is proved that no text gives all its results. */
+  /** Lists of wanted test results that contradict each other: no text gives all results of a list. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
   /** It is unknown whether such a text exists, because the search stopped at `MOST_STATES`. */
   | undefined
@@ -263,7 +263,7 @@ export type TextResult =
 const MOST_STATES = 20_000
 const PLAIN = ['someone', 'x', 'a', '']
 
-/** Finds a text that gives all the wanted results, or lists of results that exclude each other. */
+/** Finds a text for which all tests give the wanted results, or lists of results that contradict each other. */
 export function findText(wanted: readonly Wanted[], budget: Budget): TextResult {
   const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
   if (pinned?.test.only !== undefined) {
@@ -290,7 +290,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Removes the wanted results that a conflict does not need: the others still exclude each other. */
+/** Removes results that a contradiction does not need: no text gives all the remaining results either. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {
@@ -300,7 +300,7 @@ function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[
   return needed
 }
 
-/** The shortest text with these results; null when there is none, undefined when the search stops at `MOST_STATES`. */
+/** The shortest text with these test results; null if none exists, undefined if the search ends at `MOST_STATES`. */
 function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
   budget.spend(wanted.reduce((sum, { test }) => sum + test.cuts.length, wanted.length) / 4)
   const letters = alphabetOf(wanted)
@@ -339,10 +339,10 @@ function shortest(wanted: readonly Wanted[], budget: Budget): string | null | un
 const SURROGATES = 0xd800
 const AFTER_SURROGATES = 0xe000
 const END = 0x110000
-/** The characters in example texts, unless a test needs another one. */
+/** The characters that example texts consist of, unless a test needs another one. */
 const PLAIN_LETTERS = codesOf('xaA0-.')
 
-/** One code point of each range that all tests treat alike. */
+/** One code point of each range of characters that all tests treat alike, printable ASCII first. */
 function alphabetOf(wanted: readonly Wanted[]): number[] {
   const cuts = new Set([0, SURROGATES, AFTER_SURROGATES, END])
   for (const { test } of wanted) for (const cut of test.cuts) cuts.add(cut)
@@ -362,8 +362,8 @@ const isOdd = (letter: number): boolean => letter < 32 || letter > 126
 const LONGEST_HOLDER = 40
 
 /**
- * All texts for which the named test is true of `text`: its prefixes, its suffixes, or all its parts. Undefined for a
- * long text.
+ * All texts for which the named function is true of `text`: its prefixes, its suffixes, or its substrings. Undefined
+ * when `text` is long.
  */
 export function partsOf(name: 'startsWith' | 'endsWith' | 'contains', text: string): string[] | undefined {
   const characters = Array.from(text)

@@ -77,7 +77,8 @@ export async function accessOf({
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
   const { flags, reading } = await openAccess(given, files.slice(-1))
-  // VMCP_CONFIG may be meant for the command `role`: when files are given, only --config as an argument counts.
+  // `flags.config` may come from VMCP_CONFIG, which may be meant for the command `role`: when files are given, only the
+  // argument --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))
     return forOne(positionals, flags, reading, environment)
   if (flags['deny-new'].length > 0 && flags.claims.length > 0)
@@ -212,7 +213,7 @@ async function forCallers(
   }
 }
 
-/** The roles or exchanges that `--deny-new` does not allow: those that callers gain, and those that they may gain. */
+/** The roles and token exchanges that callers gain, or may gain, although `--deny-new` does not allow them. */
 function deniedIn(differences: readonly PartDifference[], patterns: readonly string[]): Denied[] {
   const isDenied = fits(patterns)
   const denied = differences.flatMap((difference): Denied[] => {
@@ -221,7 +222,7 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // With the token of another provider callers may get any role, because IAM decides, which is not read here.
+    // With the token of another provider callers may get any role: AWS IAM decides, whose policies are not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

@@ -54,7 +54,7 @@ export const doctorWith = (times: Times): Command =>
     run: (invocation) => printDiagnosis(invocation, times),
   })
 
-/** The holder of the Lease renews it every five seconds. */
+/** Waits seven seconds for the renewal of the Lease, because its holder renews it every five seconds. */
 export const doctor = doctorWith({ pause: 2_000, lease: 7_000 })
 
 async function printDiagnosis(

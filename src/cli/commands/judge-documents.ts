@@ -15,7 +15,7 @@ export interface Checked {
   readonly release: Release | undefined
 }
 
-/** Judges the documents of all files beside each other, without further objects. */
+/** Judges the documents of all files as if there were no other objects. */
 export function judgeAlone(documents: Documents, judging: Judging): Checked {
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
@@ -28,7 +28,7 @@ export function judgeAlone(documents: Documents, judging: Judging): Checked {
   }
 }
 
-/** Judges the documents beside the objects in `state`. */
+/** Judges the documents; rules look up the other objects in `state`. */
 export function judgeDocuments(
   documents: Documents,
   judging: Judging,
@@ -67,10 +67,10 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
   }
 }
 
-/** The most places of CEL rules that a note lists. */
+/** The most CEL rules that a note names. */
 const MOST_PLACES = 5
 
-/** A note about CEL rules in the release's CRDs that only the API server evaluates: it may refuse what passes here. */
+/** A note about CEL rules of CRDs that only the API server evaluates: it may refuse resources that pass here. */
 function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
   const { release } = judging
   if (release === undefined) return []
@@ -86,7 +86,7 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideSto
   return [{ ...IN_CLUSTER, message }]
 }
 
-/** Notes about resources that are given twice and have referrers: the referrers are judged against the last one. */
+/** Notes about resources that are given twice and have referrers: the referrers are judged against the last copy. */
 function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)

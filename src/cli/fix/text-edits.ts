@@ -1,8 +1,8 @@
 /**
  * Applies the steps of fixes to the text of a file. After an attempt the file is parsed again: the new text is used
- * only if exactly these values of these documents have changed. So comments and layout are kept, and text that aliases
- * or merges share is never changed. Steps that do not overlap are tried together, and in smaller groups if one does not
- * fit, because trying each alone would parse the file for each.
+ * only if exactly the values that the steps change have changed. So comments and layout are kept, and text that YAML
+ * aliases or merges share is never changed. Steps that do not overlap are tried together, and in smaller groups if one
+ * step fails, because trying each alone would parse the file for each.
  */
 import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
@@ -20,7 +20,7 @@ import {
 
 export type PlacedEdit = Edit & TextPlace
 
-/** The most characters that are parsed again for a file: a stranger can write thousands of steps that all fail. */
+/** The most characters that are parsed again for a file: a malicious file can have thousands of steps that all fail. */
 const MOST_READ = 2 ** 21
 const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 
@@ -31,7 +31,7 @@ interface EditedText {
   readonly isCut: boolean
 }
 
-/** Applies the edits that have exactly the wanted effect, from the end of the text on, so that places stay valid. */
+/** Applies the edits that have exactly the wanted effect, from the end of the text on, so that offsets stay valid. */
 export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedText {
   const done = new Set<PlacedEdit>()
   const offsetOf = offsetsIn(given)
@@ -43,7 +43,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     return readSource(of)
   }
   const source = (): EditedSource => (known ??= load(text))
-  /** The edits that do not fit, judged by parsing `written` again; when all fit, `written` becomes the text. */
+  /** The edits of `some` that lack the wanted effect in `written`; when there are none, `written` becomes the text. */
   const misfits = (some: readonly PlacedEdit[], written: string | undefined): readonly PlacedEdit[] => {
     if (written === undefined || left < 0) return some
     const after = load(written)
@@ -56,7 +56,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     for (const edit of some) done.add(edit)
     return found
   }
-  // The group that is pushed last is tried first.
+  // The groups of edits to try; the last group is tried first.
   const open = [edits.toSorted((a, b) => b.line - a.line || b.column - a.column)]
   for (let some = open.pop(); some !== undefined && left >= 0; some = open.pop()) {
     const [only, ...others] = some
@@ -71,7 +71,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
       continue
     }
     let unfit = misfits(some, together)
-    // A second alternative helps only edits other than moves: a move can be written in only one way.
+    // Only edits other than moves are written in a second way: there is just one way to write a move.
     if (unfit.some(({ op }) => op !== 'move')) {
       const another = withAll(source, text, some, offsetOf, 1)
       const found = typeof another === 'string' ? misfits(some, another) : unfit
@@ -94,8 +94,8 @@ const loaded = (document: LoadedDocument): Loaded =>
     : { value: document.value, place: document.locate([], 'value') }
 
 /**
- * Divides edits, in order, into groups that may fit and groups that do not; into halves when no edit fits. The last
- * group comes first.
+ * Divides the edits, in order, into groups of edits that fit and groups of misfits; into halves when no edit fits. The
+ * last group comes first.
  */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
@@ -111,8 +111,8 @@ function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): 
 }
 
 /**
- * The edits in documents that do not have the wanted content after the edits; an edit belongs to the last document that
- * begins before it. All edits when another document has changed.
+ * The edits whose document does not have the wanted content afterwards; an edit belongs to the last document that
+ * begins before it. All edits when a document without edits has changed.
  */
 function misfitsIn(
   before: readonly Loaded[],
@@ -138,7 +138,7 @@ function misfitsIn(
   return found
 }
 
-/** The alternative texts for one edit, the most natural one first. */
+/** The alternative texts of the file with one edit applied, the most natural one first. */
 function candidates(
   source: () => EditedSource,
   text: string,
@@ -158,7 +158,7 @@ function candidates(
   )
 }
 
-/** The text after all edits, with alternative number `rank` of each; or the index of the first edit that overlaps. */
+/** The text after all edits, each in alternative number `rank`; or the index of the first edit that does not fit. */
 function withAll(
   source: () => EditedSource,
   text: string,
@@ -166,7 +166,7 @@ function withAll(
   offsetOf: OffsetOf,
   rank: number,
 ): string | number {
-  /** The text after the current edit, in reverse order: the last part begins at the place of the previous edit. */
+  /** The new text from the current edit to the end, in parts; the part at the end of the text comes first. */
   const parts: string[] = []
   let at = text.length
   for (const [index, edit] of edits.entries()) {
@@ -251,7 +251,7 @@ function plainInBrackets(rest: string): string | undefined {
 
 const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
 
-/** Whether a bracket is open on the line before the offset; may be wrong, because the result is checked. */
+/** Whether a bracket is open on the line before the offset. An error does no harm: the new text is parsed again. */
 function isInBrackets(text: string, offset: number): boolean {
   const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
   let depth = 0
@@ -274,7 +274,8 @@ function inStyleOf(rest: string, value: unknown): string[] {
 }
 
 /**
- * The alternatives for writing a new member of the map at the offset (block, braces, JSON): an offset, and the text.
+ * The ways to write a new member of the map at the offset (block, braces, JSON), each with its distance from the
+ * offset.
  */
 function additions(
   text: string,
@@ -300,7 +301,8 @@ function additions(
 }
 
 /**
- * Converts places to offsets. Lines and columns count from 1, columns are characters; a byte order mark has no column.
+ * Returns a function that converts lines and columns to offsets. Both count from 1; columns are characters, and a byte
+ * order mark has no column.
  */
 function offsetsIn(text: string): OffsetOf {
   const starts = lineStarts(text)
@@ -311,7 +313,7 @@ function offsetsIn(text: string): OffsetOf {
     if (start === undefined) return undefined
     const before = countBefore(pairs, start)
     let offset = start + column - 1
-    // Each surrogate pair before the place moves the place by one code unit, perhaps past the next pair.
+    // Each surrogate pair before the offset moves the offset by one code unit, perhaps past the next pair.
     for (let twice = 0; ;) {
       const passed = countBefore(pairs, offset) - before
       if (passed === twice) return offset

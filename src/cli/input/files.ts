@@ -20,10 +20,10 @@ export type SourceFile =
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
 
-/** Whether the file or folder at this path is excluded. */
+/** Whether `--exclude` excludes the file or folder at this path. */
 export type Excluded = (path: string) => boolean
 
-/** The limits for reading sources. */
+/** The files to leave out, and the most bytes to read. */
 interface Reading {
   readonly excluded: Excluded
   readonly allowance: Allowance
@@ -31,7 +31,7 @@ interface Reading {
 
 /**
  * Reads a file, a folder (all .yaml, .yml and .json files below, except hidden ones, node_modules and links to folders)
- * or `-` for stdin. Reads no more than `allowance` permits, and follows no link out of the repository that contains it.
+ * or `-` for stdin. Reads no more than `allowance` permits, and follows no link that leads out of its repository.
  */
 export async function* readSources(
   name: string,
@@ -107,7 +107,7 @@ async function* readFolder(folder: string, reading: Reading): AsyncIterable<Sour
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
-/** Whether the path is a link to a folder, which could lead back to the current one. */
+/** Whether the path is a link to a folder, which could lead back to the current folder. */
 const isLinkToFolder = (name: string): Promise<boolean> =>
   stat(name).then(
     (found) => found.isDirectory(),

@@ -15,7 +15,7 @@ import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Release } from '../../release/index.ts'
 import type { GivenSubject, Unread } from '../output/report.ts'
 
-/** A cluster with files on top: they replace its objects, in the namespaces that the files name. */
+/** The objects of a cluster, replaced by those in files; only the namespaces that the files name are read. */
 export interface Overlay {
   readonly live: LiveCluster
   /** The release installed in the cluster, if the flags request it. */
@@ -35,7 +35,7 @@ export interface ClusterFlags {
   readonly kubeconfig: string
   readonly 'check-secrets'?: boolean
   readonly release?: string
-  /** Absent for commands that do not depend on a release. */
+  /** The flag --crds; absent for commands that do not depend on a release. */
   readonly crds?: string
 }
 

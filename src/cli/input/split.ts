@@ -55,8 +55,8 @@ function onlySeparator(text: string, error: ReadError): ReadError | undefined {
 }
 
 /**
- * Works as kubectl's consumeWhitespace: skips white space up to and including the first line end. It reads four bytes
- * at a time; when fewer remain it gives up: undefined.
+ * Works as kubectl's consumeWhitespace: skips white space up to and including the first line end. kubectl reads four
+ * bytes at a time, and gives up when fewer remain: then undefined.
  */
 function skipLineEnd(text: string, from: number): number | undefined {
   for (let position = from; ; position++) {
@@ -86,7 +86,7 @@ function splitYaml(text: string, start: number): Chunk[] {
     if (text.startsWith('---', line)) {
       const rest = text.slice(line + 3, end).replace(leadingSpace, '')
       const valid = rest === '' || rest.startsWith('#')
-      // A separator before all other lines belongs to the first document.
+      // A `---` line before all other lines belongs to the first document.
       if (line > begin || !valid) {
         push(line)
         begin = end

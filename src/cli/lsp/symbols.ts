@@ -7,7 +7,7 @@ export type JsonPath = readonly (string | number)[]
 
 /** A name in an object, with its path. */
 export interface Occurrence {
-  /** Identifies the named thing: equal for all occurrences of the same name. */
+  /** Identifies the object, provider or key that is named: equal for all occurrences of the same name. */
   readonly symbol: string
   readonly name: string
   readonly role: 'definition' | 'use'
@@ -24,14 +24,14 @@ export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
   'subjectTokenProviderName',
 ])
 
-/** Kinds outside of the API group to which our kinds refer. */
+/** Kinds outside of the API group to which resources of the group refer. */
 const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
 
 const objectSymbol = (namespace: string, kind: string, name: string): string =>
   JSON.stringify([namespace, kind, name])
 /**
  * The symbol of an upstream provider. Providers with the same name in a namespace share a symbol, because each
- * VirtualMCPServer that reaches an MCPExternalAuthConfig needs one with that name.
+ * VirtualMCPServer that reaches an MCPExternalAuthConfig needs a provider with that name.
  */
 const providerSymbol = (namespace: string, name: string): string =>
   JSON.stringify([namespace, 'provider', name])

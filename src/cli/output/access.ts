@@ -17,7 +17,7 @@ import { cellCode, json, markdown, markdownCode, visible } from './visible.ts'
 /** An access that callers gain, or may gain, and that `--deny-new` does not allow. */
 export interface Denied {
   readonly entry: Entry
-  /** A description of the access; empty when it could not be decided which one callers gain. */
+  /** A description of the access; empty when it could not be decided which access callers gain. */
   readonly access: string
   readonly isProved: boolean
 }

@@ -20,7 +20,7 @@ import { PROGRAM } from '../program-name.ts'
 const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
 /**
- * The report for people: by file and object, each finding with lines of the file, and with the other places of a
+ * The report for people: the findings by file and object, each with lines of the file, and with the other fields of a
  * contradiction.
  */
 export const printHuman: Format = (report, printing) => {
@@ -138,7 +138,7 @@ function excerptOf(
   return excerpt(text, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
 }
 
-/** Lines for another place of a contradiction: object and file if they differ from the finding's, then an excerpt. */
+/** Lines about another field of a contradiction: object and file if they differ from the finding's, then an excerpt. */
 function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing): string[] {
   const { paint, columns } = printing.terminal
   const { kind, name, namespace, file, line, path, message } = end
@@ -153,7 +153,7 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
-/** The most other objects with the same cause that are named, and the most of them whose place is printed. */
+/** At most eight other objects with the same cause are named; with their lines if there are at most three objects. */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** Lines for findings of other objects about the same contradiction: their number by severity, and their places. */

@@ -5,7 +5,7 @@ const EVERY_MS = 200
 
 /** Shows the progress of a long run on a terminal, on one line that is removed at the end. */
 export interface Progress {
-  /** The current activity, such as `judging 120 of 4000 documents`. Calls are cheap. */
+  /** Sets the current activity, such as `judging 120 of 4000 documents`; `text` is called only when it is printed. */
   readonly tell: (text: () => string) => void
   readonly end: () => void
 }

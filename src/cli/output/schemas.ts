@@ -12,7 +12,7 @@ const VERSION = Type.Literal(1)
 const CLAIMS = Type.Record(TEXT, Type.Unknown())
 const RELEASES = text('The releases of the operator to which it applies: `all`, `0.50 to 0.58`.')
 
-/** An object with shared fields, and with the fields of exactly one of the alternatives. */
+/** The schema of an object with shared fields, and with the fields of exactly one of the alternatives. */
 const oneOf = (shared: TProperties, alternatives: readonly TProperties[]): TObject => {
   const optional = alternatives
     .flatMap((each) => Object.entries(each))
@@ -72,7 +72,7 @@ const BACKEND = object({
 })
 
 const CHANGE = Type.Enum(['added', 'removed', 'changed'])
-/** The old and the new value; null on the side where it does not exist. */
+/** The fields of a change: the old and the new value; null on the side where the value does not exist. */
 const sides = (part: TSchema) => ({ old: orNull(part), new: orNull(part) })
 
 const PLAN = oneOf({ version: VERSION, unread: UNREAD }, [
@@ -105,7 +105,7 @@ const PLAN = oneOf({ version: VERSION, unread: UNREAD }, [
   },
 ])
 
-/** The part of a manifest that determines access. */
+/** Names the part of a manifest that determines access: the object, and the path of the part. */
 const ENTRY = { ...SUBJECT, path: PATH }
 const OUTCOME = object({ access: TEXT_OR_NULL, by: text('The field that decides it, or why there is none.') })
 

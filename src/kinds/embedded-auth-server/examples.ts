@@ -1,6 +1,6 @@
 import type { OAuth2Config, Provider, RedisStorage, SentinelConfig, Server } from './effective.ts'
 
-/** Realistic values for the examples of rules about an embedded authorization server. */
+/** An upstream provider with realistic values, for the examples of rules. */
 export const okta: Provider = {
   name: 'okta',
   type: 'oidc',
@@ -44,25 +44,25 @@ export const server: Server = {
   upstreamProviders: [okta],
 }
 
-/** The server with a single OAuth 2.0 provider that has these settings. */
+/** The example server with a single OAuth 2.0 provider that has these settings. */
 export const withOAuth2 = (oauth2Config: OAuth2Config): Server => ({
   ...server,
   upstreamProviders: [{ ...github, oauth2Config }],
 })
 
-/** The server with a single OpenID Connect provider that has these settings in addition to the required ones. */
+/** The example server with a single OpenID Connect provider that has these settings besides the required ones. */
 export const withOidc = (settings: NonNullable<Provider['oidcConfig']>): Server => ({
   ...server,
   upstreamProviders: [{ ...okta, oidcConfig: { ...okta.oidcConfig, ...settings } }],
 })
 
-/** The server with a single OpenID Connect provider that has exactly these settings. */
+/** The example server with a single OpenID Connect provider that has exactly these settings. */
 export const withOidcConfig = (oidcConfig: NonNullable<Provider['oidcConfig']>): Server => ({
   ...server,
   upstreamProviders: [{ ...okta, oidcConfig }],
 })
 
-/** The server with this Redis storage. */
+/** The example server with this Redis storage. */
 export const withRedis = (storage: RedisStorage): Server => ({
   ...server,
   storage: { type: 'redis', redis: storage },
@@ -88,10 +88,10 @@ export const partner: TrustedIssuer = {
   allowedActors: ['orchestrator'],
 }
 
-/** The server with these trusted issuers. */
+/** The example server with these trusted issuers. */
 export const trusting = (...trustedIssuers: TrustedIssuers): Server => ({ ...server, trustedIssuers })
 
-/** The server with one trusted issuer, whose policies are in the newer field `inboundGrants`. */
+/** The example server with one trusted issuer, whose policies are in the newer field `inboundGrants`. */
 export const granting = (inboundGrants: NonNullable<Server['inboundGrants']>): Server => ({
   ...trusting({ name: 'partner', issuerUrl: 'https://login.partner.example' }),
   inboundGrants,
@@ -105,7 +105,7 @@ export const agent: NonNullable<NonNullable<Server['delegateClients']>[number]> 
   audiences: ['https://mcp.example.com'],
 }
 
-/** A SPIFFE trust domain, and a client of it. */
+/** A SPIFFE trust domain, for examples. */
 export const trustDomain: NonNullable<NonNullable<Server['spiffeTrustDomains']>[number]> = {
   name: 'prod',
   trustDomain: 'prod.example.com',

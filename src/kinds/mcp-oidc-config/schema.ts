@@ -11,7 +11,7 @@ const jwksAllowPrivateIP = optional(
 
 export const OIDC_TYPES = ['inline', 'kubernetesServiceAccount'] as const
 
-/** Specification, section 2.3. */
+/** The resource that section 2.3 of the specification describes. */
 export const MCPOIDCConfig = resource(
   'MCPOIDCConfig',
   {

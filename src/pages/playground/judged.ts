@@ -24,7 +24,7 @@ export interface JudgedText {
   readonly completed: string
 }
 
-/** Judges a text as `check` judges a file with it. */
+/** Judges a text as the command `check` judges a file with this text. */
 export function judgeText(text: string, release: Release | undefined): JudgedText {
   const judging: Judging = {
     group: DEFAULT_API_GROUP,

@@ -26,7 +26,7 @@ const guarded = (name: string) =>
     },
   })
 
-/** `toolConfigRef` is a field that only releases have, and that no other rule reads. */
+/** A workload with `toolConfigRef`, a field that releases have and the specification lacks; no other rule reads it. */
 const withTools = (name: string): object => ({
   spec: { remoteUrl: 'https://mcp.example.com', toolConfigRef: { name } },
 })

@@ -43,7 +43,7 @@ export const resourceUrlAbsolute = defineRule({
     if (!resourceUrl || isAnonymous(resource, self.kind)) return
     const isAbsolute = originOf(resourceUrl) !== undefined
     if (isAbsolute && !resourceUrl.includes('#')) return
-    // With an embedded server the audience must equal `resourceUrl`, and other rules report this mistake there.
+    // With an embedded authorization server the audience must equal `resourceUrl`, and other rules check the audience.
     if (mayIssue(resource, self, cluster)) return
     const at = oidcReferencePath(self.kind).resourceUrl
     yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)

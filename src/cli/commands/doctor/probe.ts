@@ -58,7 +58,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 
 /**
  * Sends a dry run of an object with an annotation for which the webhook refuses it: this proves that the webhook is
- * called. `url` is the URL in the configurations; undefined when they name a Service.
+ * called. `url` is the URL in the webhook configurations; undefined when they name a Service.
  */
 export async function tryProbe(
   place: CheckedInstallation,
@@ -111,7 +111,7 @@ function meaningOf(
     const name = /failed calling webhook "([^"]*)"/.exec(answer)?.[1] ?? ''
     if (name.includes(WEBHOOK_NAME)) {
       const [, meaning, remedy] = FAILURES.find(([sign]) => sign.test(answer)) ?? []
-      // When the configurations name a URL, there is no Service to check.
+      // When the webhook configurations name a URL, there is no Service to check.
       if (url !== undefined && answer.includes('connection refused'))
         return [meaning ?? '', `check that the server runs at ${url}`]
       return [

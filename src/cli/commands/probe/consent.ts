@@ -5,8 +5,8 @@ import { pathText } from '../../../rule/index.ts'
 import { visible } from '../../output/visible.ts'
 
 /**
- * Decides whether requests may be sent to a host: always to one on this machine, to others with --yes or after the user
- * agrees.
+ * Decides whether requests may be sent to a host: always to a host on this machine, to other hosts with --yes or after
+ * the user agrees.
  */
 export class Consent {
   readonly #isGiven: boolean

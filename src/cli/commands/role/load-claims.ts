@@ -5,7 +5,7 @@ import { readSources, type SourceFile } from '../../input/files.ts'
 import { ReadError } from '../../input/nodes.ts'
 import { UnreadConfiguration, unreadFile } from './config.ts'
 
-/** Returns a function that loads the claims from `file`. Throws UsageError; the function throws UnreadConfiguration. */
+/** Returns a function that loads the claims or throws UnreadConfiguration. Throws UsageError if both names are `-`. */
 export function claimsBeside(config: string, file: string): () => Promise<ReadClaims> {
   if (file === '-' && config === '-')
     throw new UsageError('standard input can be the configuration or the claims, not both')
@@ -20,7 +20,7 @@ export async function loadClaims(file: string): Promise<ReadClaims> {
   throw unreadFile(file, 'no such file')
 }
 
-/** The claims in a text. Throws UnreadConfiguration. */
+/** Parses the claims in the text of a file. Throws UnreadConfiguration. */
 export function claimsIn(source: SourceFile): ReadClaims {
   if ('problem' in source) throw unreadFile(source.name, source.problem)
   try {

@@ -43,7 +43,7 @@ export interface LiveCluster {
   /** The objects, sorted by namespace, kind and name. */
   readonly objects: readonly LiveObject[]
   readonly secrets: readonly SeenFacts[]
-  /** The CustomResourceDefinitions of the kinds, if requested and readable for the user. */
+  /** The CustomResourceDefinitions of the API group, if they are requested and the user may read them. */
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
@@ -60,7 +60,7 @@ export interface LiveCluster {
 
 /** The cluster to read, and the objects to read there. */
 export interface Wanted extends ClusterChoice {
-  /** The namespaces to read, given the namespace of the kubeconfig context; undefined for all. */
+  /** The namespaces to read; undefined for all. `own` is the namespace of the kubeconfig context. */
   namespaces(own: string): readonly string[] | undefined
   /** Whether a namespace that does not exist is reported as unread, because `--namespaces` names it. */
   readonly mustExist?: boolean
@@ -136,8 +136,8 @@ interface Part {
 }
 
 /**
- * Lists all objects of the seven kinds. A failure for one kind does not affect the others, unless the API server did
- * not answer at all.
+ * Lists all objects of the kinds of the API group. If one kind cannot be listed, the others still are, unless the API
+ * server did not answer at all.
  */
 async function readLists(connection: ClusterConnection, namespaces: readonly string[] | undefined) {
   const places: readonly (string | undefined)[] = namespaces ?? [undefined]
@@ -201,7 +201,7 @@ interface Existence {
 
 const NOT_CHECKED: Existence = { unread: [], doubtful: [] }
 
-/** Finds namespaces that do not exist, because a list in such a namespace is empty rather than an error. */
+/** Reads namespaces without objects, because a list of objects is also empty in a namespace that does not exist. */
 async function checkExistence(
   connection: ClusterConnection,
   namespaces: readonly string[],
@@ -265,8 +265,8 @@ async function readFacts(
 }
 
 /**
- * Lists the objects of the policy kinds, in namespaces where resources refer to some. After a failure they are unknown,
- * not missing.
+ * Lists the objects of the policy kinds, in namespaces where resources refer to such objects. After a failure these
+ * objects are unknown, not missing.
  */
 async function readPolicies(
   connection: ClusterConnection,

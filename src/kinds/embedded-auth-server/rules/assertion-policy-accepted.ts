@@ -98,6 +98,6 @@ export const assertionPolicyAccepted = defineRule({
 
 const NOT_A_URL = 'must have a host and no fragment'
 
-/** Whether the server accepts the URL as a resource; the URL already matches the pattern of its schema. */
+/** Whether the authorization server accepts the URL as a resource; the schema has already checked its pattern. */
 const isResource = (text: string): boolean =>
   !/^https?:/.test(text) || ((parseUrl(text)?.host ?? '') !== '' && !text.includes('#'))

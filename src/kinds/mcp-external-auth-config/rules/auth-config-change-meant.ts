@@ -120,7 +120,7 @@ function providerNames({ spec }: AuthConfig): HeldValue {
   return providers.names.length === 0 ? null : providers.names.join(', ')
 }
 
-/** The subject provider that the user chose; null when /mutate wrote it. */
+/** The subject provider that the user chose; null when /mutate chooses it. */
 function ownSubject(config: AuthConfig, { group }: Cluster): HeldValue {
   return leavesSubjectProvider(config, group)
     ? null

@@ -89,8 +89,8 @@ const LEAST =
   /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
 
 /**
- * Whether the name of the fallback suggests a role with few permissions, while another role is mapped too: a mapping to
- * the fallback may be meant to keep callers from that role.
+ * Whether the fallback role seems to have few permissions, by its name, and another role is mapped too: a mapping to
+ * the fallback role may be meant to keep callers from the other role.
  */
 function isShield(mappings: RoleMappings, fallback: string): boolean {
   const name = fallback.slice(fallback.lastIndexOf('/') + 1)

@@ -215,7 +215,7 @@ function takenText({ by, isSame }: Taken): string {
     : `is never reached: ${all} are tried first and together take all its callers`
 }
 
-/** The mappings whose matcher fails because it uses a string as a list or the reverse: another rule reports that. */
+/** The indexes of mappings whose matcher uses a string as a list or the reverse, which another rule reports. */
 const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<number> =>
   new Set(
     factsAbout(mappings, context).notable.flatMap(({ index, verdict }) =>
@@ -223,7 +223,7 @@ const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<numb
     ),
   )
 
-/** When a mapping matches, judged by its text; `always` and `never` when its matcher is proved constant. */
+/** The condition under which a mapping matches, as text; `always` and `never` when its matcher is proved constant. */
 interface Condition {
   readonly by: 'claim' | 'matcher' | 'always' | 'never'
   readonly text: string
@@ -233,7 +233,7 @@ const ALWAYS: Condition = { by: 'always', text: '' }
 const NEVER: Condition = { by: 'never', text: '' }
 const LAST = Number.MAX_VALUE
 
-/** Whether any mapping can be unreachable: mappings with `claim` are all reachable, unless two are the same. */
+/** Whether any mapping may be unreachable: mappings with `claim` are all reachable, unless two have the same claim. */
 function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return (
@@ -243,7 +243,7 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   )
 }
 
-/** The condition of each mapping, by index; undefined for no condition, for two, or for a matcher with an error. */
+/** The condition of each mapping, by index; undefined for mappings with no condition, two, or an invalid matcher. */
 function conditionsOf(mappings: RoleMappings, context: Compiling): readonly (Condition | undefined)[] {
   const conditions = mappings.map((mapping) => mapping && conditionOf(mapping))
   if (!factsAbout(mappings, context).fit) return conditions

@@ -149,8 +149,8 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
- * Why the MCPExternalAuthConfig gets no token, as the end of a sentence; undefined when it gets one, or when a field is
- * unreadable.
+ * Why the MCPExternalAuthConfig gets no token of an upstream provider, as the end of a sentence; undefined when it gets
+ * a token, or when a field is unreadable.
  */
 function problemOf(
   { spec }: AuthConfig,
