@@ -13,7 +13,7 @@ export interface Plan {
   readonly group: Group
   readonly incoming: Incoming
   readonly authServer: AuthServer | null
-  /** The backends by kind and name, then the keys of `backends` that are not the name of a workload in the group. */
+  /** The members of the group, by kind and name, then the keys of `outgoingAuth.backends` that name no member. */
   readonly backends: readonly Outgoing[]
   /** Differences between operator releases that concern the VirtualMCPServer as a whole. */
   readonly notes: readonly string[]
@@ -27,8 +27,8 @@ export interface Group {
 }
 
 /**
- * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: /mutate
- * will write providers, so a note names them. `release`: the operator release, if known (decision 10).
+ * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: whether
+ * notes tell which provider /mutate will write next. `release`: the operator release, if known (decision 10).
  */
 export function planOf(
   state: ClusterState,
@@ -55,8 +55,8 @@ export function planOf(
 }
 
 /**
- * The effective authentication of all VirtualMCPServers, sorted by namespace and name. Includes namespaces that are not
- * judged (`leaveOut`), without the defaults, which /mutate does not write there.
+ * The effective authentication of all VirtualMCPServers, sorted by namespace and name. Plans of namespaces that
+ * `leaveOut` excludes have no notes about the next write of /mutate, because it writes nothing there.
  */
 export function plansOf(
   state: ClusterState,

@@ -10,7 +10,7 @@ import { judgePair, type PairJudgement } from './verify.ts'
 export interface WatchFilesOptions {
   /** Receives each new, valid certificate with its key. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives a problem with the files once, until it is solved. The previous certificate stays in use. */
+  /** Receives each problem with the files once, until the problem is solved. The previous certificate stays in use. */
   readonly onProblem: (problem: string) => void
   /** Receives problems of a certificate that do not prevent its use. */
   readonly onWarning?: (warning: string) => void
@@ -45,8 +45,8 @@ const POLL = 10_000
 const SETTLE = 1_000
 
 /**
- * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that another program writes. They are read after each change in
- * the folder and every ten seconds, because file systems lose events; only their content matters.
+ * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that another program writes. Reads the files after each change
+ * in the folder and every ten seconds, because file systems lose events; compares only the content of the files.
  */
 export function watchFiles(folder: string, options: WatchFilesOptions): WatchedFiles {
   const watcher = new FileWatcher(folder, options)
@@ -95,7 +95,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** Queues another check if one is running, because that one may have read the files before the change. */
+  /** Checks the files. If a check is running, queues another one, because the running one may have read older files. */
   check(): Promise<void> {
     this.#asked += 1
     this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
@@ -142,7 +142,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** Reads the files, and reads them again before it reports a problem, because they may be half written. */
+  /** Reads the files; before it reports a problem, waits and reads them again, because they may be half written. */
   async #checkOnce(): Promise<void> {
     let look = await this.#look()
     const isNew = (problem: string | undefined) => problem !== undefined && problem !== this.#problems.present
@@ -182,8 +182,8 @@ class FileWatcher implements WatchedFiles {
   }
 
   /**
-   * Reads until two reads are equal, because the kubelet may replace the files in between, and parts of two versions
-   * may match.
+   * Reads the files until two reads are equal, because the kubelet may replace the files during a read, and a
+   * certificate and a key from different versions may match.
    */
   async #readAtRest(): Promise<ServingPair | string> {
     let before = await this.#read()

@@ -7,7 +7,7 @@ export interface SecretStore {
   read(): Promise<StoredSecret | undefined>
   /** Creates the Secret; throws SecretConflict when it exists. */
   create(data: SecretData): Promise<void>
-  /** Sets these values; throws SecretConflict when the version of the Secret differs. */
+  /** Sets these values in the Secret; throws SecretConflict when the Secret has another resourceVersion. */
   update(data: SecretData, resourceVersion: string): Promise<void>
 }
 

@@ -18,8 +18,8 @@ export function run(args: readonly string[], environment: Environment): Promise<
 }
 
 /**
- * Runs a program and returns its exit code. Never throws: on wrong usage prints a line on standard error, and another
- * about printing the help; prints an internal error with its stack.
+ * Runs a program and returns its exit code. Never throws: on wrong usage prints the error and how to get help; prints
+ * an internal error with its stack.
  */
 export async function reporting(program: () => Promise<number>, help: string): Promise<number> {
   try {
@@ -50,14 +50,14 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
   return EXIT.clean
 }
 
-/** The message for a call without a command: all commands, and which one suits the manifests in this folder. */
+/** Throws the message for a call without a command: all commands, and `check` if this folder has manifests. */
 async function suggest(): Promise<never> {
   const { holdsManifests } = await import('./input/manifests.ts')
   const here = (await holdsManifests('.')) ? `; \`${PROGRAM} check .\` judges the manifests here` : ''
   throw new UsageError(`name a command: ${listed('or')}${here}`)
 }
 
-/** Names of `check` in other programs. */
+/** Names that other programs use for a command like `check`. */
 const CALLED_CHECK: ReadonlySet<string> = new Set(['lint', 'validate', 'verify'])
 
 function commandNamed(name: string): Command {

@@ -46,7 +46,7 @@ export class Informer {
   #failures = 0
   #failuresInARow = 0
   #refusedSince: number | undefined
-  /** Whether the API server forbids reading the kind: set by a refusal, until the next list. */
+  /** Whether the API server forbids reading the kind; false again after the next successful list. */
   #hidden = false
   /** The resourceVersion for the next watch; undefined when a list must come first. */
   #resourceVersion: string | undefined
@@ -151,7 +151,7 @@ export class Informer {
     if (event.type !== 'bookmark') sink[event.type](kind, event.resource)
   }
 
-  /** Whether to list again because the full sink dropped objects: only a list brings them back. */
+  /** Whether to list again because the sink was full and dropped objects, which only a new list brings back. */
   #isListDue(): boolean {
     const { sink, kind, namespace, times } = this.#subject
     return performance.now() - this.#listed >= times.relist && sink.lacks(kind, namespace)
@@ -176,7 +176,7 @@ export class Informer {
     return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** Whether a refusal to list or watch is final: at once before the first list, later only if it lasts some time. */
+  /** Whether a refusal (401, 403, 404) is final: at once before the first list, later if it lasts `times.refusal`. */
   #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity
@@ -204,7 +204,7 @@ export class Informer {
     this.#firstSync.resolve(undefined)
   }
 
-  /** Logs a change of the state, except to `listing`. */
+  /** Sets the state and its reason; logs the change, except a change to `listing`. */
   #enter(state: InformerState, reason?: string): void {
     this.#state = state
     this.#reason = reason

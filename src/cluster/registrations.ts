@@ -59,7 +59,7 @@ export class Registrations {
   }
 
   /**
-   * Calls back if the configuration exists, and after each change or deletion. Resolves and rejects as `watch` does.
+   * Calls `changed` if the webhook configuration exists, and after each change or deletion. Settles as `watch` does.
    */
   async watchConfiguration(kind: string, name: string, changed: () => void): Promise<void> {
     const from = { resourceVersion: '', milliseconds: TIMES.watch, silence: TIMES.silence, name }
@@ -69,9 +69,9 @@ export class Registrations {
   }
 
   /**
-   * A forced server-side apply. It keeps fields of other field managers, such as a webhook that they added, or a
-   * Service beside our URL. `displacing` is a merge patch that replaces those fields first, unless the configuration
-   * has changed since.
+   * Writes the webhook configuration with a forced server-side apply. That keeps fields of other field managers, such
+   * as a webhook that they added, or a Service although we set a URL. `displacing` is a merge patch that replaces those
+   * fields first, unless the configuration has changed since it was read.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
@@ -96,9 +96,7 @@ export class Registrations {
     return typeof metadata.uid === 'string' ? metadata.uid : undefined
   }
 
-  /**
-   * Sends a dry run of a creation with the nonce in an annotation; returns the text of the refusal, if it is refused.
-   */
+  /** Sends a dry run that creates an object with the nonce in an annotation; returns the message if it is refused. */
   async tryProbe(
     annotation: string,
     nonce: string,
@@ -187,7 +185,7 @@ function leaseOf(stored: Stored): StoredLease {
   }
 }
 
-/** The latest time in managed fields. All have the same format, so they can be compared as texts. */
+/** The latest time in the managedFields of an object. All have the same format, so texts can be compared. */
 function lastOf(managed: unknown): string {
   const entries: readonly unknown[] = Array.isArray(managed) ? managed : []
   return entries.reduce<string>((last, each) => {

@@ -9,16 +9,16 @@ export interface Placeholder {
   readonly at: readonly Segment[]
   /** The placeholder as written: `${REGION}`. */
   readonly text: string
-  /** For a map with placeholders in its keys: the paths of these members. */
+  /** The paths of the members of a map whose keys contain placeholders; absent for a placeholder in a string. */
   readonly members?: readonly (readonly Segment[])[]
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-/** Placeholders in a matcher: `$` and `{` may belong to CEL there, unless one template is the whole text. */
+/** Placeholders in a matcher: not `$NAME`, nor `{{ … }}` inside other text, which may be part of the CEL expression. */
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
 /**
- * Placeholders in fields that the specification does not name: `$NAME` may be shell there, and `{{ … }}` a template for
- * run time.
+ * Placeholders in fields that the specification does not name: not `$NAME`, which may be shell there, and not `{{ …
+ * }}`, which may be a template for run time.
  */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
@@ -29,8 +29,8 @@ const SIGNS = ['$', '<', '{{', '\\u00']
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
 /**
- * Whether a text contains a placeholder, in a field that the specification names; `own` finds the placeholders that the
- * configuration file defines.
+ * Whether the value of a field that the specification names contains a placeholder; `own` finds the placeholders that
+ * the configuration file defines.
  */
 export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =>
   PLACEHOLDER.test(text) || own?.(text) !== undefined
@@ -73,7 +73,7 @@ export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceho
   return found
 }
 
-/** The warning of the webhook that a placeholder was not replaced before the object was applied. */
+/** The warning of the webhook that an object was applied although a placeholder in it was not replaced. */
 export function unresolved({ at, text }: Placeholder): Finding {
   const detail = `holds the placeholder ${shown(text)}, which nothing filled in on the way to the cluster`
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }

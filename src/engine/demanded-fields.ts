@@ -25,7 +25,7 @@ export function missingFields(
     : findings.filter(({ error }) => pathText(error.at) !== SPECIFIED.field)
 }
 
-/** A field that the specification has at another place than all releases (decision 4). */
+/** A field that the specification has at the path `by`, and all releases at the path `field` (decision 4). */
 const SPECIFIED = {
   field: 'spec.incomingAuth.oidcConfigRef.audience',
   by: ['spec', 'incomingAuth', 'audience'],
@@ -35,7 +35,7 @@ const isGiven = (value: unknown, [name, ...below]: readonly string[]): boolean =
   name === undefined ? value !== undefined && value !== null : isObject(value) && isGiven(value[name], below)
 
 interface Search {
-  /** Whether a field name is a template that a tool will replace, possibly by several fields. */
+  /** Returns whether a field name is a template that a deployment tool will replace, possibly by several fields. */
   readonly isTemplate: ((name: string) => boolean) | undefined
   /** The path that the search has reached. */
   readonly at: Segment[]

@@ -38,14 +38,14 @@ interface Case extends JudgedSubject {
 }
 
 /**
- * Makes findings within the budget. Always an arrow function, never a generator function made for a review: V8 keeps a
- * map for each of those in its old generation, with all that the function closes over, until the next full collection.
+ * Makes findings within the budget. Always an arrow function, never a generator function that is made for each review:
+ * V8 keeps a map (hidden class) of each, and all that it closes over, until the next full garbage collection.
  */
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 
 /**
- * Judges an object: makes its findings and sets their severities, then, if there is an error, does so for the stored
- * object that it replaces; decides; applies ignores. Each of the two objects has a budget.
+ * Judges an object: makes its findings and sets their severities; if one is an error, does the same for the stored
+ * object that this one replaces; then decides the verdict and applies ignores. Each of the two objects has a budget.
  */
 export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgement> {
   const { settings, group } = world

@@ -15,7 +15,7 @@ import { fieldOf, isKeyOfMap, type SchemaNode } from '../shape/index.ts'
 /** All settings that users of this product can make about rules (decision 7). */
 export interface Settings {
   readonly mode: 'enforce' | 'warn'
-  /** When several apply to a finding, the last one has effect. */
+  /** When several of these settings apply to a finding, the last one has effect. */
   readonly severities: readonly SeveritySetting[]
   readonly exemptions: readonly Exemption[]
   /** Which findings manifests may ignore; by default all in files, and only warnings in a cluster. */
@@ -26,9 +26,9 @@ export interface Settings {
 
 export interface SeveritySetting {
   readonly id: string
-  /** A path without list indexes; every path when absent. */
+  /** The path, without list indexes, of the field to which the setting applies; every field when absent. */
   readonly path?: string
-  /** Every namespace when absent. */
+  /** The namespaces in which the setting applies; every namespace when absent. */
   readonly namespaces?: readonly string[]
   readonly severity: Severity
 }
@@ -38,7 +38,7 @@ export interface Exemption {
   readonly id: string
   /** The objects that the exemption is for, with `*` for any characters; every object when absent. */
   readonly object?: ObjectPattern
-  /** A path without list indexes; every path when absent. */
+  /** The path, without list indexes, of the field to which the exemption applies; every field when absent. */
   readonly path?: string
   readonly reason: string
 }
@@ -78,7 +78,7 @@ export const DEFAULT_SETTINGS: Settings = {
   leftOut: [],
 }
 
-/** Ids whose severity is fixed: such an error says that part of the object was not judged at all. */
+/** Ids whose severity no setting can change: such an error says that part of the object was not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
 /** The severity of a finding at a place, given the severity of its rule. */
@@ -101,8 +101,8 @@ export function severityAt(
 }
 
 /**
- * The severity of each finding in a namespace; undefined when no setting names a path: then all findings of a rule have
- * the same severity.
+ * Returns the severity of each finding in a namespace. Undefined when no setting names a path, so that all findings of
+ * a rule have the same severity.
  */
 export function severityByPlace(
   settings: Settings,
@@ -114,8 +114,8 @@ export function severityByPlace(
 }
 
 /**
- * Whether a path in a setting names this field, counted from the top of the object or from a part that several kinds
- * share.
+ * Whether a path in a setting names this field. The path begins at the top of the object, or at a part of it that
+ * several kinds have, such as an embedded authorization server.
  */
 export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   const places = [pathTextWithoutIndexes(at), pathOfField(at)]
@@ -163,8 +163,8 @@ export function problemWithPath(path: string): string | undefined {
 }
 
 /**
- * Whether some kind has the field. If none does, it is accepted when a kind with the longest matching start of the path
- * allows any field there.
+ * Whether some kind has the field. A path that no kind has is accepted too, if a kind that has the longest start of the
+ * path allows any field after that start.
  */
 function isPathOfAKind(path: string): boolean {
   const steps = stepsIn(path)

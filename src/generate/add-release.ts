@@ -9,8 +9,8 @@ const RELEASES = fileURLToPath(new URL('../../releases/', import.meta.url))
 
 /**
  * Adds an operator release to `releases/` (`npm run add-release -- 0.44.0 FOLDER SOURCE`): FOLDER contains its
- * CustomResourceDefinitions as YAML, SOURCE says where they come from. Only the parts of each CRD that are compared are
- * stored.
+ * CustomResourceDefinitions as YAML, SOURCE says where they come from. Stores only those parts of the CRDs that this
+ * program reads.
  */
 function addRelease([version = '', folder = '', source = '']: readonly string[]): void {
   const minor = /^(\d+\.\d+)\.\d+$/.exec(version)?.[1]

@@ -45,7 +45,7 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** Problems in the data of this coverage; while there is one, contributing/coverage.md is not generated. */
+/** Problems in the data about what enforces each statement; with one, contributing/coverage.md is not written. */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
@@ -79,7 +79,7 @@ function statementsIn(sources: readonly Source[]): Statement[] {
   return sources.filter((source) => typeof source !== 'string')
 }
 
-/** The statements about a field, and about the items of a list. */
+/** The statements of the specification about a field and, for a list, about its items; each with its owner. */
 function ownedByField({ kind }: Kind, field: Field): Owned[] {
   const { node, path } = field
   const owned = (holder: SchemaTree, owner: Owner) =>
@@ -101,7 +101,7 @@ function holdingKeywords(field: Field): string[] {
   return constraints.length > 0 ? constraints : ['type']
 }
 
-/** The fields of a kind, without those inside a schema, such as an embedded server, that an earlier kind has too. */
+/** The fields of a kind, without those inside a schema that an earlier kind has too, such as an embedded server. */
 export function listedOnce(kind: Kind): Field[] {
   const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) =>
     parts.map(({ schema }) => schema),

@@ -1,6 +1,6 @@
 import { PAGES, pageOf } from './pages.ts'
 
-/** Prints an HTML page, for commands that run in a clone. */
+/** Prints the HTML page with this name to standard output, for commands that run in a clone of the repository. */
 async function main(name: string | undefined): Promise<void> {
   const page = PAGES.find((each) => each === name)
   if (page === undefined) throw new Error(`'${String(name)}' is not a page`)

@@ -26,7 +26,7 @@ import {
   toYaml,
 } from './markdown.ts'
 
-/** The groups of the index that are not about a single kind; groups about one kind have its name. */
+/** Groups of rules in the index that are not about a single kind. A group about one kind has the name of that kind. */
 const GROUPS: Readonly<Record<string, { readonly title: string; readonly about: string }>> = {
   'embedded-auth-server': {
     title: 'The embedded authorization server',
@@ -81,7 +81,7 @@ interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | '
   readonly about: string
   /** The group in the index that contains the id. */
   readonly group: string
-  /** Facts that only rules have, not other ids. */
+  /** Facts about a rule; empty for an id of the engine, which has none. */
   readonly facts: readonly Fact[]
   readonly examples: readonly string[]
 }
@@ -115,7 +115,7 @@ export function* rulesPages(): Iterable<GeneratedFile> {
 /** A link between pages of docs/rules. */
 const link = (id: string): string => `[${id}](${id}.md)`
 
-/** The group for rules that read only resources of this kind. */
+/** The heading and introduction of the group for rules that read only resources of this kind. */
 const aloneGroup = (kind: string) => ({
   title: kind,
   about: `Rules about one ${kind} alone. [Between resources](#between-resources) has those that look at others too.`,

@@ -8,7 +8,7 @@ import { breakable, type Child, h, svg } from './dom.ts'
  */
 type State = 'sent' | 'none' | 'unknown'
 
-/** A box, and the boxes from which lines lead to it. */
+/** A box of the picture; `from`: the ids of the boxes from which lines lead to it. */
 interface Box {
   readonly id: string
   readonly from: readonly string[]
@@ -108,7 +108,7 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
   const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
   const holderOf = ({ provider }: TokenSource) =>
     authServer !== null && provider !== null ? 'server' : 'gateway'
-  // The sources are sorted like the boxes from which they get tokens, so that few lines cross.
+  // The sources of tokens are sorted like the boxes from which they get tokens, so that few lines cross.
   const sources = [...new Map(backends.map(sourceOf).map((source) => [source.id, source])).values()].toSorted(
     (a, b) => Number(holderOf(a) === 'server') - Number(holderOf(b) === 'server'),
   )

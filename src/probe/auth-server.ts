@@ -127,7 +127,7 @@ function* inOAuth2Provider(
           },
         ]
       : []
-  // The user's browser opens this address, by the browser's own rules.
+  // The user's browser opens this address, so limits of the operator, such as on private addresses, do not apply.
   const opened: Connecting = { ...TOKEN_REQUESTS, http, bundle: connecting.bundle }
   yield* endpoint(['authorizationEndpoint'], config.authorizationEndpoint, 'authorization endpoint', opened)
   yield* endpoint(['tokenEndpoint'], config.tokenEndpoint, 'token endpoint', connecting, {

@@ -68,7 +68,9 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
   }
 }
 
-/** Stands for a field of newer releases, which no CRD here declares: its object preserves unknown fields instead. */
+/**
+ * A marker in place of a field of newer releases, which no CRD declares: its object preserves unknown fields instead.
+ */
 const NEWER: SchemaTree = {}
 
 function constraints(node: SchemaTree): SchemaTree {

@@ -64,7 +64,7 @@ export function configMapFacts(
 const JSON_PER_UNIT = 32
 const YAML_PER_UNIT = 4
 
-/** Parses the text once for each `Cluster`. Throws OutOfBudget. */
+/** Parses the policies of a ConfigMap, only once for each `Cluster`. Throws OutOfBudget. */
 export function policyValue(given: PolicyText, cluster: Cluster, budget: Budget): PolicyValue {
   const { text, readYaml } = given
   if (text === undefined) return UNREAD
@@ -103,7 +103,7 @@ function fromBase64(text: string): string {
   }
 }
 
-/** Whether the text consists of PEM certificate blocks only, as the operator requires; their content is not decoded. */
+/** Whether the text consists of PEM certificate blocks only, as the operator requires; does not decode them. */
 function isBundle(text: string): boolean {
   const begins = text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []
   const isClosed = /-----END CERTIFICATE-----\s*$/.test(text)
@@ -139,7 +139,7 @@ export function configMapReferencesOf({ spec }: { readonly spec?: unknown }): Co
   return found
 }
 
-/** Adds the references inside a value; `at` is its path, a shared stack that is unchanged on return. */
+/** Adds to `found` the references inside a value; `at` is its path, a shared stack that is unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: ConfigMapReference[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

@@ -6,14 +6,14 @@ import { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
 import { authServersOf } from './workload-auth-server.ts'
 
-/** An embedded authorization server, and the path of the OIDC reference with the audience of its tokens. */
+/** An embedded authorization server, and the path `at` of the OIDC reference that has the audience of its tokens. */
 export interface IssuingBeside extends Issuing {
   /** The MCPExternalAuthConfig that contains the server; undefined for a VirtualMCPServer, which contains its own. */
   readonly to: ObjectName | undefined
   readonly at: ReturnType<typeof oidcReferencePath>
 }
 
-/** The embedded authorization server in a VirtualMCPServer, or those that a workload names. */
+/** The embedded authorization server in a VirtualMCPServer, or the servers that a workload references. */
 export function issuingBeside(
   resource: Gateway | Workload,
   { kind }: ObjectName,
@@ -36,7 +36,8 @@ export function issuingBeside(
 }
 
 /**
- * Whether a resource has an embedded authorization server, or a reference that may lead to one (unreadable, not found).
+ * Whether a resource has an embedded authorization server, or refers to an object that may contain one but is
+ * unreadable or not found.
  */
 export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, cluster: Cluster): boolean {
   if (resource.spec === undefined) return true

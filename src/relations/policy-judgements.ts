@@ -11,8 +11,6 @@ import { KnownRequests, LISTS, type RequestKind, type Setting } from './policy-r
 import type { ListedPolicy, PolicyList } from './policy-lists.ts'
 import { faultText, quoted } from './policy-texts.ts'
 
-/** Finds mistakes in a list of Cedar policies: only mistakes whose effect is certain. */
-
 /** A finding about a single policy. */
 export interface PolicyJudgement {
   readonly policy: ListedPolicy
@@ -39,6 +37,7 @@ const MOST_FAULTS = 3
 /** The most attributes in a list of policies for which the effect of their absence is evaluated. */
 const MOST_ATTRIBUTES = 8
 
+/** Finds the mistakes in a list of Cedar policies whose effect is certain. */
 export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, 'budget' | 'memo'>) =>
   judged(list, context)
 
@@ -80,7 +79,7 @@ function readOf(
   return { listed, policy, outcomes, faults: [...faults.values()] }
 }
 
-/** Whether the fault occurs for every kind of request, not only for kinds that the policy does not concern. */
+/** Whether the fault occurs for every kind of request, not only for some kinds. */
 function isOfAllRequests(fault: Fault, setting: Setting): boolean {
   const families = setting.kinds.map((kind) => new KnownRequests(kind, setting))
   switch (fault.kind) {
@@ -119,7 +118,7 @@ const failsAlways = ({ isTrue, isFalse, scope }: PolicyOutcome): boolean =>
 function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   const { listed, faults } = read
   const isIdle = doesNothing(read)
-  // A list action such as `list_tools`, which older documentation used, is harmless in a set with other actions.
+  // An action such as `list_tools`, which older documentation used, is harmless in a set with other actions.
   const found = faults.filter(
     ({ fault, at }) => isOfAllRequests(fault, setting) && !isHarmless(fault, at, isIdle),
   )
@@ -134,7 +133,7 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   }))
 }
 
-/** Whether the fault may be why a policy never applies, although it occurs only for some kinds of requests. */
+/** Whether the fault may be why a policy never applies, although the fault occurs only for some kinds of requests. */
 const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
@@ -146,7 +145,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
-/** The faults to report: only one with the same text, and only one for each attribute with a wrong type. */
+/** The faults to report: one for each text, one for each attribute with a wrong type, and at most MOST_FAULTS. */
 function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   const seen = new Set<string>()
   const others = faults.filter((fault) => {
@@ -199,7 +198,7 @@ function absencesOf(
   { policies, setting }: PolicyList,
   budget: Budget,
 ): PolicyJudgement[] {
-  // A policy that cannot be parsed may permit anything, or nothing.
+  // If one policy could not be evaluated, it is not known what it permits.
   if (reads.length < policies.length) return []
   const keys = new Map<string, Fault>()
   for (const { faults } of reads)
@@ -216,12 +215,12 @@ function absencesOf(
 }
 
 /**
- * The key of an attribute that a policy reads although requests may lack it. All arguments of a call share `arg_`; all
- * attributes that some kinds of requests never have share `''`. Undefined for other faults.
+ * The key by which faults are grouped when a policy reads an attribute that requests may lack: `arg_` for all arguments
+ * of a tool, '' for all attributes that some kinds of requests have and others never have, else the name. Undefined for
+ * other faults.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
-  // '' is the shared key of all attributes that some kinds of requests have and others never have.
   return fault.kind === 'missing' && fault.isRead && !isOfAllRequests(fault, setting) ? '' : undefined
 }
 

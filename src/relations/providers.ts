@@ -47,8 +47,8 @@ export const neededProvider = (config: AuthConfig, group: string): NamedProvider
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
 /**
- * Why the VirtualMCPServer lacks the needed provider; undefined when it has it, or when a field is unreadable. Sections
- * 2.4.5, 2.4.6, 5.2.
+ * Why the VirtualMCPServer lacks the upstream provider that an MCPExternalAuthConfig needs (sections 2.4.5, 2.4.6 and
+ * 5.2 of the specification); undefined when it has the provider, or when a field is unreadable.
  */
 export function unserved(
   { spec }: Gateway,
@@ -61,8 +61,8 @@ export function unserved(
 }
 
 /**
- * Errors for MCPExternalAuthConfigs that a VirtualMCPServer uses although it lacks the provider that they need; only
- * for those that `wanted` accepts.
+ * An error for each MCPExternalAuthConfig that a VirtualMCPServer uses although it lacks the provider that the config
+ * needs. Skips those for which `wanted` returns false.
  */
 export function* unservedBy(
   gateway: Gateway,
@@ -95,13 +95,13 @@ const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
   })
 })
 
-/** The place at which an MCPExternalAuthConfig names a provider, or its type when that alone needs one. */
+/** Points to the field by which an MCPExternalAuthConfig names a provider, or to its type if that needs one. */
 export const configEnd = (config: string, { field, provider }: Unserved): Related =>
   provider === ''
     ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')
     : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
 
-/** The place of a VirtualMCPServer's upstream providers, or of its missing authorization server. */
+/** Points to the upstream providers of a VirtualMCPServer, or says that it has no authorization server. */
 export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
   const at = GATEWAY.spec.authServerConfig
   return reason === 'no authorization server'
@@ -109,10 +109,10 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
     : end(gateway, at.upstreamProviders, 'has these providers')
 }
 
-/** The key in `causes` of an error that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
+/** The key, for `causes` of errors, of an MCPExternalAuthConfig whose provider VirtualMCPServers lack. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/** The error, at the VirtualMCPServer's reference or, if a backend has the reference, at the authorization server. */
+/** The error: at the reference in the VirtualMCPServer or, if only backends have it, at the authorization server. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
@@ -135,11 +135,11 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
   )
 }
 
-/** A message's text for the field and value by which an MCPExternalAuthConfig names a provider. */
+/** How an MCPExternalAuthConfig names a provider, for a message: `has upstreamInject.providerName "okta"`. */
 const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
-/** Names what the VirtualMCPServer lacks, a provider or a server, as the end of a sentence. */
+/** Says that the VirtualMCPServer lacks the provider or the authorization server, for the end of a sentence. */
 function lacking(problem: Unserved, isHinted: boolean): string {
   return problem.reason === 'no authorization server'
     ? 'there is no authServerConfig'
@@ -152,7 +152,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** The problem as text, for a finding at the MCPExternalAuthConfig. */
+/** Why a VirtualMCPServer cannot serve an MCPExternalAuthConfig, as text for a finding at that config. */
 export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
   return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`

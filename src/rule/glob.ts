@@ -23,7 +23,10 @@ export function fitsPath(pattern: string, path: string): boolean {
   )
 }
 
-/** On a mismatch only the last star takes one more item: giving an earlier star more cannot help. */
+/**
+ * Whether the signs match all items; `anyNumber` (a star) stands for any number of items. On a mismatch only the last
+ * star takes one more item: giving an earlier star more cannot help.
+ */
 function fitsAll(
   signs: readonly string[],
   items: readonly string[],

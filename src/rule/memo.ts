@@ -1,7 +1,7 @@
 /** Cached results, by function and then by argument. Lives as long as a review, or a `Cluster`. */
 export type Memo = Map<unknown, Map<unknown, unknown>>
 
-/** The result of `compute(...args)`, cached in the memo by `compute` and its first argument alone. */
+/** The result of `compute(...args)`, cached by `compute` and the first argument: later arguments do not count. */
 export function remembered<A extends readonly [unknown, ...unknown[]], R>(
   memo: Memo,
   compute: (...args: A) => R,

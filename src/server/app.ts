@@ -130,12 +130,12 @@ export function buildWebhook(
   return app
 }
 
-/** An answer. `record` counts and logs it once it is sent, with the seconds since the last byte of the body. */
+/** An answer. `record` counts and logs it after it was sent; `seconds`: the time since the end of the request body. */
 interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
 }
-/** Runs a step of the review once `Turns` gives it a turn. */
+/** Runs a step of the review as soon as `Turns` gives the review a turn. */
 type Take = <T>(step: ReviewStep, work: () => T) => Promise<T>
 type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
@@ -187,7 +187,7 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Judges by cached objects. If the verdict depends on other objects, reads these from the API server and judges again.
+ * Judges a review by the cache. If the verdict depends on other objects, reads them from the API server, judges again.
  */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
@@ -209,15 +209,15 @@ async function validateReview(parts: Parts, review: Review, url: string, take: T
 }
 
 /**
- * Whether every error depends on objects that may have changed since they were cached. False for a deletion, because
- * its webhook fails open.
+ * Whether every error of the verdict depends on other objects, which may have changed in the cluster since they were
+ * cached. False for a deletion, because its webhook has failurePolicy Ignore.
  */
 function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolean {
   const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
   return areOpen && submission.operation !== 'DELETE'
 }
 
-/** Runs each step of a judgement in its turn. */
+/** Runs each step of a judgement as soon as `Turns` gives the review a turn. */
 async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   for (;;) {
     const step = await take('judge', () => steps.next())
@@ -234,7 +234,7 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   return typeof nonce === 'string' ? nonce : undefined
 }
 
-/** Answers immediately that too many reviews wait for the API server, so that the client may try again. */
+/** Answers at once that too many reviews wait for reads from the API server; the client may try again. */
 function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
   logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
@@ -242,8 +242,8 @@ function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer 
 }
 
 /**
- * Most rounds of reads for one review: a VirtualMCPServer refers to a group, the group to backends, and these to
- * others.
+ * The most rounds of reads from the API server for one review: a VirtualMCPServer refers to a group, the group to
+ * backends, and these to others.
  */
 export const MOST_ROUNDS = 4
 
@@ -252,7 +252,7 @@ interface Confirming {
   readonly take: Take
 }
 
-/** The verdict after the objects that it depends on were read from the API server. */
+/** Reads the objects on which the verdict depends from the API server, within `milliseconds`, and judges again. */
 async function confirmed(
   submission: Submission,
   byCache: Admission,
@@ -264,7 +264,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = NOTHING_READ
   let verdict = byCache
-  // An object that was not cached completely may refer to further objects.
+  // Each round reads the objects on which the latest verdict depends: those read before may refer to further ones.
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const asked = verdict.unconfirmed
     if (asked.length === 0) break
@@ -315,8 +315,9 @@ function answerPatch({ logger, metrics }: Parts, review: Review, patch: readonly
   return { json, record }
 }
 
-/** The most fields of a denial that are logged, and the most characters of a path, which may have keys of maps. */
+/** The most fields of a denial that are logged. */
 const MOST_FIELDS = 20
+/** The most characters of a path that are logged: it may contain keys of maps, which have any length. */
 const LONGEST_FIELD = 256
 
 /** The log fields of a denial: the user, and the paths of the wrong fields, never their values. */
@@ -375,7 +376,7 @@ function answerProblem(parts: Parts, reply: FastifyReply, status: number, proble
     .send(JSON.stringify({ error: problem }))
 }
 
-/** API servers show their users the text of a 403 answer, but not the text of a 401 answer or a JSON body. */
+/** Answers 403 with plain text: API servers show it to users, unlike the text of a 401 answer or a JSON body. */
 function refuseClient(parts: Parts, reply: FastifyReply, problem: string): void {
   parts.metrics.refused(403)
   leaving(parts, reply).code(403).type('text/plain').send(problem)

@@ -5,7 +5,7 @@ interface Changing {
   readonly settings: () => Settings
   /** Returns the installed release; undefined when it is not known. */
   readonly release: () => Release | undefined
-  /** Returns changed settings for this judge, such as with another mode. */
+  /** Changes the settings for this judge only, for example to another mode. */
   readonly counting?: (settings: Settings) => Settings
 }
 

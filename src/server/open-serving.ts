@@ -16,9 +16,9 @@ import type { Serving } from './serving.ts'
 import { TrustLoop } from './trust-loop.ts'
 
 /**
- * Opens the source of certificates that `--certificates` selects; undefined for the leader when webhooks serve from
- * files, because it serves nothing itself and knows no CA. Throws an Error that describes a problem with the files, and
- * UsageError when settings contradict each other.
+ * Opens the source of serving certificates that `--certificates` selects; undefined for `--role leader` with
+ * `--certificates files`, because such a leader serves nothing and knows no CA. Throws an Error that describes a
+ * problem with the files, and UsageError when flags contradict each other.
  */
 export async function openServing(
   configuration: ServerConfiguration,

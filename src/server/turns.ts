@@ -8,8 +8,9 @@ export type ReviewStep = (typeof STEPS)[number]
 
 /** Milliseconds for which small reviews run before the event loop gets control; a single step is never interrupted. */
 const STRETCH = 5
-/** Milliseconds after which the costs of flows restart from 0; the next constant is the most flows counted. */
+/** Milliseconds after which the costs of flows restart from 0. */
 const WINDOW = 10_000
+/** The most flows whose costs are counted; for a further flow the costs of all restart from 0. */
 const MOST_FLOWS = 10_000
 
 /** The facts about a review that determine when its steps run. */
@@ -44,7 +45,7 @@ export class Turns {
   readonly #now: () => number
   readonly #costs = new Map<string, number>()
   #windowBegun = 0
-  /** When the pause after a step of a large review ends, in monotonic milliseconds. */
+  /** The time at which the pause after a step of a large review ends, in monotonic milliseconds. */
   #rested = 0
   /** Milliseconds of steps that ran immediately since the event loop last had control. */
   #atOnce = 0
@@ -125,7 +126,7 @@ export class Turns {
   #timed({ review, run }: Waiting, step: ReviewStep, begun: number): number {
     run()
     const end = this.#now()
-    // The other steps cost about the same for every review.
+    // Steps other than `parse` and `judge` cost about the same for every review.
     if (step === 'parse' || step === 'judge') this.#charge(review, end - begun, end)
     return end
   }
@@ -138,7 +139,7 @@ export class Turns {
     this.#costs.set(review.flow, this.#costOf(review) + milliseconds)
   }
 
-  /** The index of the next review. For `parse` only the bytes decide, because the flow is not yet known. */
+  /** The index of the review to run next. For `parse` only the bytes decide, because the flow is not yet known. */
   #first(waiting: readonly Waiting[], step: ReviewStep): number {
     let first = 0
     for (const [i, { review }] of waiting.entries()) {
@@ -166,7 +167,7 @@ export class Turns {
   }
 }
 
-/** Lets reviews that have run a step enter the queue of their next step. */
+/** Lets reviews that have just run a step enter the queue of their next step. */
 const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }

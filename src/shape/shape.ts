@@ -27,7 +27,7 @@ import * as validators from './generated/validators.js'
 /** The findings of the schema, and the resource as rules read it. */
 export interface Shaped {
   readonly findings: readonly Finding[]
-  /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is not an object. */
+  /** The resource without nulls, values of a wrong JSON type replaced by undefined. Absent when it is not an object. */
   readonly resource?: Resource
   /** Whether some part has a wrong JSON type. */
   readonly mistyped: boolean
@@ -35,7 +35,7 @@ export interface Shaped {
 
 const validatorOf = validators as unknown as Readonly<Record<string, ValidateFunction>>
 
-/** Facts about the JSON text of an object: they make searches in the object unnecessary. */
+/** Facts about the JSON text of an object, which make some searches in the object unnecessary. */
 export interface Contents {
   readonly nulls: boolean
   /** The JSON text that contains the object. */
@@ -67,7 +67,7 @@ export function shape(
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
 }
 
-/** The findings that are neither at one of these places nor below one. */
+/** The findings whose field is neither at one of these places nor inside one. */
 export function outside(
   places: readonly (readonly Segment[])[],
   findings: readonly Finding[],
@@ -77,7 +77,7 @@ export function outside(
   return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
-/** The first errors, and one that says that the rest is not judged: the validator stopped, and no rule runs. */
+/** The first schema errors, and one saying that the rest is not judged: the validator stopped, and no rule runs. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
   const hidden = errors.slice(MOST_FINDINGS, MOST_FINDINGS + 1)

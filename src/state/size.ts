@@ -1,6 +1,6 @@
 import { isObject, type Resource, setOwn } from '../rule/index.ts'
 
-/** Bytes in the heap of 64-bit V8; test/memory.test.ts compares them with measurements. */
+/** Bytes of an empty object in the heap of 64-bit V8; test/memory.test.ts compares these numbers with measurements. */
 const OBJECT = 56
 const ENTRY = 32
 const TEXT = 20
@@ -29,15 +29,15 @@ function bytesOf(value: unknown): number {
 /** Estimated bytes of a text: V8 stores one with any character beyond Latin-1 in two bytes a character. */
 const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
-/** The longest text, in characters, that the reduced copy of a large object keeps; names of objects are shorter. */
+/** The longest text, in characters, that the cache keeps of an object over its size limit; names are shorter. */
 const LONGEST_FACT = 1_000
-/** The most fields of an object in a reduced copy: an object with more fields is a map, whose keys have no limit. */
+/** The most fields of a nested object that the cache keeps of an object over its size limit; a larger one is a map. */
 const MOST_FIELDS = 50
 
 /**
- * The reduced copy of an object over its size limit: the spec without lists, large maps and long texts. To rules these
- * look like parts of a wrong JSON type, so they assume nothing about them. If the copy takes over `most` bytes, the
- * spec is undefined.
+ * A reduced copy of an object over its size limit: the spec without lists, large maps and long texts. Rules assume
+ * nothing about these, because they treat them like values of a wrong JSON type. If the copy takes over `most` bytes,
+ * the spec is undefined.
  */
 export function factsOf({ spec }: Resource, most: number): Resource {
   const facts = factsIn(spec)

@@ -11,13 +11,13 @@ export interface Harm {
   readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'claims'
   /** Describes the harm: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
   readonly text: string
-  /** The reason, which may differ between steps; empty when `text` is enough. */
+  /** The reason for the harm, which may differ between steps; empty when `text` says enough. */
   readonly why: string
 }
 
 /**
- * The weight of a harm in the cost of an order: a harm that grants access weighs more than any number of harms that
- * remove access.
+ * The weight of a harm in the cost of an order of steps: a harm that grants access weighs more than any number of harms
+ * that remove access.
  */
 export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : GAIN)
 
@@ -41,7 +41,7 @@ export class Comparison {
     return [...this.#lost(facts), ...this.#sent(facts), ...this.#logins(facts), ...this.#parts(facts)]
   }
 
-  /** Backends that get credentials in the old and the new state, but not in the given state. */
+  /** Backends that get credentials in the old and the new state, but not in the intermediate state that is given. */
   *#lost({ sent, lacking }: Facts): Iterable<Harm> {
     for (const backend of this.#old.sent.keys()) {
       if (!this.#new.sent.has(backend) || sent.has(backend)) continue
@@ -53,7 +53,7 @@ export class Comparison {
   *#sent({ sent }: Facts): Iterable<Harm> {
     for (const [backend, now] of sent) {
       const sides = [this.#old.sent.get(backend), this.#new.sent.get(backend)]
-      // Without a workload of this name, no credentials are sent.
+      // No credentials are sent to a backend that is only a key of `backends`, not a workload of the group.
       if (!now.isMember && !sides.every((side) => side !== undefined)) continue
       if (sides.some((side) => side !== undefined && isSameSent(side, now))) continue
       const text = `${backend} is sent other credentials than before and after`
@@ -137,8 +137,8 @@ const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * The outcome of `after` for callers for whom it equals that of `now` (the intermediate state), else that of `old`.
- * `now` differs from it for exactly those callers whose outcome in `now` occurs neither in `old` nor in `after`.
+ * For callers with the same outcome in `now` (the intermediate state) and in `after`: that outcome; for others: that in
+ * `old`. So the result differs from `now` for callers whose outcome in `now` is neither the old nor the new one.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

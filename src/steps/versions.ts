@@ -1,7 +1,7 @@
 import { deepEqual, isObject, metadataOf } from '../rule/index.ts'
 import type { Item, Manifest } from './states.ts'
 
-/** A version of an object: the old one, the new one or one between them. Without a value the object does not exist. */
+/** A version of an object: the old one, the new one or one between them. Without a value, the object does not exist. */
 export interface Version {
   readonly is: 'old' | 'between' | 'copy' | 'interruption' | 'new'
   readonly value: Manifest | undefined
@@ -45,7 +45,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
     candidates.push([unite(old, now), `the old version with ${names} of the new one added`])
   }
   const parts = partsThatDiffer(old, now)
-  // When only one field of the spec differs, the result would equal the new version.
+  // When only one field of the spec differs, the old version with the new field would equal the new version.
   for (const part of parts.length > 1 ? parts : []) {
     const at = ['spec', part]
     candidates.push([withValue(old, at, valueIn(now, at)), `the old version with ${part} of the new one`])
@@ -65,9 +65,7 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
 
 const REFERENCE = 'externalAuthConfigRef'
 
-/**
- * Versions that interrupt a service for a while, used when every order would grant access that neither state grants.
- */
+/** Versions that interrupt a service, used when every order of steps would grant access that neither state grants. */
 export function interruptions(stored: Manifest): Version[] {
   const old = asFile(stored)
   const isReferring = isObject(old.spec) && old.spec[REFERENCE] !== undefined

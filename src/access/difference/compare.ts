@@ -14,7 +14,7 @@ export interface CallerChange {
   readonly witness: Claims
 }
 
-/** An access for which it could not be decided whether some caller gains or loses it. */
+/** An access, such as an AWS role, for which it could not be decided whether some caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
   /** Whether some caller may get the access only in the new state (`gains`), or only in the old one (`loses`). */
@@ -23,9 +23,9 @@ export interface UndecidedChange {
 }
 
 export interface Difference {
-  /** One example for each combination of an old and a new access that was found. */
+  /** One example caller for each pair of different old and new accesses that was found. */
   readonly changes: readonly CallerChange[]
-  /** Whether the accesses in `changes` may also occur in other combinations of an old and a new access. */
+  /** Whether there may be callers with further pairs of an old and a new access than those in `changes`. */
   readonly more: boolean
   readonly undecided: readonly UndecidedChange[]
 }
@@ -35,7 +35,7 @@ export const COMPARISON = 6_000_000
 /** The budget for all comparisons of a run together, in units of `Budget`. */
 export const ALL_COMPARISONS = 5 * COMPARISON
 const MOST_PAIRS = 60
-/** The most examples that are minimised; the others stay as they were found. */
+/** The most example callers whose claims are reduced to those that matter; later examples keep all claims. */
 const MOST_SHRUNK = 40
 
 /**
@@ -54,7 +54,7 @@ interface Settings {
   readonly budget?: Budget
   /** Claims to try first, such as the examples found for other releases. */
   readonly callers?: readonly Claims[]
-  /** The tokens that callers can have: the comparison considers only claims that at least one of them has. */
+  /** The tokens that callers can have; the comparison considers only claims that such a token can contain. */
   readonly behind?: Callers
 }
 
@@ -110,8 +110,8 @@ class Search {
   }
 
   /**
-   * Tries to prove for all open questions together that no caller exists. If that fails, answers one question at a
-   * time, and tries the others together again after each question without a caller.
+   * Tries to prove for all open questions together that no caller gains or loses access. If that fails, looks for a
+   * caller who answers one question, then tries to prove the rest together again.
    */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
@@ -152,7 +152,7 @@ class Search {
     return this.#answered[question].has(access)
   }
 
-  /** Finds more combinations of an old and a new access. */
+  /** Finds further pairs of an old and a new access that some caller has, with an example caller for each. */
   #findMorePairs(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
     const world = this.#world
     const blocked = new Set<string>()
@@ -188,8 +188,8 @@ class Search {
   }
 
   /**
-   * Looks for example claims for which the assumptions and `holds` are true, first in the form that identity providers
-   * issue. True when an example was found and stored, or when it is proved that there is none.
+   * Looks for example claims for which the assumptions and `holds` are true, and prefers claims that look as identity
+   * providers issue them. True when an example was found and stored, or when it is proved that there is none.
    */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
     const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)

@@ -39,11 +39,11 @@ export interface ReadMappings {
   readonly mappings: readonly ReadMapping[]
   readonly roleClaim: string
   readonly fallback: string | undefined
-  /** Why the workload does not start with these mappings; undefined when it does. */
+  /** Why the workload does not start with these role mappings; undefined when it starts. */
   readonly refused: string | undefined
 }
 
-/** Reads the role mappings of an MCPExternalAuthConfig (any JSON value) as operator releases with this cel-go do. */
+/** Reads the role mappings of an MCPExternalAuthConfig (any JSON value) as releases built with this cel-go do. */
 function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
@@ -71,7 +71,7 @@ function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   }
 }
 
-/** The AWS roles that an MCPExternalAuthConfig grants; without one (undefined) no caller gets a role. */
+/** The AWS roles that an MCPExternalAuthConfig grants to callers; when `value` is undefined, no caller gets a role. */
 export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   if (value === undefined) return NOTHING
   const read = readMappings(value, selection)
@@ -105,7 +105,7 @@ const rolesOf = ({ roleClaim }: Pick<ReadMappings, 'roleClaim'>): string => clai
 const closedBy = (read: Pick<ReadMappings, 'roleClaim'>): string =>
   `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
 
-/** The outcome when no mapping matches the caller. */
+/** The outcome when no role mapping matches the caller: the fallback role, if one is set. */
 const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
   fallback === undefined
     ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
@@ -126,7 +126,7 @@ function conditionOf(
   )
 }
 
-/** The condition under which newer gateways grant no role, because the role claim has a wrong JSON type. */
+/** When gateways of newer operator releases grant no role because the role claim has a wrong JSON type. */
 function closedOf(
   world: ClaimsWorld,
   { mappings, roleClaim }: ReadMappings,

@@ -31,7 +31,7 @@ export interface MappingOutcome {
 
 export interface RoleDecision {
   readonly role?: string
-  /** The index of the mapping that grants the role, or `fallback` for `fallbackRoleArn`. */
+  /** The index of the mapping that grants the role, `fallback` for `fallbackRoleArn`, or `nowhere` for no role. */
   readonly from: number | 'fallback' | 'nowhere'
   readonly reason: string
   /** The outcomes of the mappings, in the order in which the gateway tries them. */
@@ -46,12 +46,12 @@ export interface ReleaseDecision extends RoleDecision {
 
 type EvaluationOf = (matcher: string) => Evaluation | undefined
 
-/** The matchers that must be evaluated before `decideRole`. */
+/** The matchers of an MCPExternalAuthConfig (any JSON value), which must be evaluated before `decideRole` is called. */
 export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
 
-/** The decision of each range of operator releases; ranges with the same decision for all mappings are merged. */
+/** The decision for each range of operator releases; ranges with the same decision for all mappings are merged. */
 export function decideForReleases(
   value: unknown,
   claims: Claims,
@@ -230,8 +230,8 @@ function afterWinner(mapping: MappingOutcome, winner: MappingOutcome | undefined
 export const placeOf = ({ index }: Pick<MappingOutcome, 'index'>): string => `roleMappings[${index}]`
 
 /**
- * The role of the first mapping that matches, or why no role is granted. A single refused mapping keeps the workload
- * from starting.
+ * The role of the first mapping that matches, or why no role is granted: for example, the workload does not start when
+ * one of the mappings is refused as invalid.
  */
 function choose(
   mappings: readonly MappingOutcome[],
@@ -256,7 +256,8 @@ function choose(
 }
 
 /**
- * Notes about earlier mappings whose evaluation this program stopped: a gateway may complete it, and grant their role.
+ * Notes about mappings before the winner whose matcher was stopped at a limit of this program: the gateway may evaluate
+ * it further, and grant the role of the mapping.
  */
 function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutcome | undefined): string[] {
   const before = winner === undefined ? mappings : mappings.slice(0, mappings.indexOf(winner))

@@ -57,7 +57,7 @@ const COSTS: Readonly<Record<Expr['kind'], number>> = {
 /** The work of visiting one node of the tree, in units of a budget. */
 const NODE_WORK = 1 / 8
 
-/** cel-go counts one more for a path that does not begin with a name: `[1][0]`, `f(x).y`. */
+/** The cost of a node in cel-go: one more for a path that does not begin with a name: `[1][0]`, `f(x).y`. */
 function costOf(expr: Expr): number {
   const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
   return COSTS[expr.kind] + Number(holder !== undefined && holder.kind !== 'ident' && !isPath(holder))
@@ -115,7 +115,7 @@ function runSelect(evaluation: Evaluation, select: Select): Result {
   return operand instanceof CelMap && operand.get(select.field) !== undefined
 }
 
-/** A dotted type name such as `google.protobuf.Timestamp`; undefined for other paths. No variable has such a name. */
+/** The type that a name such as `google.protobuf.Timestamp` means; undefined for other expressions. */
 function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName | undefined {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return undefined
   const { name, absolute } = operand.operand
@@ -253,7 +253,7 @@ function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
   return result
 }
 
-/** The list that `map` or `filter` builds is used only in its loop, so each step appends to it in place. */
+/** Runs one step of a loop. Only the loop uses the list that `map` or `filter` builds, so the step appends to it. */
 function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
   const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
   if (appended === undefined) return run(evaluation, loop.step)
@@ -282,7 +282,7 @@ function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): V
 function elementsOf(range: Result, celGo: CelGoVersion): Iterable<Value> | Failure {
   if (range instanceof Failure || isList(range)) return range
   if (range instanceof CelMap) return Array.from(range.entries(), ([key]) => key)
-  // cel-go 0.33 accepts an empty string or bytes as a range before it checks the type.
+  // cel-go 0.33 loops over an empty string or empty bytes without an error, because it checks the type later.
   const isEmpty = range === '' || (range instanceof Uint8Array && range.length === 0)
   if (isEmpty && celGo === '0.33') return []
   return new Failure(`a loop goes over a list or a map, and not over ${described(range)}`)

@@ -7,7 +7,7 @@ import { passes, type TextTest, workOf } from './texts.ts'
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** The forms in the order of their solver variables: examples avoid the first forms, and prefer a string. */
+/** The types of a claim in the order of their solver variables: examples avoid the first types, and prefer a string. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */
@@ -20,9 +20,9 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** Literals about the keys of a map, as `list` has them about the elements of a list. */
+  /** Literals about the keys of a map; `list` has those about the elements of a list. */
   keys: ListPlace | undefined
-  /** A literal that is true when the text equals the text of an earlier test for equality; see `#only`. */
+  /** A literal that is true when the text equals one of the constants that it was compared with so far; see `#only`. */
   taken: Literal | undefined
 }
 
@@ -70,10 +70,10 @@ export interface Guess {
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-/** A propositional formula about the values that claims, or a list's elements, can have; each question extends it. */
+/** A formula about the values that claims, or a list's elements, can have; each question adds clauses to it. */
 export class ClaimsWorld {
   readonly budget: Budget
-  /** Unique among the worlds of a question. A repeated question gets the same ids, and so costs the same. */
+  /** Differs from the ids of other worlds of the question. A repeated question gets the same ids, so costs the same. */
   readonly id: number
   readonly #ids: { next: number }
   readonly root: ValuePlace
@@ -86,7 +86,7 @@ export class ClaimsWorld {
   /** A literal that is assumed in every question; the clauses of `suppose` hold only when it is true. */
   readonly #supposed: Literal
 
-  /** `forms`: the possible types of the root value. `within`: set for list elements, to the world with the list. */
+  /** `forms`: the possible types of the root value. `within`: for list elements, the world that contains the list. */
   constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
@@ -188,7 +188,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** The literal that the text at the place passes the test; it has no meaning when the place has no text. */
+  /** The literal that is true when the text at the place passes the test; meaningless when the value is not a text. */
   text(place: ValuePlace, test: TextTest): Literal {
     const known = place.texts.get(test.key)
     if (known !== undefined) return known.literal
@@ -200,7 +200,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Adds clauses for the relation of two tests of a text, which the search would otherwise discover case by case. */
+  /** Adds clauses for the relation of two tests of a text, such as "excludes", which shorten the search. */
   #relate(
     literal: Literal,
     test: TextTest,
@@ -220,7 +220,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** Makes the tests for equality exclude each other: `taken` is true when an earlier one is. */
+  /** Adds clauses that the text equals at most one constant: `taken` is true when it equals an earlier one. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -232,7 +232,7 @@ export class ClaimsWorld {
     place.taken = next
   }
 
-  /** The literal that the number at the place is `> bound` (`strict`) or `>= bound`. */
+  /** The literal that is true when the number at the place is `> bound` (`strict`) or `>= bound`. */
   above(place: ValuePlace, bound: number, strict: boolean): Literal {
     if (Number.isNaN(bound) || bound === Infinity) return this.false
     if (bound === -Infinity) return this.true
@@ -251,14 +251,14 @@ export class ClaimsWorld {
     return place[over]
   }
 
-  /** The formula (world) for the elements of a list, or for the keys of a map, at the place. */
+  /** The formula (world) for the elements of the list, or for the keys of the map, at the place. */
   elements(place: ValuePlace, over: Over = 'list'): ClaimsWorld {
     return this.#manyAt(place, over).elements
   }
 
   /**
-   * The literal that at least `least` elements of the list (or keys of the map) at the place satisfy the literal `of`
-   * of their world.
+   * The literal that is true when at least `least` elements of the list (or keys of the map) at the place satisfy `of`,
+   * a literal of the world of these elements.
    */
   atLeast(place: ValuePlace, least: number, of: Literal, over: Over = 'list'): Literal {
     const { elements, counts, facts } = this.#manyAt(place, over)

@@ -57,7 +57,7 @@ function pageOf(name: string, examples: boolean): string[] {
   return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
 }
 
-/** The most fields with the same name for which all texts are printed. */
+/** The texts of fields with the same name are printed only when there are at most this many fields. */
 const MOST_PAGES = 4
 /** The most names that a message lists. */
 const MOST_NAMES = 8

@@ -123,8 +123,8 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
 }
 
 /**
- * Why uninstalling is not possible now, one sentence each: a leader would write again, or the configurations belong to
- * another installation.
+ * Why uninstalling is not possible now, one sentence each: a running leader would write the webhook configurations
+ * again, or they belong to another installation.
  */
 async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened

@@ -1,4 +1,4 @@
-/** Writes members at the place to which they are moved, in the style of the surrounding text. */
+/** For fixes that move or add fields of a manifest: writes the fields at their new place, in the style of the file. */
 import { isObject, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, inBraces } from './braces.ts'
 import { flow } from './flow.ts'
@@ -15,16 +15,16 @@ import {
 } from './move-source.ts'
 import type { Splice } from './splices.ts'
 
-/** A member of an object at its new path: moved there, or added with a new value. */
+/** A field of a manifest to write at the path `to`: moved there (`member`), or added with a new value (`value`). */
 export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined
   readonly value?: unknown
-  /** Comments to write above the member, from a removed object that contained its old place. */
+  /** Comments to write above the field: those of a removed object that contained it. */
   readonly above: readonly string[]
 }
 
-/** The number of steps of a path that lead to objects that exist and are not removed. */
+/** How many of the first steps of a path lead to objects that exist and are not removed (`gone`). */
 function depthIn(value: unknown, to: KeyPath, gone: ReadonlySet<string>): number {
   let depth = 0
   for (; depth < to.length - 1; depth++) {
@@ -137,7 +137,7 @@ function braceLines(
 interface Style {
   readonly isJson: boolean
   readonly colon: string
-  /** Set when each member has a line of its own: the indent of members, and the additional indent of the next level. */
+  /** Set when each member has its own line: the indent of members, and the extra indent of each level, in spaces. */
   readonly own: { readonly indent: number; readonly unit: number } | undefined
 }
 
@@ -171,7 +171,7 @@ function intoBraces(
 const separator = ({ end }: MoveSource, { own, colon }: Style): string =>
   own === undefined ? (colon === ':' ? ',' : ', ') : `,${end}${' '.repeat(own.indent)}`
 
-/** Writes members for use in braces, without commas; undefined when braces cannot contain one of them. */
+/** Writes members for JSON or YAML braces, without commas; undefined when braces cannot contain one of them. */
 function membersIn(source: MoveSource, tree: Tree, style: Style): string[] | undefined {
   const { own } = style
   const within = own && { ...style, own: { ...own, indent: own.indent + own.unit } }

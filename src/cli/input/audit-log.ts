@@ -1,9 +1,9 @@
 import { isObject } from '../../rule/index.ts'
 
-/** A stored write, as recorded in the audit log of the API server (`audit.k8s.io/v1`). */
+/** A write that the API server stored, as recorded in its audit log (`audit.k8s.io/v1`). */
 export interface Write {
   readonly verb: 'create' | 'update' | 'patch' | 'delete'
-  /** Whether the object did not exist before; a server-side apply can create one too. */
+  /** Whether the write created the object, which a server-side apply (verb `patch`) can do too. */
   readonly creates: boolean
   /** The time of the request, as text of the log. */
   readonly time: string
@@ -13,13 +13,13 @@ export interface Write {
   readonly name: string
   /** The object as stored or, for a deletion, as it was before; undefined when the log does not contain it. */
   readonly object: Readonly<Record<string, unknown>> | undefined
-  /** Why the log does not contain the object. */
+  /** Why the log does not contain the object; empty when it does, and for a deletion. */
   readonly lacking: string
 }
 
-/** A deletion of a collection. The webhook gets a separate deletion for each of its objects. */
+/** A `deletecollection` request. The webhook gets a separate review for each deleted object. */
 export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resource' | 'namespace'> {
-  /** A deletion for each object in the answer; undefined when the log does not contain the answer. */
+  /** One deletion for each object in the response; undefined when the log does not contain the response. */
   readonly deleted: readonly Write[] | undefined
   /** Whether a label or field selector limited the deletion to some objects of the namespace. */
   readonly hasSelector: boolean
@@ -35,7 +35,7 @@ const VERBS: ReadonlySet<unknown> = new Set<Write['verb']>(['create', 'update', 
 const isVerb = (verb: unknown): verb is Write['verb'] => VERBS.has(verb)
 const OTHER: Entry = { is: 'other' }
 
-/** Parses one line. Only stored writes of whole objects in the API group count, not dry runs or status writes. */
+/** Parses one line of the log; dry runs, and writes of subresources or of other API groups, are `other`. */
 export function entryOf(line: string, group: string): Entry {
   const event = parsed(line)
   if (!isObject(event) || event.kind !== 'Event' || !String(event.apiVersion).startsWith('audit.k8s.io/'))
@@ -69,7 +69,7 @@ export function entryOf(line: string, group: string): Entry {
   return { is: 'write', write: { ...shared, verb, creates, name, object, lacking } }
 }
 
-/** Whether the request is a dry run: stated in its query or, for deletions by kubectl, only in its body. */
+/** Whether the request is a dry run: stated in the query or, for a deletion by kubectl, only in the body. */
 const isDryRun = ({ requestURI, requestObject }: Readonly<Record<string, unknown>>): boolean =>
   /[?&]dryRun=/.test(textIn(requestURI)) ||
   (isObject(requestObject) && requestObject.kind === 'DeleteOptions' && Array.isArray(requestObject.dryRun))

@@ -2,7 +2,7 @@ import { withoutEnd } from '../../rule/index.ts'
 
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 
-/** Replaces each placeholder with one of these names: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
+/** Replaces each placeholder whose name has a value: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
 export function fillPlaceholders(text: string, values: ReadonlyMap<string, string>): string {
   if (values.size === 0) return text
   return text.replace(

@@ -11,7 +11,7 @@ export interface Batch {
 
 /** Finds and reads the files that kustomizations list, on the disk or in a commit. */
 interface Place {
-  /** Whether the search for manifests has read the folder of the path. */
+  /** Whether the path is in a folder that was searched for manifests. */
   readonly covers: (path: string) => boolean
   readonly isExcluded: (path: string) => boolean
   readonly isFile: (name: string) => Promise<boolean>

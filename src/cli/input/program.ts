@@ -2,15 +2,15 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, relative } from 'node:path'
 import type { Environment } from '../../configuration/flags.ts'
 
-/** The folders of PATH that are absolute and outside of the repository, which may contain a program with any name. */
+/** The absolute folders of PATH, except those inside the repository (`tree`), where anyone may have put a program. */
 export function searchPath(environment: Environment, tree: string): string[] {
   const written = environment.PATH ?? environment.Path ?? ''
   return written.split(delimiter).filter((folder) => isAbsolute(folder) && !isIn(folder, tree))
 }
 
 /**
- * The path of a program; undefined when it is not found. Searched here, because Windows would search the working folder
- * first.
+ * The path of a program; undefined when it is not found. This function searches PATH itself, because Windows would
+ * search the working folder first.
  */
 export function findProgram(name: string, environment: Environment, tree: string): string | undefined {
   const file = process.platform === 'win32' ? `${name}.exe` : name

@@ -41,9 +41,9 @@ export function codeActionsAt(
   ]
 }
 
-/** The most findings at one place that get actions, because each action is tried first. */
+/** The most findings in the selected range that get code actions, because each action is tried before it is offered. */
 const MOST_FINDINGS = 20
-/** The most characters of files that are parsed to try actions; for one finding they are always tried. */
+/** The most characters to parse for trying code actions; the first finding gets actions even in a longer file. */
 const MOST_READ = 250_000
 
 const isOn = ({ start, end }: Range, line: number): boolean => start.line <= line && line <= end.line
@@ -75,7 +75,7 @@ function fixed({ name, text }: WorkspaceFile, findings: readonly ReportedFinding
   const before = text.getText()
   const texts = new Map([[name, before]])
   const { done, left } = applyFixes(texts, findings)
-  // A single fix must be applied completely or not at all.
+  // The fix of a single finding must be applied completely or not at all.
   const isMade = done.length > 0 && (findings.length > 1 || left.length === 0)
   return isMade ? difference(text, texts.get(name) ?? before) : undefined
 }
@@ -92,7 +92,7 @@ function difference(text: TextDocument, after: string): TextEdit {
   return { range, newText: after.slice(start, after.length - end) }
 }
 
-/** The action that ignores a finding: offered only if the comment was tried and had an effect. */
+/** The action that writes a comment to ignore a finding: offered only if the comment was tried and had that effect. */
 function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
   const { id, severity } = finding
   const allowed = allowedIgnores(workspace.judging.settings, 'comment')

@@ -14,7 +14,7 @@ const lines = new WeakMap<TextDocument, { readonly of: string; readonly known: M
 
 function readLine(text: TextDocument, line: number): Line {
   const of = text.getText()
-  // The document may have changed since the last call.
+  // The cached lines are used only if the document still has the same text.
   const before = lines.get(text)
   const { known } = before?.of === of ? before : { known: new Map<number, Line>() }
   lines.set(text, { of, known })

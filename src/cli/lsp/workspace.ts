@@ -41,7 +41,7 @@ export class Workspace {
   readonly #options: ReadOptions
   /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, what each file takes of the limits for all files together: bytes, and separators of YAML and JSON. */
+  /** By URI, the bytes and the YAML and JSON separators of a file, which are limited for all files together. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()
@@ -99,12 +99,12 @@ export class Workspace {
     return this.#files.values()
   }
 
-  /** The state with the objects of all files. */
+  /** A cluster state that consists of the objects of all files. */
   get state(): ClusterState {
     return this.#now.state
   }
 
-  /** The findings that a file would have with this text, beside the other objects. */
+  /** The findings that a file would have with this text, judged together with the objects of the other files. */
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
@@ -117,12 +117,12 @@ export class Workspace {
     )
   }
 
-  /** The findings of a file, beside the objects of all files. */
+  /** The findings of a file, judged together with the objects of the other files. */
   findingsIn(file: WorkspaceFile): Report {
     return atOnce(this.findingIn(file))
   }
 
-  /** As `findingsIn`, in steps: requests are answered between them. */
+  /** The findings of a file, computed in steps, so that the language server can answer requests between two steps. */
   *findingIn(file: WorkspaceFile): Steps<Report> {
     const { judged, reports } = this.#now
     const known = reports.get(file)
@@ -156,7 +156,7 @@ export class Workspace {
     return report
   }
 
-  /** The namespaces of the objects in a file; a change of the file can affect findings in all of these. */
+  /** The namespaces of the objects in a file; a change of the file can affect findings in all these namespaces. */
   namespacesOf({ documents }: WorkspaceFile): Set<unknown> {
     return new Set(documents.map(({ document }) => namespaceOf(document.value, this.judging)))
   }
@@ -173,7 +173,7 @@ export class Workspace {
     return found
   }
 
-  /** All occurrences of the name with this symbol in all files. */
+  /** All occurrences, in all files, of the object, upstream provider or key that the symbol identifies. */
   occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(

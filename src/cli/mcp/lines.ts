@@ -13,7 +13,7 @@ interface Refusal {
 /** Error codes of JSON-RPC 2.0. */
 const [PARSE_ERROR, INVALID_REQUEST] = [-32_700, -32_600]
 
-/** The lines that are messages. Other lines are refused, and reading continues with the next one. */
+/** The lines that are JSON-RPC messages. For each other line it calls `refuse` with the reason, and continues. */
 export async function* messageLines(
   input: AsyncIterable<Buffer>,
   refuse: (refusal: Refusal) => void,
@@ -79,7 +79,7 @@ function problemWith(line: Buffer): Refusal | undefined {
   }
 }
 
-/** The id of a message, if it is the first or last member; never in a text, where quotes are escaped. */
+/** Matches the id of a message as first or last member; never inside a string, where quotes are escaped. */
 const ID = /^\{"jsonrpc":"2\.0","id":(\d+|"[^"\\]*"),|[,{]"id":(\d+|"[^"\\]*")\}\s*$/
 
 function tooLong(ends: string): Refusal {

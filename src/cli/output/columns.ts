@@ -1,4 +1,4 @@
-/** Returns a function from a column (in characters, from 1) to its UTF-16 code unit. Scans the line only once. */
+/** Scans the line once; returns a function from a column (characters, from 1) to its UTF-16 index (from 0). */
 export function codeUnitsOf(line: string): (column: number) => number {
   const pairs = Array.from(
     line.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g),

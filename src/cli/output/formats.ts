@@ -56,7 +56,7 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
   'openreports',
 ])
 
-/** The values of the flags for the format. */
+/** The values of the flags that determine what a report contains. */
 interface Chosen {
   readonly advice: boolean
   readonly quiet: boolean
@@ -68,7 +68,7 @@ interface Chosen {
 interface Told {
   readonly scope: string
   readonly judgedBy?: string
-  /** Whether the run is strict (`--strict`), in addition to the profile. */
+  /** Whether the run is strict because of the flag `--strict`; the profile `strict` makes it strict too. */
   readonly strict?: boolean
   readonly names?: readonly string[]
   /** The texts of files, by name. */
@@ -77,7 +77,7 @@ interface Told {
   readonly plans?: () => readonly Plan[]
 }
 
-/** Prints the report in the chosen format. Without one, a report for people on a terminal, and lines elsewhere. */
+/** Prints the report in the chosen format; by default for people on a terminal, else with one line for each finding. */
 export async function printReport(
   report: Report,
   flags: Chosen & { readonly output: FormatName | undefined },
@@ -87,7 +87,7 @@ export async function printReport(
   process.stdout.write(await reportText(report, flags, told, environment)(flags.output))
 }
 
-/** The text of the report in each format. */
+/** Returns a function that writes the report in a format; undefined stands for the default format. */
 export const reportText =
   (
     report: Report,

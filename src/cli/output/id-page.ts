@@ -67,20 +67,20 @@ const formerLine = ({ formerIds = [] }: Rule): string[] =>
 const readLines = (rule: Rule): string[] =>
   rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
 
-/** The line about the known failure: its symptom for users. */
+/** The line with the symptom that users see when a resource breaks the rule; empty when none is known. */
 export function seenLine({ failure }: Rule): string[] {
   if (failure === undefined) return []
   const { symptom, releases } = failure
   return [`seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`]
 }
 
-/** The line with the issues in which users reported the failure. */
+/** The line with the issues in which users reported the failure that the rule prevents; empty when there are none. */
 function reportedLine({ failure }: Rule): string[] {
   const threads = failure?.threads ?? []
   return threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]
 }
 
-/** The line about the flag that changes the severity. */
+/** The line about the flag that changes the severity of a rule: `silence: --severity ID[:PATH]=off`. */
 export function severityLine({ id, severity }: Described): string {
   if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
     return 'relax: not possible, it is always an error'

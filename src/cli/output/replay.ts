@@ -23,7 +23,7 @@ export interface Replayed {
   readonly warned: number
   /** Number of writes that the API server refused at the time; they are not judged. */
   readonly refused: number
-  /** Number of updates of objects that the log did not contain before. */
+  /** Number of updates of objects whose earlier content the log does not contain. */
   readonly unknownBefore: number
   /** Number of writes that are not judged, by reason. */
   readonly notJudged: Readonly<Record<string, number>>

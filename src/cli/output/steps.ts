@@ -37,7 +37,7 @@ export function stepsText(plan: StepsPlan): string {
 const section = (title: string, texts: readonly string[]): string[] =>
   texts.length === 0 ? [] : [title, ...texts, '']
 
-/** Lines about why one commit is not enough; none when a single commit works with every tool. */
+/** Lines about why one commit is not enough; none when one commit is enough with every deployment tool. */
 function asOneLines({ asOne, commits }: StepsPlan): string[] {
   if (commits < 2 && asOne.every(({ problem }) => problem === undefined)) return []
   const same = Map.groupBy(asOne, (answer) => JSON.stringify([answerText(answer), waveTexts(answer)]))

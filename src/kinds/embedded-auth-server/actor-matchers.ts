@@ -10,7 +10,7 @@ interface ActorMatcher extends Pick<ReturnType<typeof delegationPolicies>[number
   readonly verdict: MatcherResult
 }
 
-/** The actor matchers of a server, each with its verdict. Stops, with a note, when the budget runs out. */
+/** The actor matchers of a server, with the results of compiling them. Stops, with a note, when the budget runs out. */
 export function* actorMatchers(
   server: Server,
   context: Context<Static<typeof EmbeddedAuthServer>>,

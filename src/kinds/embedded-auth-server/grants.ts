@@ -196,7 +196,7 @@ const spiffeTrustDomain = object(
   OPEN,
 )
 
-/** The fields of newer releases that section 2.4.3 does not list, each with the release that introduced it. */
+/** The fields of newer releases that section 2.4.3 of the specification does not list, each with its first release. */
 export const GRANTS = {
   delegateClients: newer(delegateClients, '0.43'),
   trustedIssuers: newer(trustedIssuers, '0.44'),

@@ -1,7 +1,7 @@
 import { object, optional } from '../fields.ts'
 import { openStatus, resource } from '../parts.ts'
 
-/** Specification, section 1. */
+/** The fields of an MCPGroup (section 1 of the specification). */
 export const MCPGroup = resource(
   'MCPGroup',
   {

@@ -2,7 +2,7 @@ import { flag, newer, oneOf, text } from '../fields.ts'
 import { OF_PROXIES, SESSIONS } from '../newer-parts.ts'
 import { workload } from '../parts.ts'
 
-/** Specification, section 1. */
+/** The fields of an MCPServer (section 1 of the specification). */
 export const MCPServer = workload(
   'MCPServer',
   {

@@ -42,7 +42,7 @@ const passthroughHeaders = list(
   'Headers of the client that are sent to every backend as they are.',
 )
 
-/** Settings at the places of older releases; the same settings in the spec take precedence. */
+/** The field `spec.config` of older releases; the same settings directly in `spec` take precedence. */
 const config = object(
   {
     incomingAuth: optional(Type.Unknown({ description: 'Not read beside spec.incomingAuth.' })),
@@ -53,7 +53,7 @@ const config = object(
   OPEN,
 )
 
-/** Specification, section 2.2. */
+/** The fields of a VirtualMCPServer (section 2.2 of the specification). */
 export const VirtualMCPServer = resource(
   'VirtualMCPServer',
   {

@@ -47,7 +47,7 @@ function judge(): void {
   rolePanel.show(judged, chosenRelease.value)
 }
 
-/** Shows a number on a tab. */
+/** Shows a number on a tab, and nothing for 0. */
 function badgeOf(tab: string, count: number): void {
   element(`count-${tab}`, HTMLElement).textContent = count === 0 ? '' : String(count)
 }

@@ -131,8 +131,8 @@ interface Accepted {
 }
 
 /**
- * The MCPOIDCConfig and audience by which a server accepts tokens; undefined when it accepts none, or a field is
- * unreadable.
+ * The MCPOIDCConfig and the audience with which a server validates tokens; undefined when it accepts no tokens, or when
+ * a field is unreadable.
  */
 function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | undefined {
   const { spec } = resource
@@ -147,9 +147,7 @@ function acceptedBy(resource: Gateway | Workload, kind: string): Accepted | unde
   return { config, audience, at: isInside ? placeIn(kind) : pathTo(['spec', 'incomingAuth', 'audience']) }
 }
 
-/**
- * The servers that accept tokens by an MCPOIDCConfig, by audience; cached, because the rule needs it for each server.
- */
+/** The servers that validate tokens with this MCPOIDCConfig, by audience; cached for the checks of other servers. */
 const acceptingBy = oncePerCluster((config: string, cluster) => {
   const found = new Map<string, ObjectName[]>()
   for (const other of cluster.referrers('MCPOIDCConfig', config, KINDS)) {
@@ -179,7 +177,7 @@ function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[
   return found
 }
 
-/** The issuer of the accepted tokens; empty for the cluster's own issuer. */
+/** The issuer whose tokens an MCPOIDCConfig accepts; empty for the issuer of the cluster itself. */
 function issuerOf({ spec }: OidcConfig): string | undefined {
   return spec?.type === 'kubernetesServiceAccount'
     ? (spec.kubernetesServiceAccount?.issuer ?? '')

@@ -12,7 +12,7 @@ import {
   WITH_POLICIES_MAP,
 } from '../index.ts'
 
-/** Entity types that releases themselves add to each request. */
+/** Types of Cedar entities that operator releases themselves add to each authorization request. */
 const OF_REQUESTS = ['Client', 'Tool', 'Prompt', 'Resource', 'Skill', 'Action']
 
 const withEntities = (entitiesJson: string) => ({

@@ -40,7 +40,7 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
     const { spec } = resource as Gateway
     const older = spec?.incomingAuth?.authzConfig?.inline?.primaryUpstreamProvider
     const server = spec?.authServerConfig
-    // Without `authServerConfig`, another rule reports that the field needs an authorization server.
+    // When `authServerConfig` is missing, another rule reports that `primaryUpstreamProvider` needs it.
     if (older === undefined || server === undefined) return
     const at = GATEWAY.spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider
     if (server.primaryUpstreamProvider !== undefined && server.primaryUpstreamProvider !== '')

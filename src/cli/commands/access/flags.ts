@@ -53,13 +53,13 @@ export const ACCESS_FLAGS = {
 
 export type Flags = Values<typeof ACCESS_FLAGS>
 
-/** The flags, with the release of the configuration file when they name none. */
+/** The flags; when they name no operator release, with the release that the configuration file names. */
 export const withRelease = <F extends { readonly release: string }>(
   flags: F,
   { release = '' }: Configuration,
 ): F => ({ ...flags, release: flags.release || (release === NO_RELEASE ? '' : release) })
 
-/** Returns whether a name matches one of the patterns. */
+/** Returns a function that tells whether a name matches one of the patterns (`*` and `?`). */
 export function fits(patterns: readonly string[]): (name: string) => boolean {
   return (name) => patterns.some((pattern) => fitsGlob(pattern, name, '?'))
 }

@@ -5,11 +5,11 @@ import { Findings, part, type CheckedInstallation, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
-/** A certificate that doctor found, as in its output. */
+/** A certificate that the command `doctor` found, as it is printed. */
 export interface FoundCertificate {
   /** The Secret, or the webhook in a configuration, that contains the certificate. */
   readonly of: string
-  /** SHA-256 as OpenSSL prints it. */
+  /** The SHA-256 of the certificate, formatted as OpenSSL prints it. */
   readonly fingerprint: string
   readonly expires: string
 }
@@ -72,7 +72,7 @@ function bundlesIn(
     const pem = typeof text === 'string' ? Buffer.from(text, 'base64').toString() : ''
     const certificates = certificatesIn(pem)
     if (certificates !== undefined && certificates.length > 0) return [{ object, entry, certificates }]
-    // Without a caBundle, the API server may trust a server outside the cluster because of a public CA.
+    // A webhook with a URL needs no caBundle when a public CA signs the certificate of its server.
     if (pem === '' && urlOf(configuration) !== undefined) return []
     findings.problem(
       'bundle-unusable',

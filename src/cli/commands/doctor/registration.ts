@@ -19,7 +19,7 @@ export function urlOf(configuration: unknown): string | undefined {
   return url?.replace(/\/(validate|mutate)$/, '')
 }
 
-/** Compares both webhook configurations with the configurations that this version writes. */
+/** Compares both webhook configurations with those that this version of the program writes. */
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
   setups: Setups,
@@ -133,7 +133,7 @@ function compare(
     )
 }
 
-/** Reports selectors of a stored webhook configuration that differ from the settings, or that exclude objects. */
+/** Reports selectors of a stored webhook that differ from the settings, or that limit which objects are judged. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
   for (const [field, flag] of [
@@ -186,7 +186,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
   }
 }
 
-/** Adds one note about a selector in the settings, rather than one for each webhook with this selector. */
+/** Adds one note that a selector from the settings limits which objects are judged, not one for each webhook. */
 function noteSelector(selected: string, others: string, findings: Findings): void {
   const message = `apply only to ${selected} says; the webhook does not judge ${others}`
   if (findings.found.some((each) => each.message === message)) return
@@ -216,7 +216,7 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
 
 const LONGEST = 60
 
-/** A value as JSON, shortened. */
+/** The value at a path such as `rules[0].resources`, as shortened JSON; `missing` when there is none. */
 function shortJson(at: string, entry: Stored): string {
   const path = at.split(/[.[\]]/).filter((each) => each !== '')
   const value = part(entry, ...path)
@@ -224,7 +224,7 @@ function shortJson(at: string, entry: Stored): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }
 
-/** Adds notes about other webhooks and policies for the same resources. */
+/** Returns notes about other webhooks and policies that apply to the resources that this webhook judges. */
 export async function checkOthers({ opened, group }: CheckedInstallation): Promise<Findings> {
   const findings = new Findings()
   const kinds = [

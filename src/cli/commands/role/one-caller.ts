@@ -145,7 +145,7 @@ async function behindInCluster(
   return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
-/** The decision about the role, by each range of operator releases (`Generation`). */
+/** The decision about the role for each range of operator releases (`Generation`). */
 async function outcomesFor(
   value: unknown,
   claims: ReadClaims['claims'],

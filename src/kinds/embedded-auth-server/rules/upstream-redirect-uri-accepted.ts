@@ -70,7 +70,7 @@ export const upstreamRedirectUriAccepted = defineRule({
   },
 })
 
-/** The problem of an absolute URL; undefined for none, or for a text without scheme or host. */
+/** The problem of an absolute URL; undefined when it has none, or when the text has no scheme or host. */
 function problemOf(text: string, allowsHttp: boolean): string | undefined {
   const url = parseUrl(text)
   if (url === undefined || url.scheme === '' || url.host === '') return undefined

@@ -36,7 +36,7 @@ export const authConfigServed = defineRule({
     let hints = MOST_HINTS
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
       const problem = unserved(gateway, needed)
-      // A provider that /mutate wrote counts as absent: at the next write /mutate chooses one again (decision 25).
+      // A provider that /mutate wrote counts as unset: at the next write /mutate chooses one again (decision 25).
       if (problem === undefined || problem.written) continue
       const at = problem.field.split('.')
       const warning = advice(pathTo(['spec', ...at]), unservedText(name, problem, hints-- > 0))

@@ -3,7 +3,7 @@ import { role, signing } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
-/** Operator releases up to 0.58 are built with cel-go 0.31 or 0.32. */
+/** Warns about matchers that only older cel-go refuses: operator releases up to 0.58 contain cel-go 0.31 or 0.32. */
 export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-older-releases',
   on: MCPExternalAuthConfig,

@@ -62,7 +62,7 @@ export const subjectProviderChosen = defineRule({
     for (const { config, auth: found } of configsReached(value, cluster)) {
       if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
       const written = found.spec?.tokenExchange?.subjectProviderName ?? ''
-      // The rule written-subject-provider-exists reports a written provider that no longer exists.
+      // The rule written-subject-provider-exists reports a provider that /mutate wrote and that no longer exists.
       if (written === provider || (written !== '' && !providers.has(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
