@@ -1,7 +1,7 @@
 /** The fields of a coordination.k8s.io/v1 Lease that are used here. */
 export interface Lease {
   readonly holder: string
-  /** Time of the last renewal, by the holder's clock; for people only. */
+  /** Time of the last renewal (RFC 3339), by the clock of the holder; the election does not read it. */
   readonly renewed: string
   readonly seconds: number
   readonly transitions: number

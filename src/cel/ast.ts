@@ -79,7 +79,7 @@ export interface Comprehension extends Node {
 
 const NONE: readonly Expr[] = []
 
-/** The direct subexpressions. */
+/** The direct subexpressions of an expression. */
 export function subexpressions(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':

@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import type { SecretData } from './authority-data.ts'
 
-/** Stores the state that all replicas share. */
+/** Stores in a Secret the state that all replicas share. */
 export interface SecretStore {
   /** The stored Secret; undefined when it does not exist. */
   read(): Promise<StoredSecret | undefined>

@@ -82,7 +82,7 @@ export class Registrations {
     await this.#api.write(`${path}&force=true`, sent, [this.#place.signal])
   }
 
-  /** Deletes the configuration; false when it did not exist. */
+  /** Deletes the webhook configuration; false when it did not exist. */
   deleteConfiguration(kind: string, name: string): Promise<boolean> {
     return this.#attempt(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`, DELETE)
   }

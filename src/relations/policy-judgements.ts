@@ -158,7 +158,7 @@ function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   return others.slice(0, MOST_FAULTS)
 }
 
-/** Describes for a message which requests a failing policy denies. */
+/** The requests that a policy denies because its evaluation fails, as text for a message. */
 function failureOf({ outcomes }: Read, { kinds }: Setting): string {
   const failing = outcomes.flatMap((outcome, i) => (failsAlways(outcome) ? [i] : []))
   const isWhole = failing.every((i) => outcomes[i]?.scope === 'all')
@@ -175,7 +175,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** Describes for a message the effect on a policy of a fault that does not make its evaluation fail. */
+/** The effect on a policy of a fault that does not make the evaluation fail, as text for a message. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'

@@ -10,7 +10,7 @@ const PRIVATE = networks(
   ...['::/128', '::1/128', '2001::/32', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 )
 
-/** Every form of an IPv4 address begins with a digit and every IPv6 address has a colon, unlike most host names. */
+/** Whether the host may be an IP address: IPv4 begins with a digit, IPv6 has a colon, most host names have neither. */
 const mayBeAddress = (host: string): boolean => /^\d/.test(host) || host.includes(':')
 
 /** Whether the host of a URL is an IP address in one of the networks; an IPv4 address may be written as IPv6. */

@@ -172,7 +172,7 @@ const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve
 
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }
 
-/** The reviews that wait for the latest step; undefined when none wait. */
+/** The reviews that wait for the last step for which any review waits; undefined when none waits. */
 function furthest(
   steps: ReadonlyMap<ReviewStep, Waiting[]>,
 ): [waiting: Waiting[], step: ReviewStep] | undefined {

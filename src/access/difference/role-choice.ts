@@ -29,7 +29,7 @@ import { isTrue } from './condition.ts'
 export interface ReadMapping {
   readonly index: number
   readonly roleArn: string
-  /** The claim to compare. A mapping has `claim` or `program`; without both it matches no caller. */
+  /** The value that the role claim must contain. A mapping has `claim` or `program`; without both it never matches. */
   readonly claim: string | undefined
   readonly program: Program | undefined
 }

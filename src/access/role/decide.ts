@@ -121,7 +121,7 @@ export function decideRole(
   }
 }
 
-/** The claim for the session name, as written in the MCPExternalAuthConfig. */
+/** The claim whose value becomes the name of the AWS session, as written in the MCPExternalAuthConfig. */
 export function sessionNameClaimOf(value: unknown): string | undefined {
   return configOf(value).spec?.awsSts?.sessionNameClaim
 }

@@ -36,7 +36,7 @@ function printPage({ names: [name, more], flags: { examples } }: Invocation<type
   return 0
 }
 
-/** A line for each id of a rule or of the engine, with its severity and summary. */
+/** A line for each id that a finding can have, with its severity and summary. */
 function idLines(): string[] {
   const all = [...allRules(), ...ENGINE_IDS]
   const width = Math.max(...all.map(({ id }) => id.length))

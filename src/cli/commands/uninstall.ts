@@ -144,7 +144,7 @@ async function findObstacles(opened: Opened, namespace: string): Promise<string[
   ]
 }
 
-/** Describes the leader that would write the configurations again within seconds; undefined when none is running. */
+/** Describes the leader that would soon write the webhook configurations again; undefined when none is running. */
 async function describeRunningWriter(
   { installation, registrations }: Opened,
   namespace: string,

@@ -122,7 +122,7 @@ function linesOf(source: MoveSource, { to, member, value }: MovedLeaf): string[]
     )
 }
 
-/** Writes a member in braces as lines, without an indent in the first one. */
+/** Writes a member in braces as lines, without an indent in the first line. */
 function braceLines(
   { text, lines, starts }: MoveSource,
   { from, to, source }: BracedItem,

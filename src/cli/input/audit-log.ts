@@ -5,7 +5,7 @@ export interface Write {
   readonly verb: 'create' | 'update' | 'patch' | 'delete'
   /** Whether the write created the object, which a server-side apply (verb `patch`) can do too. */
   readonly creates: boolean
-  /** The time of the request, as text of the log. */
+  /** The time of the request, as written in the log. */
   readonly time: string
   readonly user: string
   readonly resource: string
@@ -25,7 +25,7 @@ export interface CollectionDeletion extends Pick<Write, 'time' | 'user' | 'resou
   readonly hasSelector: boolean
 }
 
-/** The content of a line in an audit log: writes of objects in the API group, another event, or nothing relevant. */
+/** The content of a line in an audit log: a stored write, a `deletecollection`, or something that is not judged. */
 type Entry =
   | { readonly is: 'write'; readonly write: Write }
   | { readonly is: 'deletion of a collection'; readonly deletion: CollectionDeletion }

@@ -13,11 +13,11 @@ import { pathText, type Rule, sourceNames } from '../../rule/index.ts'
 
 type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
 
-/** The description of an id of a rule or of the engine; undefined for any other text. */
+/** The description of an id that a finding can have; undefined for any other text. */
 export const describedAs = (id: string): Described | undefined =>
   allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
 
-/** The text of `explain` for an id or a former id, with its examples as manifests; undefined for any other text. */
+/** The text of `explain` for a current or former id of findings, with its examples as manifests; else undefined. */
 export function idPage(named: string): string[] | undefined {
   const id = presentId(named)
   const rule = allRules().find((each) => each.id === id)

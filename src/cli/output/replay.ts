@@ -38,7 +38,7 @@ const HEADS = {
   advice: 'would have been admitted with advice',
 }
 
-/** The findings, by verdict and object; then the counts, and the writes that were not judged. */
+/** The report as text: the findings, by verdict and object, then the counts, and the writes that were not judged. */
 export function replayText(replayed: Replayed): string {
   const { judged, denied, warned, refused, unknownBefore, notJudged, findings } = replayed
   const left = Object.entries(notJudged)

@@ -11,7 +11,7 @@ type Stored = Readonly<Record<string, unknown>>
 export const entriesOf = (configuration: unknown): Record<string, unknown>[] =>
   listOf(part(configuration, 'webhooks')).filter(isObject)
 
-/** The URL of the webhook in the configurations; undefined when they name a Service. */
+/** The URL to which a webhook configuration sends reviews; undefined when it names a Service instead. */
 export function urlOf(configuration: unknown): string | undefined {
   const url = entriesOf(configuration)
     .map((entry) => part(entry, 'clientConfig', 'url'))
