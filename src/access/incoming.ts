@@ -2,28 +2,28 @@ import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../re
 import { type Cluster, isAbsent, withoutUserInfo } from '../rule/index.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How clients authenticate to a VirtualMCPServer. Values that do not apply or are not known are null. Section 5.1. */
+/** How clients authenticate to a gateway. Values that do not apply or are not known are null. Specification 5.1. */
 export interface Incoming {
   /** How clients authenticate, in one line. */
   readonly summary: string
-  /** `anonymous`, `oidc`, or another value as written. */
+  /** The `type` of `incomingAuth`: `anonymous`, `oidc`, or another value as written. */
   readonly type: string | null
-  /** Name of the MCPOIDCConfig. */
+  /** Name of the MCPOIDCConfig that `incomingAuth` refers to. */
   readonly oidcConfig: string | null
   readonly oidcType: string | null
   readonly issuer: string | null
   readonly audience: string | null
-  /** Why some of the fields above are not known. */
+  /** Why values that apply, such as the issuer, are not known. */
   readonly reason: string | null
 }
 
-/** The authorization server embedded in a VirtualMCPServer. Section 2.4.3. */
+/** The authorization server embedded in a VirtualMCPServer. Specification 2.4.3. */
 export interface AuthServer {
   readonly summary: string
   readonly issuer: string | null
   /** The upstream providers, in the order in which users log in. */
   readonly providers: readonly string[]
-  /** Whether `providers` is complete: false when a name is unreadable. */
+  /** Whether `providers` has the names of all upstream providers: false when a name is unreadable. */
   readonly complete: boolean
 }
 
@@ -31,7 +31,7 @@ type IncomingAuth = NonNullable<NonNullable<Gateway['spec']>['incomingAuth']>
 
 const NOTHING = { oidcConfig: null, oidcType: null, issuer: null, audience: null, reason: null }
 
-/** How clients authenticate to the VirtualMCPServer. Section 5.1. */
+/** How clients authenticate to the VirtualMCPServer. Specification 5.1. */
 export function incomingOf({ spec = {} }: Gateway, cluster: Cluster): Incoming {
   const { incomingAuth } = spec
   if (incomingAuth === undefined) {
@@ -108,7 +108,7 @@ function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
   }
 }
 
-/** The expected audience, from `incomingAuth` or, as in releases, from `oidcConfigRef` (decision 4). */
+/** The audience that tokens must have: from `incomingAuth` or, in releases, from `oidcConfigRef` (decision 4). */
 function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 'reason'> {
   const holders = [incomingAuth, incomingAuth.oidcConfigRef ?? {}].filter(
     (holder) => !isAbsent(holder, 'audience'),
@@ -122,7 +122,7 @@ function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 're
   return { audience: withoutUserInfo(audience), reason: null }
 }
 
-/** The embedded authorization server; null when there is none. */
+/** The authorization server that a VirtualMCPServer embeds; null when it embeds none. */
 export function authServerOf({ spec }: Gateway): AuthServer | null {
   const found = providersOf(spec, 'authServerConfig')
   if (found === undefined) return null

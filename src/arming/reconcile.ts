@@ -10,31 +10,32 @@ import {
 
 export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
-/** `Fail` once a probe has proved that API servers call the webhook; only a setting changes it back. */
+/** A webhook's failurePolicy: `Fail` after a probe proved that API servers call it; only a setting changes it back. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 interface Wanted {
   readonly group: string
   readonly failurePolicy: FailurePolicy
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
-  /** The owner of both webhook configurations; they are deleted with it, such as when the chart is uninstalled. */
+  /** The ClusterRole that owns the webhook configurations: they are deleted with it, as when the chart is removed. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
-  /** Selects the namespaces that all webhooks in the configurations cover; when empty, all. */
+  /** Selects the namespaces that all webhooks in both configurations cover; an empty selector selects all. */
   readonly namespaceSelector: LabelSelector
-  /** Selects the objects that all webhooks in the configurations cover; when empty, all. */
+  /** Selects the objects that all webhooks in both configurations cover; an empty selector selects all. */
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
-  /** Identifies the installation that writes the configurations, by its Lease: `Lease NAMESPACE/NAME`. */
+  /** Names the installation that writes the webhook configurations, by its Lease: `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** Commands that take the webhook out of service, for a person who reads the configuration. */
+  /** Commands that disable the webhook in an emergency, for a person who reads the webhook configuration. */
   readonly breakGlass: string
 }
 
-/** Annotations for people who read the configurations, and for other installations. */
+/** Keys of annotations on the webhook configurations, for people and for other installations of this server. */
 const MANAGED_BY = 'vmcp-admission/managed-by'
 const BREAK_GLASS = 'vmcp-admission/break-glass'
 /**
- * Without this annotation AKS adds conditions to the namespaceSelector, which the leader would remove again and again.
+ * Without this annotation Azure (AKS) adds conditions to the webhooks' namespaceSelector, which the leader would remove
+ * again and again.
  */
 const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
@@ -47,8 +48,8 @@ export function wantedConfigurations(wanted: Wanted): readonly WebhookConfigurat
       annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Selectors and conditions are written even when empty, so that none of another writer remains: it could exclude a
-    // namespace.
+    // Writes selectors and matchConditions even when they are empty, so that those of another field manager do not
+    // remain: they could exclude a namespace from the webhook.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
@@ -65,13 +66,13 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
   uid,
 })
 
-/** The failure policy of a stored configuration: that of its first webhook, the only one that can deny writes. */
+/** The failure policy of a stored webhook configuration: that of its first webhook, the only one that can deny. */
 export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
-/** The other field managers that own some field of the configuration. */
+/** The field managers, other than this server, that own some field of the webhook configuration. */
 export function otherManagers(configuration: WebhookConfiguration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
@@ -79,7 +80,7 @@ export function otherManagers(configuration: WebhookConfiguration | undefined): 
   return [...new Set(names)].filter((name) => name !== WEBHOOK_NAME)
 }
 
-/** The installation that a stored configuration names as its manager; undefined when it names none. */
+/** The installation that a stored webhook configuration names as its manager; undefined when it names none. */
 export function managerOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const { metadata } = configuration ?? {}
   const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
@@ -88,8 +89,9 @@ export function managerOf(configuration: WebhookConfiguration | undefined): stri
 }
 
 /**
- * The wanted configuration, to replace a stored one completely; the API server refuses it if that one has changed.
- * Webhooks without caBundle keep that of the stored webhook with the same name, or else with the same address.
+ * The wanted webhook configuration, with the resourceVersion of the stored one that it replaces completely: the API
+ * server refuses the update if the stored one has changed. A webhook without a caBundle gets that of the stored webhook
+ * with the same name, or else with the same address.
  */
 export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)
@@ -107,7 +109,7 @@ export function displacing(wanted: WebhookConfiguration, stored: WebhookConfigur
   return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
 }
 
-/** The API group in the rules of a stored configuration; undefined when it has none. */
+/** The first API group in the webhook rules of a stored webhook configuration; undefined when there is none. */
 export function groupOf(configuration: WebhookConfiguration | undefined): string | undefined {
   const rules = webhooksOf(configuration)[0]?.rules
   const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
@@ -116,11 +118,11 @@ export function groupOf(configuration: WebhookConfiguration | undefined): string
   return typeof group === 'string' ? group : undefined
 }
 
-/** The clientConfig of the first webhook in a stored configuration. */
+/** The clientConfig of the first webhook in a stored webhook configuration. */
 export const clientConfigOf = (configuration: WebhookConfiguration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
-/** The caBundle (PEM) of each webhook in a stored configuration. */
+/** The caBundle (PEM) of each webhook in a stored webhook configuration; empty for a webhook without one. */
 export const bundlesOf = (configuration: WebhookConfiguration | undefined): string[] =>
   webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
 
@@ -134,13 +136,14 @@ function webhooksOf(configuration: WebhookConfiguration | undefined): Record<str
 }
 
 /**
- * Fields that are compared as a whole: a condition that another writer adds to a selector could exclude a namespace.
+ * Fields of a webhook that `drift` compares as a whole: a condition that another field manager adds to a selector could
+ * exclude a namespace.
  */
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 
 /**
- * The paths at which a stored value differs from the wanted one, as text. Fields that only the stored one has, such as
- * defaults, are ignored.
+ * The first path at which a stored value differs from the wanted one; undefined when there is none. Ignores fields that
+ * only the stored value has, such as defaults.
  */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {

@@ -21,22 +21,22 @@ import {
 } from './results.ts'
 
 /**
- * Evaluates a policy for a family of requests, such as all calls of tools, as cedar-go 1.8 does: it can be true, be
- * false, or fail. Every value that is unknown counts as possible: so a policy that is reported as never true is never
- * true.
+ * Evaluates a Cedar policy for a family of requests, such as all calls of tools, as cedar-go 1.8 does: the policy can
+ * be true, be false, or fail. A value that is not known may be any value, so a policy that is reported as never true is
+ * never true.
  */
 
-/** The possible results of a policy for requests in its scope; neither `isTrue` nor `isFalse` when it always fails. */
+/** The possible results of a Cedar policy for requests in its scope; neither true nor false if it always fails. */
 export interface PolicyOutcome {
   readonly isTrue: boolean
   readonly isFalse: boolean
-  /** Whether the evaluation can fail. */
+  /** Whether the evaluation of the policy can fail. */
   readonly fails: boolean
-  /** Whether all, some or no requests of the family are in the scope. */
+  /** Whether all, some or no requests of the family are in the scope of the policy. */
   readonly scope: 'all' | 'some' | 'none'
 }
 
-/** The possible results of a policy for these requests; calls `note` for each fault found during the evaluation. */
+/** The possible results of a Cedar policy for a family of requests; calls `note` for each fault found in the policy. */
 export function outcomeOf(
   policy: CedarPolicy,
   requests: Requests,
@@ -84,7 +84,7 @@ class Evaluation {
     this.#tell?.(fault, at)
   }
 
-  /** Evaluates a condition; it fails when the value cannot be a boolean. */
+  /** Evaluates a condition of a policy; the evaluation fails when the value of the condition cannot be a boolean. */
   boolean(expr: CedarExpr, facts: KnownAttributes): EvaluatedExpr {
     const result = this.value(expr, facts)
     if (result.types === 0 || this.#takes(result, TYPE.boolean, 'a condition', expr)) return asBoolean(result)
@@ -164,14 +164,14 @@ class Evaluation {
     }
   }
 
-  /** Evaluates the expressions in sequence; an attribute that one shows to be present is known in the next. */
+  /** Evaluates expressions from first to last; an attribute that one proves to be present is known in the next ones. */
   #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
     const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))
     return results
   }
 
-  /** Evaluates a chain: `&&` continues while items are true, `||` while they are false. */
+  /** Evaluates operands joined by `&&` or `||`: for `&&` until one is false, for `||` until one is true. */
   #chain(kind: 'and' | 'or', items: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr {
     let on: KnownAttributes | undefined = facts
     let off: KnownAttributes | undefined
@@ -194,7 +194,7 @@ class Evaluation {
       (each) => each.types === 0 || !this.#takes(each, TYPE.long, 'arithmetic', at),
     )
     const last = results.at(-1)?.facts ?? facts
-    // Arithmetic may overflow, which makes the evaluation fail.
+    // `fails` is true, because arithmetic can overflow, which makes the evaluation fail.
     return isFailed ? failed(last) : { types: TYPE.long, fails: true, facts: last }
   }
 
@@ -219,7 +219,7 @@ class Evaluation {
     return failed(right.facts)
   }
 
-  /** Whether two values are equal; notes a fault when they never are. */
+  /** Whether two values are always, never or maybe equal; notes a fault when they are never equal. */
   #equal(
     left: EvaluatedExpr,
     right: EvaluatedExpr,
@@ -386,8 +386,8 @@ class Evaluation {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
-      // A set with unknown items is the value of a claim, so its items have JSON types: it cannot contain an item of
-      // another type.
+      // A set whose items are not known is the value of a claim, so its items have JSON types: it cannot contain an
+      // item of another type.
       if (set.origin === undefined || (item.types & JSON_TYPES) !== 0) return either(facts, fails)
       const value = longOf(item)
       if (value !== undefined)
@@ -426,7 +426,7 @@ class Evaluation {
     return { types: gives, fails: fails || !isLiteral, facts }
   }
 
-  /** Whether the value can have one of these types; notes a fault when it cannot. */
+  /** Whether the value can have one of these types (bits of `TYPE`); notes a fault when it cannot. */
   #takes(value: EvaluatedExpr, types: number, operation: string, at: CedarExpr, text?: string): boolean {
     if ((value.types & types) !== 0) return true
     if (value.types === 0) return false

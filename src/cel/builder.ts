@@ -12,8 +12,9 @@ import type {
 } from './ast.ts'
 
 /**
- * Deepest nesting, as in cel-go, where this limit applies to three counters: expressions (in parentheses, lists, maps,
- * arguments and indexes), comparisons and arithmetic during parsing, and the height of the finished tree.
+ * The deepest nesting of a CEL expression. As in cel-go, the limit applies to three counters: expressions (in
+ * parentheses, lists, maps, arguments and indexes), comparisons and arithmetic during parsing, and the height of the
+ * finished tree.
  */
 export const maxDepth = 250
 
@@ -21,8 +22,8 @@ export const maxDepth = 250
 const maxNodes = 20_000
 
 /**
- * The first syntax error in a source; `offset` is a UTF-16 index. Not an Error, because a stack trace would cost more
- * than the parse.
+ * The first syntax error in a CEL source; `offset` is a UTF-16 index. This class does not extend Error, because a stack
+ * trace would cost more than the parse.
  */
 export class SyntaxProblem {
   readonly offset: number
@@ -34,12 +35,12 @@ export class SyntaxProblem {
   }
 }
 
-/** A syntax error: the expression nests too deep at this UTF-16 offset. */
+/** The syntax error that a CEL expression is nested too deep at this UTF-16 offset. */
 export function tooDeep(offset: number): SyntaxProblem {
   return new SyntaxProblem(offset, `expression is nested more than ${maxDepth} levels deep`)
 }
 
-/** Creates the nodes of a tree; throws SyntaxProblem when the tree has too many nodes or becomes too high. */
+/** Creates the nodes of a CEL syntax tree; throws SyntaxProblem when it has too many nodes or becomes too high. */
 export class TreeBuilder {
   #nodes = 0
 
@@ -58,14 +59,14 @@ export class TreeBuilder {
     return { kind: 'select', offset, height: above(offset, operand.height), operand, field, testOnly }
   }
 
-  /** A call that is one level above its operands: an operator with two or three operands, an index or a method. */
+  /** A call node that is one level above its operands: an operator with two or three operands, an index or a method. */
   call(offset: number, name: string, args: readonly Expr[], target?: Expr): Call {
     this.#count(offset)
     const height = above(offset, tallest(args, target?.height))
     return { kind: 'call', offset, height, name, target, args }
   }
 
-  /** A call that adds no level: a function, !, -, && and ||, and all calls that macros insert. */
+  /** A call node that adds no level of nesting: of a function, !, -, && or ||, and of all calls that macros insert. */
   flatCall(offset: number, name: string, args: readonly Expr[]): Call {
     this.#count(offset)
     return { kind: 'call', offset, height: tallest(args), name, target: undefined, args }
@@ -88,7 +89,7 @@ export class TreeBuilder {
     return { kind: 'message', offset, height: tallestField, name, fields }
   }
 
-  /** `written`: the subexpressions in the source; the macro counts as one level above them. */
+  /** The loop of a macro such as `all`; it is one level above `written`, the macro's subexpressions in the source. */
   comprehension(offset: number, written: readonly Expr[], loop: Loop): Comprehension {
     this.#count(offset)
     return { kind: 'comprehension', offset, height: above(offset, tallest(written)), ...loop }

@@ -1,12 +1,12 @@
 /** The tokens of CEL (CEL language definition, lexical part of "Syntax"). */
 
-/** A token. Each operator and each of the keywords `true false null in` is a kind of its own. */
+/** A token of CEL. Each operator and each of the keywords `true false null in` is a kind of its own. */
 export interface Token {
-  /** An operator, a keyword, or one of: ident quoted int uint double string bytes error end. */
+  /** The operator, the keyword, or one of: ident quoted int uint double string bytes error end. */
   readonly kind: string
   readonly start: number
   readonly end: number
-  /** The name, the digits, the decoded string; for bytes one character per byte; for an error its message. */
+  /** By kind: the name, the digits, the decoded string, the bytes (a character each), or the message of the error. */
   readonly text: string
 }
 
@@ -57,14 +57,14 @@ const wholeNumber = /0x[0-9a-fA-F]+|\d+/y
 const hexEscape = /[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y
 const octalEscape = /[0-3][0-7]{2}/y
 
-/** The end of the match of `pattern` (sticky) at `offset`; `offset` itself when it does not match. */
+/** The offset after the match of the sticky `pattern` at `offset`; `offset` itself when the pattern does not match. */
 function matchEnd(pattern: RegExp, source: string, offset: number): number {
   pattern.lastIndex = offset
   return pattern.test(source) ? pattern.lastIndex : offset
 }
 
 /**
- * Splits a source into tokens. Never throws: text that is not a token becomes an `error` token, after which nothing
+ * Splits a CEL source into tokens. Never throws: text that is not a token becomes an `error` token, after which nothing
  * else is read. The last token is always `end`.
  */
 export function tokenize(source: string): Token[] {
@@ -80,7 +80,7 @@ export function tokenize(source: string): Token[] {
   return tokens
 }
 
-/** The end of the white space and comments that start at `start`. */
+/** The offset after the white space and comments that start at `start`. */
 function skipSpace(source: string, start: number): number {
   let offset = start
   for (;;) {
@@ -95,7 +95,7 @@ function skipSpace(source: string, start: number): number {
   }
 }
 
-/** The end of the name at `start`; `start` itself when there is no name. */
+/** The offset after the name that starts at `start`; `start` itself when no name starts there. */
 function skipName(source: string, start: number): number {
   if (!isLetterAt(source, start)) return start
   let offset = start + 1
@@ -103,7 +103,7 @@ function skipName(source: string, start: number): number {
   return offset
 }
 
-/** The end of the prefix and opening quotes of a string literal at `start`; `start` itself when there is none. */
+/** The offset after the prefix and opening quotes of a string literal at `start`; `start` itself when there is none. */
 function skipStringStart(source: string, start: number): number {
   let offset = start
   if (source[offset] === 'b' || source[offset] === 'B') offset++
@@ -180,8 +180,8 @@ function readString(source: string, start: number, bodyStart: number): Token {
 }
 
 /**
- * Reads a string literal. Continues after a bad escape, so that `end` is correct; without a closing quote `end` is the
- * end of the source. As in cel-go every line break in the source, even a lone CR, becomes an LF in the value.
+ * Reads a string literal of CEL. Reads on after a bad escape, so that `end` is correct; without a closing quote `end`
+ * is the end of the source. As in cel-go, every line break in the source, even a lone CR, becomes an LF in the value.
  */
 function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
   const first = source.charAt(bodyStart - 1)
@@ -272,8 +272,8 @@ function isDigitAt(source: string, offset: number): boolean {
 }
 
 /**
- * The source with each string and bytes literal, including quotes, replaced by the same number of spaces. Accepts any
- * text: characters that are not CEL remain, and so does everything after an opening quote that is never closed.
+ * The CEL source with each string and bytes literal, including quotes, replaced by the same number of spaces. Accepts
+ * any text: characters that are not CEL remain, and so does everything after an opening quote that is never closed.
  */
 export function outsideStringLiterals(source: string): string {
   let result = ''

@@ -1,4 +1,4 @@
-/** The types of the type checker (CEL language definition, "Values" and "Gradual Type Checking"). */
+/** A type in CEL's type checker (CEL language definition, "Values" and "Gradual Type Checking"). */
 export interface Type {
   readonly kind: Kind
   readonly args: readonly Type[]
@@ -26,7 +26,7 @@ export type ScalarKind =
   /** The type of an expression with a reported error. It fits every type, so that no further error follows. */
   | 'error'
 
-/** A `parameter` appears in declarations; during the check of a call a `variable` replaces it. */
+/** A `parameter` is a type parameter in a function's declaration; the check of a call replaces it with a `variable`. */
 type Kind = ScalarKind | 'list' | 'map' | 'type' | 'parameter' | 'variable'
 
 const none: readonly Type[] = []
@@ -47,7 +47,7 @@ export const timestamp = scalar('google.protobuf.Timestamp')
 export const duration = scalar('google.protobuf.Duration')
 export const errorType = scalar('error')
 
-/** The type parameter with this number in a declaration. */
+/** The type parameter with this index, from 0, in the declaration of a function. */
 export function parameter(index: number): Type {
   return { kind: 'parameter', args: none, open: false, names: 1, index, bound: undefined }
 }
@@ -67,12 +67,12 @@ function container(kind: Kind, args: readonly Type[]): Type {
   return { kind, args, open, names, index: 0, bound: undefined }
 }
 
-/** The type of lists with these elements. */
+/** The type of lists whose elements have this type. */
 export function list(element: Type): Type {
   return container('list', [element])
 }
 
-/** The type of maps with these keys and values. */
+/** The type of maps whose keys and values have these types. */
 export function map(key: Type, value: Type): Type {
   return container('map', [key, value])
 }
@@ -82,7 +82,7 @@ export function typeType(of?: Type): Type {
   return container('type', of === undefined ? none : [of])
 }
 
-/** The same list, map or type with other arguments; the same object when they are unchanged. */
+/** The same list, map or type with other type arguments; the same object when the arguments are unchanged. */
 export function withArgs(type: Type, args: readonly Type[]): Type {
   for (let index = 0; index < args.length; index++) {
     if (args[index] !== type.args[index]) return container(type.kind, args)
@@ -97,10 +97,10 @@ export function resolve(type: Type): Type {
   return current
 }
 
-// Deeper parts of a type are left out of its text, because shared parts can make it exponentially long.
+// The depth at which the text of a type is cut: types that share arguments can have an exponentially long text.
 const deepestDisplay = 6
 
-/** A type as cel-go prints it, `map(string, dyn)`; an unbound variable is `dyn`. */
+/** The text of a type as cel-go prints it, such as `map(string, dyn)`; an unbound type variable is printed as `dyn`. */
 export function display(type: Type, depth = 0): string {
   const { kind, args } = resolve(type)
   if (kind === 'variable') return 'dyn'

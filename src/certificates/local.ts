@@ -6,15 +6,16 @@ import type { ServingPair } from './serving-pair.ts'
 import { makeAuthority, signLeaf } from './x509.ts'
 
 const DAY = 24 * 60 * 60 * 1_000
-/** The files, in the order in which they are written and renamed; see `finishMoves`. */
+/** The files of a certificate, in the order in which they are written and renamed, on which `finishMoves` relies. */
 const FILES = ['ca.crt', 'tls.crt', 'tls.key'] as const
 const TEMPORARY = '.new'
 const REMEDY = `remove ${FILES.join(', ')} to have them made anew`
 
 /**
- * The certificate and key in the folder (`tls.crt`, `tls.key`, `ca.crt`). If they are missing, makes a local CA, and a
- * certificate for localhost and the names. `now` is in Unix milliseconds. Throws an Error that names the file when one
- * half is missing or cannot be read, when the halves do not match, and when the certificate is not valid now.
+ * Reads the serving certificate and its key from the folder (`tls.crt`, `tls.key`, `ca.crt`). If both are missing,
+ * makes a local CA, and a certificate for localhost and the host names `names`. `now` is in Unix milliseconds. Throws
+ * an Error that names the file or folder when the certificate or the key is missing or cannot be read, when they do not
+ * match, and when the certificate is not valid now.
  */
 export async function localPair(
   folder: string,
@@ -54,7 +55,7 @@ async function makeFiles(folder: string, names: readonly string[], now: number):
   return pair
 }
 
-/** A certificate for localhost and the names, valid for a year, and its CA, whose key is dropped after signing. */
+/** Makes a local CA, and with it a certificate for localhost and the host names, for a year; drops the CA's key. */
 export async function makePair(names: readonly string[], now = Date.now()): Promise<Required<ServingPair>> {
   const life = { now, lifetime: 365 * DAY }
   const authority = await makeAuthority('vmcp-admission local CA', life)
@@ -65,14 +66,14 @@ export async function makePair(names: readonly string[], now = Date.now()): Prom
 const temporary = (folder: string, name: string) => join(folder, name + TEMPORARY)
 
 /**
- * Finishes the renames of `makeFiles` after a crash. The first file is renamed only when all temporary files are
- * complete: if it was, the others follow; otherwise `makeFiles` begins again.
+ * Finishes the renames of `makeFiles` after a crash. `makeFiles` renames the first file when all temporary files are
+ * complete: if that was done, this renames the other files; otherwise `makeFiles` begins again.
  */
 async function finishMoves(folder: string): Promise<void> {
   const [first, ...rest] = FILES
   if ((await read(folder, first + TEMPORARY)) !== undefined) return
   for (const name of rest) {
-    // Reads first, so that a process without write permission can serve complete files.
+    // Checks that there is a file to rename, so that a process without write permission can serve complete files.
     if ((await read(folder, name + TEMPORARY)) !== undefined)
       await rename(temporary(folder, name), join(folder, name))
   }

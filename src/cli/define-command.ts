@@ -4,22 +4,21 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of the arguments, each with its effect; if the effect is missing, the summary describes it. */
+  /** The forms of the command's arguments, each with a description; for a form without one, see the summary. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
-  /** Words that are accepted as an argument instead of a file; shells complete them. */
+  /** Words that the command accepts as an argument instead of a file; shells complete them. */
   readonly words?: readonly string[]
-  /** The arguments of each example, without the command itself. */
+  /** Example calls of the command: the arguments, without the command itself. */
   readonly examples: readonly [string, ...string[]]
   /** The meaning of each exit code; 2 is wrong usage for every command. */
   readonly exitCodes: Readonly<Record<number, string>>
 }
 
-/** A call of a command. */
 export interface Invocation<F> {
   readonly flags: Values<F>
   /** The arguments that are not flags. */
   readonly names: readonly string[]
-  /** All arguments as given: some flags have an effect only as arguments, not when the environment sets them. */
+  /** All arguments as given, flags too: some flags have an effect only here, not when the environment sets them. */
   readonly args: readonly string[]
   readonly environment: Environment
 }
@@ -30,20 +29,20 @@ export interface Command extends Description {
   readonly run: (args: readonly string[], environment: Environment) => Promise<number>
 }
 
-/** The result of a command, in each format that it has. */
+/** The result of a command: its exit code, and its output in each format that it has. */
 export interface CommandResult<Output> {
   readonly code: number
-  /** Returns the text in a format. Throws UsageError for a format that this result does not have. */
+  /** Returns the output in the given format. Throws UsageError for a format that this result does not have. */
   readonly text: (output: Output) => string | Promise<string>
 }
 
-/** Prints a result in one format, and returns the exit code. */
+/** Prints the result of a command in the given format, and returns its exit code. */
 export async function print<Output>({ code, text }: CommandResult<Output>, output: Output): Promise<number> {
   process.stdout.write(await text(output))
   return code
 }
 
-/** Makes a command from its description. A command without flags treats every argument as a name. */
+/** Makes a command from its description. A command without flags gets every argument as a name, even `--x`. */
 export const defineCommand = <F extends object>(
   literal: Description & {
     readonly flags: F
@@ -59,7 +58,7 @@ export const defineCommand = <F extends object>(
   },
 })
 
-/** The reason for exit code 3. */
+/** The meaning of exit code 3 of a command, as its help prints it. */
 export const UNREAD = 'something could not be read'
-/** The exit codes of a command that prints findings. */
+/** The meanings of the exit codes of a command that prints findings. */
 export const OF_FINDINGS = { 0: 'no error', 1: 'at least one error', 3: UNREAD }

@@ -11,11 +11,11 @@ export interface Access {
   /** The namespace of the kubeconfig context or of the pod, if there is one. */
   readonly namespace: string | undefined
   /**
-   * The TLS settings and headers for the next request, with the current credentials; has an agent only when a proxy is
-   * used.
+   * The TLS settings and headers for the next request, with the current credentials; with an agent only when the
+   * kubeconfig names a proxy.
    */
   credentials(): Promise<RequestOptions>
-  /** To be called on a 401 answer: loads the credentials again, at most every ten seconds. */
+  /** To be called when the API server answers 401: loads the credentials again, at most every ten seconds. */
   renew(): void
 }
 
@@ -60,7 +60,7 @@ export function fromServiceAccount(root = ''): Promise<Access> {
   })
 }
 
-/** Imported on demand, for a process that uses a cluster: unbundled, the client library takes 90 MB. */
+/** Imports the Kubernetes client on demand: unbundled it takes 90 MB, which a process that uses no cluster saves. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   return new KubeConfig()
@@ -110,7 +110,7 @@ async function credentialsOf(config: KubeConfig): Promise<RequestOptions> {
   return clusterOf(config).proxyUrl === undefined ? settings : { ...settings, agent }
 }
 
-/** Removes the newline at the end of a token that was read from a file. */
+/** Trims the values of the headers: a token that was read from a file may end in a newline. */
 function trimmed(headers: RequestOptions['headers']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
@@ -151,8 +151,8 @@ function clusterOf(config: KubeConfig): Cluster {
 }
 
 /**
- * Why there are no credentials, in one line. Repeats only system errors, because the output of a plugin or token
- * service may contain a secret.
+ * Why a user has no credentials, in one line. Repeats only the messages of system errors, because the output of a
+ * plugin or token service may contain a secret.
  */
 function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException): string {
   const { command } = (user?.exec ??

@@ -6,8 +6,8 @@ export interface Logger {
 
 /**
  * The state of an informer. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
- * Both count as synced and empty, and are tried again. `failing`: there is no usable answer; the cache keeps its
- * objects, which become outdated.
+ * The informer of such a kind counts as synced and empty, and tries again. `failing`: the API server gives no usable
+ * answer; the cache keeps its objects, which become outdated.
  */
 export type InformerState = 'listing' | 'watching' | 'absent' | 'forbidden' | 'failing'
 
@@ -37,15 +37,15 @@ export interface Informers {
   /** Resolves when every kind is synced; never rejects. No kind is synced while the API server cannot be reached. */
   readonly synced: Promise<void>
   isSynced(): boolean
-  /** Whether the sink has every object of the kind in the namespace: the kind is synced and not forbidden there. */
+  /** Whether the cache has every object of the kind in the namespace: the kind is synced and not forbidden there. */
   knows(kind: string, namespace: string): boolean
   statuses(): readonly InformerStatus[]
-  /** Stops every request and timer at once; the sink is not called again. */
+  /** Stops every request and timer at once; no further object is passed on. */
   stop(): void
 }
 
 export interface InformersOptions {
-  /** Lists and watches only these namespaces, for which Roles are enough; undefined for all namespaces. */
+  /** Lists and watches only these namespaces, so that Roles are enough, without ClusterRole; undefined for all. */
   readonly namespaces?: readonly string[] | undefined
   readonly logger: Logger
 }

@@ -2,7 +2,7 @@ import { isObject } from '../rule/index.ts'
 import { type Api, DELETE, StatusError, type Stored } from './api.ts'
 import { list } from './list-watch.ts'
 
-/** The API version and the plural of a kind of reports. */
+/** The API version of a kind of reports, and the plural of the kind, for the URL. */
 interface ReportPlace {
   readonly apiVersion: string
   readonly plural: string
@@ -10,13 +10,13 @@ interface ReportPlace {
 
 const APPLY = 'application/apply-patch+yaml'
 
-/** Reads and writes reports in a cluster. The methods throw as those of `Api` do. */
+/** Reads and writes reports of findings in a cluster. The methods throw as those of `Api` do. */
 export class Reports {
   readonly #api: Api
   readonly #manager: string
   readonly #signal: AbortSignal
 
-  /** `manager` is the field manager, and the value of the label `app.kubernetes.io/managed-by`. */
+  /** `manager` is the field manager of the reports, and the value of their label `app.kubernetes.io/managed-by`. */
   constructor(api: Api, manager: string, signal: AbortSignal) {
     this.#api = api
     this.#manager = manager
@@ -24,8 +24,8 @@ export class Reports {
   }
 
   /**
-   * Calls back with each report that has the label of the manager, in one namespace or (undefined) in all. False when the
-   * API server does not serve the API.
+   * Calls `found` with each report that has the label of the manager, in one namespace or, when it is undefined, in
+   * all. Returns false when the API server does not serve the reports' API.
    */
   async list(
     api: ReportPlace,
@@ -50,7 +50,7 @@ export class Reports {
     return this.#api.write(path, sent, [this.#signal])
   }
 
-  /** Deletes the report; false when it did not exist. */
+  /** Deletes the report; returns false when it did not exist. */
   remove(api: ReportPlace, namespace: string, name: string): Promise<boolean> {
     return this.#api.attempt(`${pathOf(api, namespace)}/${name}`, DELETE, [this.#signal])
   }

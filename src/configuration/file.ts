@@ -1,10 +1,10 @@
 import type { Exemption, SeveritySetting } from '../engine/index.ts'
 import type { WrittenConfiguration } from './file-schema.ts'
 
-/** The name of the configuration file, which is beside the manifests or above them. */
+/** The name of the configuration file, which is in the folder of the manifests or in a folder above it. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
-/** Whether a file with this name is a manifest, such as one that installs the webhook, rather than a configuration. */
+/** Whether a file of this name contains a manifest, such as one that installs the webhook, not a configuration. */
 export const isManifest = (text: string): boolean => /^apiVersion\s*:/m.test(text) && /^kind\s*:/m.test(text)
 
 export interface FileExemption extends Exemption {
@@ -14,9 +14,9 @@ export interface FileExemption extends Exemption {
   readonly column: number
 }
 
-/** The content of a configuration file. */
+/** The content of a configuration file `vmcp-admission.yaml`. */
 export interface Configuration {
-  /** The path of the file; undefined when there is none. */
+  /** The path of the configuration file; undefined when there is none. */
   readonly file?: string
   readonly profile?: WrittenConfiguration['profile']
   readonly severities: readonly SeveritySetting[]
@@ -25,7 +25,7 @@ export interface Configuration {
   readonly defaultNamespace: string
   readonly leftOut: readonly string[]
   readonly placeholders: readonly string[]
-  /** The operator release, such as `0.63`; with `none` the specification alone decides. */
+  /** The operator release to judge for, such as `0.63`; with `none` the specification alone decides. */
   readonly release?: string
 }
 
@@ -37,6 +37,6 @@ export const NO_CONFIGURATION: Configuration = {
   placeholders: [],
 }
 
-/** Whether an exemption is still valid at this time. */
+/** Whether an exemption is still valid at the time `now`, in Unix milliseconds; its last day ends in UTC. */
 export const holdsAt = ({ expires }: FileExemption, now: number): boolean =>
   expires === undefined || now < Date.parse(`${expires}T00:00:00Z`) + 24 * 3_600_000

@@ -5,7 +5,7 @@ import { nearest, shortQuote } from '../rule/index.ts'
 
 export type Step = string | number
 
-/** TypeBox reports only eight errors by default. */
+/** Raises the number of errors that TypeBox reports, which is eight by default. */
 Settings.Set({ maxErrors: 100 })
 
 export interface SchemaProblem {
@@ -14,14 +14,14 @@ export interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** Describes the errors of TypeBox for the author of the value; all errors about an unknown key become one. */
+/** Describes TypeBox's errors in a value that users know as `whole`; all errors about an unknown key become one. */
 export function schemaProblems(schema: TSchema, value: unknown, whole: string): SchemaProblem[] {
   return Errors(schema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? whole : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      // TypeBox reports each unknown key separately, then all together, but not the latter when there are too many
-      // errors.
+      // TypeBox reports each unknown key here, and all of them as `additionalProperties`, which it omits when there are
+      // too many errors.
       case 'boolean': {
         const known = Object.keys(keysAt(schema, at.slice(0, -1)))
         const key = String(at.at(-1))
@@ -78,7 +78,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** The properties in the schema at a path. */
+/** The properties that the schema has at a path. */
 function keysAt(whole: Schema, at: readonly Step[]): Readonly<Record<string, unknown>> {
   let schema = whole
   for (const step of at) schema = (typeof step === 'number' ? schema.items : schema.properties?.[step]) ?? {}

@@ -12,19 +12,19 @@ import { ADMITTED, around, type ObjectJudgement, judgement, readable } from './j
 import { disagreement, kindOfSubmission, passesFreely, type Submission } from './submission.ts'
 import type { Prepared } from './world.ts'
 
-/** When the request body has at least this many characters, the judgement of an object yields after each rule. */
+/** With a request body of at least this many characters, the judgement yields to other requests after each rule. */
 const LARGE = 64 * 1024
 
-/** The verdict on a write by the cached objects, and a way to repeat it after reading some from the API server. */
+/** The verdict on a write by the cached objects, and a method to repeat it after reading some of them live. */
 export interface Admission extends ObjectJudgement {
   /**
-   * The other objects on which the verdict depends and that may have changed, or that are not cached whole; usually
-   * none. Those that errors depend on come first.
+   * The other objects to read from the API server, because the verdict depends on them and they may have changed, or
+   * because the cache lacks some of their fields; usually none. Those that errors depend on come first.
    */
   readonly unconfirmed: readonly ObjectName[]
   /**
-   * Repeats the verdict after these objects were read. A warning is added when one was not read, or when the cache
-   * lacks objects of the namespace.
+   * Repeats the verdict with the objects that were read. Adds a warning when one of them could not be read, or when the
+   * cache lacks objects of the namespace.
    */
   with(read: Confirmed): Steps<Admission>
 }
@@ -65,7 +65,8 @@ function* judgedWith(
 }
 
 /**
- * A callback that adds each object that is cached without some of its fields to `lacking`, except the written object.
+ * Returns a callback that adds an object that is cached without some of its fields to `lacking`, except the submitted
+ * object.
  */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
@@ -73,14 +74,14 @@ const noting =
     if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
   }
 
-/** The admission of a write that no rule judges. */
+/** The verdict that admits a write that no rule judges. */
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],
   with: () => certainly(CERTAIN),
 }
 
-/** An admission in the form of steps, without any pause. */
+/** Returns an admission as `Steps`, the type of work that can pause, without any pause. */
 function* certainly(admission: Admission): Steps<Admission> {
   return admission
 }
@@ -125,7 +126,7 @@ function* findingsOnWrite(
   return [...disagreement(submission), ...yielding(findings, { kind, value: object, release })]
 }
 
-/** The findings of the stored object that a write replaces. */
+/** The findings in the stored object that an update replaces. */
 function* findingsBefore(
   kind: Kind,
   old: unknown,
@@ -159,8 +160,8 @@ function leftOut(
 }
 
 /**
- * The objects on which the verdict depends (objects of errors first), then those in `lacking`, which are not cached
- * whole; each once, except objects that were just read.
+ * The objects on which the verdict depends (those of errors first), then the objects in `lacking`, which are not cached
+ * whole; without repeats, and without objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,
@@ -179,7 +180,7 @@ function unconfirmedOf(
 
 const OTHERS_KNOWN = 'others-known'
 
-/** The verdict, with a warning when the namespace has objects that were neither cached nor read. */
+/** The verdict, with a warning when `missed` was not read, or when the cache lacks objects of the namespace. */
 function doubted(
   { state, world: { settings } }: Prepared,
   { namespace }: Submission,

@@ -10,19 +10,19 @@ export interface EngineId {
   readonly summary: string
   readonly why: string
   readonly sources: readonly Source[]
-  /** A resource in which `check --strict` reports the id; undefined when no resource can show it. */
+  /** A resource in which `check --strict` reports this id; undefined when no resource can show it. */
   readonly example?: EngineExample
 }
 
 export interface EngineExample {
   readonly resource: Readonly<Record<string, unknown>>
-  /** The exact text of each finding. */
+  /** The exact text of each finding in the resource. */
   readonly findings: NonEmpty<string>
   /** The same resource without the error. */
   readonly corrected: Readonly<Record<string, unknown>>
 }
 
-/** An example: a resource with an error, the findings in it, and the same resource corrected. */
+/** Makes the example of an id: a resource with an error, the findings in it, and the same resource corrected. */
 const example = (
   wrong: Readonly<Record<string, unknown>>,
   right: Readonly<Record<string, unknown>>,
@@ -385,5 +385,5 @@ export const FORMER_IDS: ReadonlyMap<string, string> = new Map(
   allRules().flatMap(({ id, formerIds = [] }) => formerIds.map((former) => [former, id] as const)),
 )
 
-/** The current id of a rule, given this or a former id; any other text unchanged. */
+/** The current id of a rule, given its current or a former id; returns any other text unchanged. */
 export const presentId = (id: string): string => FORMER_IDS.get(id) ?? id

@@ -3,8 +3,9 @@ import { type ErrorType, type Finding, isObject, metadataOf, nearest, type Segme
 import { type FindPlaceholder, holdsPlaceholder } from '../documents/index.ts'
 
 /**
- * The errors of the API server in the metadata of a resource, in its words (`ValidateObjectMeta` of apimachinery). For
- * files only: a webhook never gets such an object. Texts with a placeholder are judged only if `strict`.
+ * The errors that the API server finds in the metadata of a resource, with the same texts (`ValidateObjectMeta` of
+ * apimachinery). For files only: a webhook never gets such an object. Texts with a placeholder are judged only if
+ * `strict`.
  */
 export function metadataFindings(
   object: unknown,
@@ -22,14 +23,14 @@ export function metadataFindings(
 
 type MetadataError = readonly [type: ErrorType, at: readonly Segment[], value: unknown, detail: string]
 
-/** A format that the API server requires: a pattern, the longest text, and its words for the pattern. */
+/** A format that the API server requires: a pattern, the longest text in bytes, and the message about the pattern. */
 interface Format {
   readonly pattern: RegExp
   readonly detail: string
   readonly most: number
 }
 
-/** `pattern` is the part between `^(?:` and `)$` of the expression that the API server prints. */
+/** Makes a format. Its message, like that of the API server, has the part of `pattern` between `^(?:` and `)$`. */
 const format = (pattern: RegExp, most: number, what: string, ...samples: string[]): Format => ({
   pattern,
   most,
@@ -66,13 +67,13 @@ const LABEL_VALUE = format(
   '12345',
 )
 
-/** The longest text that is compared with a pattern: V8 keeps a position for each round of a repeated group. */
+/** The most characters of a text that is compared with a pattern: V8 stores a position for each repetition. */
 const LONGEST = 1_000
 
-/** The most bytes of all annotations together. */
+/** The most bytes of all annotations of an object together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
-/** The fields of ObjectMeta and their JSON types; `schema`: the schema of the kind checks the field. */
+/** The fields of ObjectMeta and their JSON types; `schema` marks a field that the schema of the kind checks. */
 const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
   name: 'string',
   generateName: 'string',
@@ -98,7 +99,7 @@ const IS_OF_TYPE = {
   array: (value: unknown) => Array.isArray(value),
 }
 
-/** Errors for fields that ObjectMeta does not have, and for values of another JSON type. */
+/** Errors for metadata fields that ObjectMeta does not have, and for values of another JSON type. */
 function* mistypedIn(metadata: Readonly<Record<string, unknown>>): Generator<MetadataError> {
   for (const [field, value] of Object.entries(metadata)) {
     const type = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined

@@ -6,7 +6,6 @@ import { ADMITTED, around, type ObjectJudgement, judgement, type JudgedSubject }
 import type { Surroundings } from './rules.ts'
 import type { Prepared } from './world.ts'
 
-/** An object that is stored in the cluster. */
 export interface StoredObject extends JudgedSubject {
   readonly object: unknown
 }

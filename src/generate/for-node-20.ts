@@ -1,4 +1,4 @@
-/** Replacements for built-in functions of Node 22: `bundling.ts` redirects calls, so that no global changes. */
+/** Functions of Node 22 for Node 20: `bundling.ts` redirects calls to these functions, and changes no global object. */
 
 export function mapGroupBy<Key, Item>(
   items: Iterable<Item>,

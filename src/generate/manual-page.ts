@@ -5,7 +5,7 @@ import { flagTexts } from '../configuration/flags.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
- * docs/vmcp-admission.1: the texts of `--help` of all commands, for `man`.
+ * Generates docs/vmcp-admission.1, for `man`, from the texts of `--help` of all commands.
  * https://man7.org/linux/man-pages/man7/man.7.html
  */
 export function manualPage(): GeneratedFile {

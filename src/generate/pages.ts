@@ -9,13 +9,14 @@ import { built, ROOT } from './bundling.ts'
 export const PAGES = ['playground', 'audit'] as const
 
 /**
- * By folder of a page: the data blocks, by id, that are filled in when it is generated; commands fill in the others.
+ * By the folder of a page: its JSON data, by element id, that is filled in when the page is generated. Commands fill in
+ * other data.
  */
 const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
   'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),
 }
 
-/** Writes every page as one file; returns the metafiles, which list the files in each. */
+/** Writes every page as one HTML file; returns a metafile for each, which lists the source files in the page. */
 export async function writePages(folder: string): Promise<Metafile[]> {
   mkdirSync(folder, { recursive: true })
   const pages: Metafile[] = []
@@ -28,7 +29,8 @@ export async function writePages(folder: string): Promise<Metafile[]> {
 }
 
 /**
- * Builds the page in a folder as one file. Its Content-Security-Policy allows its own script and style, no connections.
+ * Builds the page of a source folder as one HTML file. Its Content-Security-Policy allows its own script and style, and
+ * no connections.
  */
 export async function pageOf(
   folder: string,
@@ -51,7 +53,7 @@ export async function pageOf(
     "default-src 'none'",
     `script-src '${digest(script)}'`,
     `style-src '${digest(style)}'`,
-    // For the icon, and for images in the style sheet.
+    // Images as data: URLs are allowed for the icon, and for images in the style sheet.
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -71,7 +73,7 @@ export async function pageOf(
     ].join('\n'),
   }
   const template = readFileSync(`${ROOT}${folder}/page.html`, 'utf8')
-  // Removes white space around the script and style, which would change their digests in the policy.
+  // Removes white space around the script and style, because it would change the digests that the policy compares.
   const html = template
     // eslint-disable-next-line redos/no-vulnerable -- reads only a text of this project.
     .replace(/\s*(%(?:STYLE|SCRIPT)%)\s*/g, '$1')
@@ -88,7 +90,7 @@ const digest = (text: string): string => `sha256-${createHash('sha256').update(t
 const dataBlock = (id: string, value: unknown): string =>
   `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll('<', '\\u003c')}</script>`
 
-/** The licences of the code in the script, which must be distributed with it. */
+/** The licences of the packages in the page's script, which must be distributed with it. */
 const licences = (metafile: Metafile): string =>
   `<script type="text/plain" id="licences">${licencesIn(metafile).replaceAll(/<(?=\/?script|!--)/gi, '‹')}</script>`
 
@@ -98,7 +100,7 @@ function examples(): { readonly name: string; readonly text: string }[] {
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.yaml'))
       .map((name) => name.replaceAll('\\', '/'))
-      // The examples in change/ are the two states of a change, not examples of one state.
+      // Leaves out change/, which has the old and the new state of a change, not examples of one state.
       .filter((name) => !name.startsWith('change/'))
       .sort()
       .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))

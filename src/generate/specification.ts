@@ -1,12 +1,12 @@
 /** The sections of the specification, and the statements that no rule or schema enforces. */
 
-/** A statement that no resource can violate, and why. */
+/** A statement of the specification that no resource can violate, and why. */
 export interface Unowned {
   readonly text: string
   readonly because: string
 }
 
-/** A statement that the CRD of MCPExternalAuthConfig enforces; `field` is a path inside `spec`. */
+/** A statement of the specification that the CRD of MCPExternalAuthConfig enforces; `field` is a path inside `spec`. */
 export interface CrdStatement {
   readonly must: string
   readonly field: string
@@ -26,7 +26,7 @@ const RUN_TIME = 'run time: what the service does, no resource can break it'
 const DESCRIPTION = 'description: asks for nothing'
 const NOT_SHOWN = 'the specification does not show it'
 
-/** Enforced statements are not here, but in `sources` of rules and engine ids, and in `statements` of schemas. */
+/** The sections of the specification, without the statements that are in `sources` of rules or in schemas. */
 export const SECTIONS: readonly Section[] = [
   {
     section: '1',

@@ -4,14 +4,14 @@ import type { TSchema } from 'typebox'
 import { filled, flag, int32, list, map, like, name, newer, object, oneOf, optional, text } from './fields.ts'
 import { secretRef } from './parts.ts'
 
-/** Marks the schema of an object to which releases may add fields. */
+/** Marks the schema of an object to which operator releases may add fields that this schema does not have. */
 export const OPEN = { open: true } as const
 
-/** A list with at most `most` items. */
+/** The schema of a list with at least `least` and at most `most` items. */
 export const bounded = <T extends TSchema>(item: T, most: number, description: string, least = 0) =>
   list(item, description, { ...(least > 0 && { minItems: least }), maxItems: most })
 
-/** The name of an upstream provider in a field that the specification does not have. */
+/** The schema of an upstream provider's name, in a field that only operator releases have, not the specification. */
 export const providerName = (description: string) =>
   like('dnsLabel', description, { minLength: 1, maxLength: 63 })
 
@@ -68,7 +68,7 @@ export const AuthzConfig = object(
   { title: 'AuthzConfig', ...OPEN },
 )
 
-/** The name of an MCPAuthzConfig; cannot be used together with authzConfig. */
+/** `authzConfigRef`: names an MCPAuthzConfig with the policies; cannot be used together with `authzConfig`. */
 export const AuthzConfigRef = object(
   { name: name('Name of the MCPAuthzConfig.') },
   'The MCPAuthzConfig with the policies.',
@@ -81,7 +81,7 @@ export const AUTHORIZATION = {
   authzConfigRef: newer(AuthzConfigRef, '0.30'),
 }
 
-/** The fields of `oidcConfigRef` in releases, apart from name and audience. */
+/** The fields that operator releases have in `oidcConfigRef`, apart from name and audience. */
 export const OF_OIDC_CONFIG_REF = {
   resourceUrl: newer(text('URL of this resource for clients (RFC 9728); that of its Service by default.')),
   scopes: newer(list(text('Scope.'), 'Scopes that are advertised to clients; openid by default.')),
@@ -153,7 +153,7 @@ const sessionStorage = object(
   OPEN,
 )
 
-/** The fields of kinds whose processes serve clients: the number of replicas, and the storage shared by them. */
+/** Fields for the number of replicas of a process that serves clients, and for the session storage that they share. */
 export const SESSIONS = (replicasSince?: string) => ({
   replicas: newer(int32('Number of replicas.', { minimum: 0 }), replicasSince),
   sessionStorage: newer(sessionStorage, replicasSince),

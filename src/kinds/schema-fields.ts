@@ -2,24 +2,24 @@ import type { TSchema } from 'typebox'
 import type { Kind } from './kind.ts'
 import type { SchemaTree } from './schema-tree.ts'
 
-/** A field of a schema. In its path, `[]` steps into a list and `<name>` into a map. */
+/** A field of a schema. In its path, `[]` stands for an item of a list and `<name>` for a value of a map. */
 export interface Field {
   readonly path: string
   readonly name: string
   readonly node: SchemaTree
   readonly required: boolean
-  /** The object that contains the field. */
+  /** The object in the schema that contains the field. */
   readonly holder: Holder
 }
 
 interface Holder {
   readonly path: string
   readonly node: SchemaTree
-  /** The section of the specification that lists the object's fields; if none does, that of the object around it. */
+  /** The section of the specification that lists the object's fields, or else that of the object around it. */
   readonly section: string | undefined
 }
 
-/** For a required field: the fields of newer releases that can replace it (decision 3). */
+/** For a required field: the fields of newer operator releases that can replace it (decision 3). */
 const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
@@ -27,17 +27,17 @@ const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   upstreamProviders: ['delegateClients', 'trustedIssuers', 'inboundGrants'],
 }
 
-/** The fields that can replace a required field in this object; empty when the object does not declare them. */
+/** The fields that can replace a required field of this object; empty when the object's schema does not have them. */
 export function alternativesOf(holder: SchemaTree, field: string): readonly string[] {
   return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
 }
 
-/** All fields of a kind, an object before its fields; without apiVersion, kind and metadata. */
+/** All fields of a kind, each object before its own fields; without apiVersion, kind and metadata. */
 export function fieldsOf({ schema }: Kind): Field[] {
   return fieldsIn(schema).filter(({ path }) => /^(spec|status)\b/.test(path))
 }
 
-/** All fields of a schema; their paths start at the schema. */
+/** All fields of a schema, at any depth; their paths start at the schema. */
 export function fieldsIn(schema: TSchema): Field[] {
   return [...walk(schema as SchemaTree, '', undefined)]
 }
@@ -57,10 +57,10 @@ function* walk(node: SchemaTree, path: string, around: string | undefined): Iter
 
 /** Whether the node is an embedded authorization server, which two kinds have and the docs describe only once. */
 const isEmbeddedAuthServer = (node: SchemaTree) => node.title === 'EmbeddedAuthServer'
-/** Whether the node is a reference to a key of a Secret (section 2.1). */
+/** Whether the node is a reference to a key of a Secret (specification 2.1). */
 export const isSecretRef = (node: SchemaTree) => node.source === '2.1'
 
-/** The fields, without those inside an object that has a section of its own. */
+/** The fields, without those inside an embedded authorization server or Secret reference, which have own docs. */
 export function withoutParts(fields: readonly Field[]): Field[] {
   const inner = fields
     .filter(({ node }) => isEmbeddedAuthServer(node) || isSecretRef(node) || isSecretRef(node.items ?? {}))
@@ -72,7 +72,7 @@ export function withoutParts(fields: readonly Field[]): Field[] {
 
 const JUDGING = ['enum', 'pattern', 'format', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum']
 
-/** The keywords that check a field or give it a default; `properties` stands for its declaration. */
+/** The JSON Schema keywords that check a field or give it a default, and `properties`, which declares the field. */
 export function keywordsOf({ node, required }: Field): string[] {
   const filled = ['default', 'defaultFrom', 'create'].some((keyword) => node[keyword] !== undefined)
   return [
@@ -84,10 +84,10 @@ export function keywordsOf({ node, required }: Field): string[] {
   ]
 }
 
-/** Formats code in a text, for Markdown or for a terminal. */
+/** A function that marks a text as code, for Markdown or for a terminal. */
 type Quote = (text: string) => string
 
-/** The type of a field for people: `list of string`. */
+/** The type of a field, as text for people: `list of string`. */
 export function typeText(node: SchemaTree): string {
   if (isSecretRef(node)) return 'Secret reference'
   if (isEmbeddedAuthServer(node)) return 'EmbeddedAuthServer'
@@ -97,14 +97,14 @@ export function typeText(node: SchemaTree): string {
   return node.format === undefined ? type : `${type} (${node.format})`
 }
 
-/** Whether a field is required: `yes`, `yes, without dcrConfig`, or an empty text. */
+/** Whether a field is required, as text: `yes`, `yes, without dcrConfig`, or an empty text. */
 export function requiredText({ name, required, holder }: Field, quote: Quote): string {
   const others = alternativesOf(holder.node, name).map(quote)
   if (others.length > 0) return `yes, without ${others.join(' or ')}`
   return required ? 'yes' : ''
 }
 
-/** Describes the default that /mutate writes when the field is absent; undefined when it has none. */
+/** The default that /mutate writes when the field is absent, as text; undefined when the field has no default. */
 export function defaultText(node: SchemaTree, quote: Quote): string | undefined {
   if (node.default !== undefined) return quote(JSON.stringify(node.default))
   if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`
@@ -121,7 +121,7 @@ const BOUNDS = {
   maximum: 'at most %',
 }
 
-/** The constraints of a field apart from its type, one phrase each. */
+/** The constraints of a field apart from its type, as one phrase each. */
 export function constraintTexts(node: SchemaTree, quote: Quote): string[] {
   const decided = (node.decided ?? []) as readonly string[]
   const bounds = Object.entries(BOUNDS)

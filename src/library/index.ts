@@ -49,8 +49,8 @@ export interface JudgeOptions {
   /** The operator release that the resources are for. Without it, the specification alone decides. */
   readonly release?: Release | undefined
   /**
-   * The severities to start from. `strict` turns warnings about certain mistakes into errors; it includes `strict:
-   * true`.
+   * The severities to start from. `strict` makes errors of warnings about what is certainly a mistake; it includes
+   * `strict: true`.
    */
   readonly profile?: 'standard' | 'strict'
   /**
@@ -74,13 +74,13 @@ export interface Release {
   readonly schemas: Readonly<Record<string, object>>
 }
 
-/** One of the given objects. */
+/** Identifies one of the given objects. */
 export interface Subject {
   /** The index of the object in the given list. */
   readonly index: number
   readonly kind: string
   readonly namespace: string
-  /** The name, or else `generateName`; empty when the object has neither. */
+  /** The object's `metadata.name`, or else its `generateName`; empty when the object has neither. */
   readonly name: string
 }
 
@@ -92,12 +92,12 @@ export interface Place extends Subject {
   readonly keys: readonly (string | number)[]
 }
 
-/** An error, which the webhook would deny; a warning; or advice for production, where nothing fails at present. */
+/** An error, for which the webhook would deny the object; a warning; or advice for production: nothing fails now. */
 export interface Finding extends Place {
   readonly severity: 'error' | 'warning' | 'advice'
-  /** The id of the rule, for `severities` and `vmcp-admission explain`. */
+  /** The id of the finding's rule, for `severities` and `vmcp-admission explain`. */
   readonly id: string
-  /** The text without the path; it ends with the id in parentheses. */
+  /** The text of the finding, without the path; it ends with the id in parentheses. */
   readonly message: string
 }
 
@@ -120,7 +120,7 @@ export type PatchOperation =
 
 /** The result of {@link judge}. */
 export interface Judgement {
-  /** The findings in the order of the objects; for each object errors come first, then the others, each by path. */
+  /** The findings in the order of the objects; for each object errors first, then warnings and advice, each by path. */
   readonly findings: readonly Finding[]
   readonly defaults: readonly Defaults[]
   readonly placeholders: readonly Placeholder[]
@@ -168,7 +168,7 @@ export function releaseOfCrds(
 
 interface Around {
   readonly reading: DocumentReading
-  /** The existing objects, by `keyOf`. */
+  /** The objects of `others`, which exist already, by the key that `keyOf` returns. */
   readonly stored: ReadonlyMap<string | undefined, unknown>
   readonly before: ClusterState | undefined
   readonly after: ClusterState
@@ -238,7 +238,7 @@ const placeOf = (subject: Subject, at: readonly Segment[]): Place => ({
   keys: at.map(jsonKey),
 })
 
-/** The key of an object; undefined for an object of another kind or without a name. */
+/** The key that identifies an object; undefined for an object that is not of a vMCP kind, or that has no name. */
 function keyOf(object: unknown, reading: DocumentReading): string | undefined {
   const kind = kindOf(object, reading)
   if (kind === undefined || nameOf(object as Resource) === '') return undefined
@@ -261,7 +261,7 @@ function severitiesFor({ profile = 'standard', severities = {} }: JudgeOptions):
   return [...severitiesOf(profile), ...own]
 }
 
-/** The internal form of each given release, created once, because results are cached by its identity. */
+/** The internal form of each given release, created once, because results are cached by the identity of this form. */
 const known = new WeakMap<Release, KnownRelease>()
 
 function knownRelease(release: Release | undefined): KnownRelease | undefined {

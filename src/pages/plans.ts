@@ -2,7 +2,7 @@ import type { Plan } from '../access/effective-authentication.ts'
 import { breakable, h } from './dom.ts'
 import { graph } from './graph.ts'
 
-/** A section about one VirtualMCPServer: its picture, and facts about it. */
+/** A section of the page about one VirtualMCPServer: the diagram of its authentication, and notes about it. */
 export const planSection = (plan: Plan): HTMLElement =>
   h(
     'section',
@@ -19,7 +19,7 @@ export const planSection = (plan: Plan): HTMLElement =>
     plan.backends.length === 0 ? h('p', { class: 'empty' }, 'No backend was found.') : undefined,
   )
 
-/** The legend of the lines in the pictures. */
+/** The legend that explains the lines in the diagrams of `planSection`. */
 export const legend = (): HTMLElement =>
   h(
     'ul',

@@ -17,13 +17,14 @@ import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
 /**
- * Sends a request to check an address in a resource; undefined when there is no answer, which is then already reported.
+ * Sends a request, to check an address in a resource. Returns undefined when there is no answer, which it has then
+ * reported (unless `isSilent`).
  */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 
 type UseThat<Is extends TargetUse['is']> = Extract<TargetUse, { readonly is: Is }>
 
-/** Sends the requests that check an address in a resource, and returns the findings. */
+/** Sends the requests that check one address in a resource, and returns the findings. */
 export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
   const { use } = target
   switch (use.is) {
@@ -42,7 +43,7 @@ export function check(target: Target, ask: Asking): Promise<readonly Finding[]> 
   }
 }
 
-/** By the use of an issuer: the effect when the operator cannot use it. */
+/** By the part of the operator that uses an issuer: what happens when it cannot use the issuer. */
 const CONSEQUENCES: Readonly<Record<Reader, string>> = {
   validator: 'every token is refused with 401',
   upstream: 'the server does not start',
@@ -73,7 +74,7 @@ async function checkIssuer(
   return [...unequal, ...lacking, ...keys, ...offers, ...(await reachTokenEndpoint(read, target, ask))]
 }
 
-/** The fields that the operator needs in the metadata of a login provider. */
+/** The fields that the operator needs in the metadata of an upstream provider, where users log in. */
 const NEEDED_FOR_LOGIN = [
   'authorization_endpoint',
   'token_endpoint',
@@ -127,7 +128,7 @@ async function checkKeys(
 ): Promise<Finding[]> {
   const answer = await ask('GET', url)
   if (answer === undefined || isRedirect(answer)) return []
-  // A refusal is not a finding: the pod sends a token with its request, and this probe does not.
+  // 401 and 403 are not reported: the pod sends a token when it reads these keys, and this probe does not.
   if (isPrivate && (answer.status === 401 || answer.status === 403)) return []
   const problem = answer.status === 200 ? problemWithKeys(answer.body, reader) : `answers ${answer.status}`
   return problem === undefined
@@ -158,7 +159,7 @@ async function checkMetadata(
   return [...unequal, ...offerFindings(target, needs, read)]
 }
 
-/** Any answer shows that the endpoint exists: it accepts only POST, and servers refuse other methods differently. */
+/** Any answer to HEAD shows that the endpoint exists: it accepts only POST, and servers refuse HEAD differently. */
 async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Asking): Promise<Finding[]> {
   const answer = await ask('HEAD', target.url)
   if (answer === undefined || needs === undefined) return []
@@ -170,7 +171,7 @@ async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Aski
   return []
 }
 
-/** Checks the token endpoint, which may be on another host than the issuer. */
+/** Sends a request to the token endpoint of an upstream provider if it is on another host than the issuer. */
 async function reachTokenEndpoint({ token_endpoint: url }: Metadata, target: Target, ask: Asking) {
   const { use } = target
   const isUsed = use.is === 'issuer' && use.reader === 'upstream' && url !== undefined
@@ -191,8 +192,8 @@ async function checkRemote(
 }
 
 /**
- * Checks the metadata of a protected resource. If it differs from the manifest, another server answers, or one with an
- * older configuration.
+ * Checks the metadata that a server publishes as a protected resource (RFC 9728). If it differs from the manifest,
+ * another server answers, or the server has an older configuration.
  */
 async function checkResource(
   target: Target,

@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import { parseJson } from './keys.ts'
 
-/** The fields that are read of the metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
+/** The fields that the probe reads in the metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
 const OF_SERVER = {
   texts: ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'registration_endpoint'],
   lists: [
@@ -13,7 +13,7 @@ const OF_SERVER = {
   ],
 } as const
 
-/** The fields that are read of the metadata of a protected resource (RFC 9728). */
+/** The fields that the probe reads in the metadata of a protected resource (RFC 9728). */
 const OF_RESOURCE = { texts: ['resource'], lists: ['authorization_servers'] } as const
 
 interface Fields {
@@ -29,7 +29,7 @@ export type Metadata = MetadataOf<typeof OF_SERVER>
 
 export interface Read<Of extends Fields> {
   readonly metadata: MetadataOf<Of>
-  /** The fields with a wrong JSON type, which are left out of `metadata`: the operator refuses such a document. */
+  /** Texts such as `issuer is not a string`: the operator refuses metadata with a field of a wrong JSON type. */
   readonly wrong: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export const readMetadata = (body: string): Read<typeof OF_SERVER> | undefined =
 export const readResourceMetadata = (body: string): Read<typeof OF_RESOURCE> | undefined =>
   readFields(body, OF_RESOURCE)
 
-/** Reads fields of a JSON object; undefined when the text is not one. As in Go, null counts as absent. */
+/** Reads fields of a JSON object; undefined when `body` is not a JSON object. As in Go, null counts as absent. */
 function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read<Of> | undefined {
   const value = parseJson(body)
   if (!isObject(value)) return undefined
@@ -61,21 +61,21 @@ function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read
 const OPENID = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
 
-/** The URL at which the operator reads the metadata of an issuer; it ignores one slash at the end. */
+/** The URL at which the operator reads the metadata of an issuer: it ignores one slash at the end of the issuer. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
 
-/** The URL of a protected resource's metadata that the operator gives to clients (RFC 9728). */
+/** The URL of a protected resource's metadata (RFC 9728), as the operator tells it to clients. */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
 }
 
 /**
- * The issuer that the operator expects in the document at the `discoveryUrl` of a dcrConfig: the URL without its
- * well-known part.
+ * The issuer that the operator expects in the document at the `discoveryUrl` of a dcrConfig: the URL without its part
+ * `/.well-known/…`.
  */
 export function expectedIssuer(discoveryUrl: string): string {
-  // Splits the text itself, because the URL class would normalise the host.
+  // Splits the text of the URL itself, because the URL class would normalise the host.
   const [, origin = '', path = ''] = /^([^:]+:\/\/[^/?#]*)([^?#]*)/.exec(discoveryUrl) ?? []
   for (const known of [OAUTH, OPENID]) {
     if (path.endsWith(known)) return origin + path.slice(0, -known.length)
@@ -84,10 +84,10 @@ export function expectedIssuer(discoveryUrl: string): string {
   return origin
 }
 
-/** The most path segments between an issuer and its token endpoint: three in /protocol/openid-connect/token. */
+/** The most path segments after the issuer in a token endpoint: three in /protocol/openid-connect/token. */
 const MOST_CUT = 3
 
-/** Candidate URLs of the metadata for a token endpoint: most servers publish it at the start of the same path. */
+/** URLs where a token endpoint's server may publish its metadata: most servers use a beginning of the same path. */
 export function possibleDocuments(tokenEndpoint: URL): string[] {
   const parts = tokenEndpoint.pathname.split('/').filter((part) => part !== '')
   const issuers = Array.from({ length: Math.min(MOST_CUT, parts.length) }, (_, i) =>

@@ -1,4 +1,4 @@
-/** Makes the `related` places of findings about contradictions, for the rules that share them. */
+/** Makes the places in other objects (`related`) that a finding about a contradiction shows, for several rules. */
 
 import {
   aboutEach,
@@ -15,17 +15,17 @@ import {
 import { referencesOf } from './references.ts'
 import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
 
-/** Root paths for places in other objects; the caller combines each with the name of an object of the same kind. */
+/** Empty paths, from which rules build a path in an object of the kind, such as `AUTH_CONFIG.spec.type`. */
 export const AUTH_CONFIG = pathTo<AuthConfig>([])
 export const GATEWAY = pathTo<Gateway>([])
 export const OIDC_CONFIG = pathTo<OidcConfig>([])
 export const WORKLOAD = pathTo<Workload>([])
 export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 
-/** The most objects that are searched for related places: an error has at most four. */
+/** The most objects in which related places are searched: an error has at most four related places. */
 const MOST = 4
 
-/** The places at which objects refer to `to`; for an object that uses `to` without naming it, the object's own name. */
+/** The places where the named objects refer to `to`; an object that uses `to` indirectly is shown at its own name. */
 export function referenceEnds(
   names: readonly ObjectName[],
   to: ObjectName,
@@ -39,11 +39,11 @@ export function referenceEnds(
   })
 }
 
-/** The place of an object whose name is similar to the one that was not found. */
+/** The name of an existing object that is similar to a name that was not found, as related place of a finding. */
 export const nearEnds = (kind: string, near: string | undefined): Related[] =>
   near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
 
-/** Adds to a VirtualMCPServer's finding the backends that it contacts without credentials. */
+/** Adds to a VirtualMCPServer's finding, as related places, the backends that it contacts without credentials. */
 export const withoutCredentials = (
   id: string,
   finding: FieldError,
@@ -55,7 +55,7 @@ export const withoutCredentials = (
     () => members.map(withoutCredentialsCause),
   )
 
-/** Adds to a workload's finding the VirtualMCPServers that contact it without credentials. */
+/** Adds to a workload's finding, as related places, the VirtualMCPServers that contact it without credentials. */
 export const contactedWithout = (
   id: string,
   finding: FieldError,
@@ -67,5 +67,5 @@ export const contactedWithout = (
     () => [withoutCredentialsCause(workload)],
   )
 
-/** The key in `causes` of an error that a workload is contacted without credentials. */
+/** The cause that a workload is contacted without credentials: findings with the same cause are grouped. */
 const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

@@ -7,15 +7,15 @@ interface Use {
   readonly kind: string
   /** The fields in which the workload names the MCPExternalAuthConfig. */
   readonly fields: readonly string[]
-  /** Whether the workload names a group; `group` is undefined when the name is unreadable. */
+  /** Whether the workload has a `groupRef`; `group` is undefined when the name in it is unreadable. */
   readonly inGroup: boolean
   readonly group: string | undefined
   readonly validatesTokens: boolean
 }
 
 /**
- * The facts about a workload. `authServerRef` and `oidcConfigRef` of workloads are in releases, not in the
- * specification (decision 3).
+ * The facts about a workload that names the MCPExternalAuthConfig `config`. Workloads have `authServerRef` and
+ * `oidcConfigRef` in operator releases, not in the specification (decision 3).
  */
 export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}
@@ -31,11 +31,12 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 }
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
-/** Strategy types that only releases have, but not the specification (decision 3). */
+/** Strategy types that operator releases have, but not the specification (decision 3). */
 type NewerType = 'obo' | 'xaa'
 
 /**
- * The key in `causes` of an error that the type of an MCPExternalAuthConfig has no effect for an object that uses it.
+ * Identifies the cause that the type of an MCPExternalAuthConfig has no effect for an object that uses it, so that
+ * findings with this cause are grouped.
  */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
@@ -48,7 +49,7 @@ export function isForNoBackend(config: AuthConfig | undefined): boolean {
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/** Whether the MCPExternalAuthConfig names a token header. Releases of vMCP ignore it and use `Authorization`. */
+/** Whether the MCPExternalAuthConfig sets a token header other than `Authorization`, which releases of vMCP ignore. */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
@@ -56,7 +57,7 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 
 const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
-/** By kind and strategy type: why the type has no effect on the workload itself, when no VirtualMCPServer uses it. */
+/** By kind and strategy type: why the type does not work for a workload that no VirtualMCPServer contacts. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer outside a group',
@@ -77,8 +78,8 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
 }
 
 /**
- * Why releases of vMCP ignore this MCPExternalAuthConfig, or its header, for a backend; undefined when they use all of
- * it.
+ * Why releases of vMCP ignore this MCPExternalAuthConfig, or its header, for a backend; undefined when they ignore
+ * nothing.
  */
 export function unsuitedForBackends(config: AuthConfig): string | undefined {
   const type = config.spec?.type
@@ -96,8 +97,9 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
 ])
 
 /**
- * Why an MCPExternalAuthConfig has no effect on a workload that names it in this field, or makes the workload fail;
- * undefined when it works. Based on releases: the specification lets each kind refer to each type (section 1).
+ * Why an MCPExternalAuthConfig has no effect on a workload that names it in `field`, or makes the workload fail;
+ * undefined when it works. Based on operator releases: the specification lets each kind refer to each type
+ * (specification 1).
  */
 export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
   const type = spec?.type as AuthType | NewerType | undefined
@@ -123,7 +125,7 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
   return reasons
 }
 
-/** Whether the MCPExternalAuthConfig affects the workload only through a VirtualMCPServer of its group. */
+/** Whether an MCPExternalAuthConfig that a workload names in `field` has an effect only through a VirtualMCPServer. */
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
@@ -131,6 +133,6 @@ export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConf
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 
-/** The message for `needsGateway` when no VirtualMCPServer uses the MCPExternalAuthConfig. */
+/** The end of a message: no VirtualMCPServer uses an MCPExternalAuthConfig for which `needsGateway` is true. */
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`

@@ -1,6 +1,6 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** Kinds of the operator that rules read when a resource refers to them, but that are never judged themselves. */
+/** Kinds of the operator that rules read when a resource refers to them, but that no rule judges. */
 export const POLICY_KINDS = [
   { kind: 'MCPAuthzConfig', plural: 'mcpauthzconfigs' },
   { kind: 'MCPToolConfig', plural: 'mcptoolconfigs' },
@@ -10,7 +10,7 @@ export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
 export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
   POLICY_KINDS.some((each) => each.kind === kind)
 
-/** The type of an MCPAuthzConfig, and its policies with settings; a value with a placeholder is undefined. */
+/** An MCPAuthzConfig's type, and in `config` its policies and settings; a value with a placeholder is undefined. */
 export interface PolicyFacts extends Resource {
   readonly type?: string
   readonly config?: Readonly<Record<string, unknown>>
@@ -42,7 +42,7 @@ export const getPolicies = (cluster: Cluster, { kind, name }: Pick<PolicyReferen
 export interface PolicyReference {
   readonly kind: PolicyKind
   readonly name: string
-  /** The path of the reference's `name` in the resource. */
+  /** The path of the reference's field `name` in the resource. */
   readonly at: readonly Segment[]
 }
 
@@ -60,6 +60,6 @@ export const policyReferencesOf = (resource: { readonly spec?: unknown }): Polic
     return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
   })
 
-/** Returns a function that lists the references of a resource to objects of this kind. */
+/** Returns a function that lists the references of a resource to objects of this policy kind. */
 export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>
   policyReferencesOf(resource).filter((reference) => reference.kind === kind)

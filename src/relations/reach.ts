@@ -25,15 +25,15 @@ import { isOwnStrategy, referencesOf } from './references.ts'
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
 
 /**
- * Where the strategy of a backend comes from. `unknown`: a field is unreadable, or has a value that only releases
- * define.
+ * The field with the strategy of a backend: `discovered` is its own `externalAuthConfigRef`, `backends` and `default`
+ * are fields of the VirtualMCPServer. `unknown`: a field is unreadable, or has a value that only releases define.
  */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
 /** A backend of a VirtualMCPServer, and the MCPExternalAuthConfig that the VirtualMCPServer uses for it. */
 export interface Backend {
   readonly name: string
-  /** The workload; absent for a key of `backends` that is not the name of any workload in the group. */
+  /** The workload that is the backend; absent for a key of `backends` that no workload in the group has as name. */
   readonly member?: ObjectName
   readonly from: From
   readonly config?: string
@@ -41,7 +41,7 @@ export interface Backend {
   readonly at?: () => readonly Segment[]
 }
 
-/** `outgoingAuth.source`, given or default; undefined when unreadable. Section 2.2, decision 10. */
+/** `outgoingAuth.source`, given or default; undefined when it is unreadable. Specification 2.2, decision 10. */
 export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
   if (spec === undefined) return undefined
   if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
@@ -51,8 +51,8 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
 }
 
 /**
- * All backends: the workloads of the group, by kind and name, then the keys of `backends` without a workload. Section
- * 5.2.
+ * All backends of a VirtualMCPServer: the workloads of its group, by kind and name; with source `inline` then the keys
+ * of `backends` that no workload has as name. Specification 5.2.
  */
 export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
   const group = groupOf(gateway)
@@ -78,13 +78,13 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
 type Own = Pick<Backend, 'from' | 'config'>
 
 /**
- * The strategy that a workload's own `externalAuthConfigRef` gives under source `inline`: only releases use it
- * (decision 10).
+ * The strategy that a workload's own `externalAuthConfigRef` gives with source `inline`, where only operator releases
+ * use it (decision 10); undefined when no release is known.
  */
 const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
   release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
 
-/** The strategy that a workload's own `externalAuthConfigRef` gives. Section 5.2. */
+/** The strategy that a workload's own `externalAuthConfigRef` gives. Specification 5.2. */
 export function ownConfigOf({ spec }: Workload): Own {
   if (spec === undefined) return { from: 'unknown' }
   if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
@@ -92,7 +92,7 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy of a backend under source `inline`; `own` is the result of `counting`. */
+/** The strategy of a backend with source `inline`; `own` is what `counting` returns for its own reference. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
@@ -108,7 +108,7 @@ function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   return { name, ...(own === undefined || own.from === 'none' ? defaultOf({ spec: { outgoingAuth } }) : own) }
 }
 
-/** The default strategy, for backends that `backends` does not list. */
+/** The strategy in `outgoingAuth.default`, for backends that `outgoingAuth.backends` does not list. */
 export function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
@@ -129,7 +129,7 @@ export interface NamedGateway {
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers in front of a group, which name it; sorted by name. */
+/** The VirtualMCPServers whose `groupRef` names the group, sorted by name. */
 export const frontersOf = oncePerCluster((group: string, cluster) =>
   gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
 )
@@ -143,13 +143,13 @@ function gatewaysAmong(names: readonly ObjectName[], cluster: Cluster): NamedGat
   return found
 }
 
-/** A VirtualMCPServer in front of a workload, and the strategy with which it contacts the workload. */
+/** A VirtualMCPServer whose group has a workload, and the strategy with which it contacts the workload. */
 export interface Fronting extends Backend {
   readonly gateway: ObjectName
   readonly source: 'discovered' | 'inline' | undefined
 }
 
-/** The VirtualMCPServers in front of a workload, each with its strategy for the workload. */
+/** The VirtualMCPServers whose group has the workload, each with its strategy for the workload. */
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
   if (group === undefined) return []
@@ -162,8 +162,9 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
 }
 
 /**
- * The VirtualMCPServers that contact a workload without credentials, by their source. Excludes those where releases use
- * the workload's own reference, although the specification does not (decision 10).
+ * The VirtualMCPServers that contact a workload without credentials: with source `discovered` (`discovering`) and
+ * `inline` (`listing`). Excludes those for which operator releases use the workload's own reference, although the
+ * specification does not (decision 10).
  */
 export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
   const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
@@ -173,14 +174,14 @@ export function gatewaysWithoutStrategy(name: string, workload: Workload, cluste
   return { discovering: ofSource('discovered'), listing: hasOwn ? [] : ofSource('inline') }
 }
 
-/** Whether `backends` lists the name; true when `backends` is unreadable, because it may list the name. */
+/** Whether `outgoingAuth.backends` lists the name; true when the field is unreadable, because it may list the name. */
 export const isListed = ({ spec }: Gateway, name: string): boolean => {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
   return backends === undefined ? !isAbsent(outgoingAuth, 'backends') : Object.hasOwn(backends, name)
 }
 
-/** Whether a VirtualMCPServer uses the backend's own `externalAuthConfigRef`. */
+/** Whether a VirtualMCPServer uses the own `externalAuthConfigRef` of the backend `name`. */
 export const usesOwnReference = (
   { gateway, source }: Pick<NamedGateway, 'gateway' | 'source'>,
   name: string,
@@ -188,7 +189,7 @@ export const usesOwnReference = (
 ): boolean =>
   source === 'discovered' || (source === 'inline' && release !== undefined && !isListed(gateway, name))
 
-/** Whether the group has VirtualMCPServers and all of them list another MCPExternalAuthConfig for the workload. */
+/** Whether a group has VirtualMCPServers, and all list another MCPExternalAuthConfig than `config` for a workload. */
 export function isUnused(
   name: string,
   { group, config }: { readonly group: string; readonly config: string },
@@ -205,7 +206,7 @@ export function isUnused(
   )
 }
 
-/** The keys of `backends`; undefined when it is unreadable. */
+/** The keys of `outgoingAuth.backends`; undefined when the field is unreadable. */
 function keysOf({ spec }: Gateway): readonly string[] | undefined {
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
@@ -214,26 +215,26 @@ function keysOf({ spec }: Gateway): readonly string[] | undefined {
 }
 
 /**
- * An MCPExternalAuthConfig that a VirtualMCPServer uses ("reaches") because a field of its own or a backend names it,
- * and the backends (`members`) for which it is used.
+ * An MCPExternalAuthConfig that a VirtualMCPServer uses because a field of its own or a backend names it, and the
+ * backends (`members`) for which it is used.
  */
 export interface Reached {
   readonly config: string
-  /** The MCPExternalAuthConfig itself; undefined when not known. */
+  /** The MCPExternalAuthConfig itself; undefined when the object is not known. */
   readonly auth: AuthConfig | undefined
   readonly at?: () => readonly Segment[]
   readonly members: readonly ObjectName[]
 }
 
 /**
- * How a VirtualMCPServer reaches an MCPExternalAuthConfig: by its own field, or by the group whose backends name it.
+ * The field of its own by which a VirtualMCPServer uses an MCPExternalAuthConfig, or the group whose backends name it.
  */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
 
 /**
- * The MCPExternalAuthConfigs that a VirtualMCPServer reaches, once for each field that names them; the default of
- * source `inline` is included even if every backend is listed.
+ * The MCPExternalAuthConfigs that a VirtualMCPServer uses, once for each field that names them. With source `inline`
+ * the default is included even if `backends` lists every backend.
  */
 export const configsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
@@ -262,7 +263,8 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
 })
 
 /**
- * All MCPExternalAuthConfigs that the VirtualMCPServer itself names: releases convert them all, whatever the source.
+ * All MCPExternalAuthConfigs that the VirtualMCPServer itself names: operator releases convert them all, whatever the
+ * `outgoingAuth.source`.
  */
 export const configsNamed = (
   gateway: Gateway,
@@ -276,8 +278,8 @@ export const configsNamed = (
   }))
 
 /**
- * The backends of a group, grouped by the MCPExternalAuthConfig that they name; backends that name none have the key
- * undefined.
+ * The backends of a group, by the name of the MCPExternalAuthConfig that they refer to; backends that refer to none
+ * have the key undefined.
  */
 const membersByConfig = oncePerCluster((group: string, cluster) => {
   const found = new Map<string | undefined, ObjectName[]>()
@@ -291,7 +293,7 @@ const membersByConfig = oncePerCluster((group: string, cluster) => {
   return found
 })
 
-/** Each key of `backends`, with the workloads of the group that have this name. */
+/** Each key of `outgoingAuth.backends`, with the workloads of the group that have this name. */
 export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   const group = groupOf(gateway)
   return (keysOf(gateway) ?? []).map((key) => ({
@@ -301,8 +303,8 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
 })
 
 /**
- * The backends that `backends` does not list, grouped by their own MCPExternalAuthConfig. The key undefined is for
- * backends without one; when no release is known, for all.
+ * The backends that `outgoingAuth.backends` does not list, by the MCPExternalAuthConfig that they name themselves. The
+ * key undefined is for backends that name none; when no operator release is known, for all.
  */
 function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
   const rest = unlisted(gateway, cluster)
@@ -319,8 +321,8 @@ function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefin
 }
 
 /**
- * The backends that are contacted without credentials. Excludes those where releases use the backend's own reference,
- * although the specification does not (decision 10).
+ * The backends that the VirtualMCPServer contacts without credentials. Excludes those whose own reference operator
+ * releases use, although the specification does not (decision 10).
  */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
@@ -332,7 +334,7 @@ export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly Ob
   return membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
 }
 
-/** The members of the group that `backends` does not list. */
+/** The workloads of the VirtualMCPServer's group that `outgoingAuth.backends` does not list. */
 export function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const group = groupOf(gateway)
   const keys = keysOf(gateway)
@@ -341,7 +343,7 @@ export function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectNam
   return membersOf(cluster, group).filter(({ name }) => !listed.has(name))
 }
 
-/** All VirtualMCPServers that reach the MCPExternalAuthConfig, without repeats, by name. */
+/** The VirtualMCPServers that use the MCPExternalAuthConfig, or have a backend that names it; sorted by name. */
 export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
   for (const { through, gateways, users } of candidates(config, cluster)) {
@@ -354,7 +356,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may reach the MCPExternalAuthConfig. */
+/** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may use the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
   candidates(config, cluster).some(({ gateways }) =>
     gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),
@@ -367,7 +369,7 @@ interface Candidates {
   readonly users?: readonly string[]
 }
 
-/** The VirtualMCPServers that reach the MCPExternalAuthConfig provided that their source is `through`. */
+/** The VirtualMCPServers that use the MCPExternalAuthConfig provided that their `outgoingAuth.source` is `through`. */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
@@ -377,7 +379,7 @@ const candidates = oncePerCluster((config: string, cluster): readonly Candidates
   return found
 })
 
-/** The workloads that themselves name the MCPExternalAuthConfig, by their group. */
+/** The workloads whose `externalAuthConfigRef` names the MCPExternalAuthConfig, by the name of their group. */
 function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>()
   for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {

@@ -2,14 +2,15 @@ import { type Cluster, isObject, type Resource, type Segment } from '../rule/ind
 
 /** Facts about a Secret: its keys and the length of each value. Values are never stored (decision 22). */
 export interface SecretFacts extends Resource {
-  /** Number of bytes by key; undefined for a value that a deployment tool will replace. */
+  /** The number of bytes of each value, by key; undefined for a value that a deployment tool will replace. */
   readonly bytes: Readonly<Record<string, number | undefined>>
-  /** Whether `bytes` has all keys of the Secret. */
+  /** Whether `bytes` has all keys of the Secret: false when a tool will replace a key. */
   readonly complete: boolean
 }
 
 /**
- * Facts about `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises text that a tool will replace.
+ * Facts about `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises a text that a deployment tool
+ * will replace.
  */
 export function secretFacts(
   { data, stringData }: Readonly<Record<string, unknown>>,
@@ -32,7 +33,7 @@ const entries = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** The number of decoded bytes; undefined when the text is not base64, which the API server refuses. */
+/** The number of bytes that base64 decodes to; undefined when the text is not base64, which the API server refuses. */
 function decodedLength(base64: string): number | undefined {
   const digits = base64.replace(/[\s=]/g, '')
   return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
@@ -42,32 +43,32 @@ function decodedLength(base64: string): number | undefined {
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
-/** The number of bytes of a key in a Secret; undefined when not known. */
+/** The number of bytes of the value at a key in a Secret; undefined when it is not known. */
 export function bytesAt(cluster: Cluster, name: string, key: string): number | undefined {
   const secret = getSecret(cluster, name)
   return secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
 }
 
-/** Whether any Secret is known: by default the server may not read them (decision 22). */
+/** Whether rules can see any Secret: by default the server may not read Secrets (decision 22). */
 export const seesSecrets = (cluster: Cluster): boolean =>
   cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true
 
-/** A reference to a key of a Secret. Section 2.1. */
+/** A reference to a key of a Secret. Specification 2.1. */
 export interface SecretReference {
   readonly name: string
   readonly key: string
-  /** The path of the reference. */
+  /** The path of the reference in the resource. */
   readonly at: readonly Segment[]
 }
 
-/** All references of a spec to Secrets: fields named `…SecretRef`, or items of `…SecretRefs`. */
+/** All references to Secrets in a spec: fields named `…SecretRef`, or items of `…SecretRefs`. */
 export function secretReferencesOf({ spec }: { readonly spec?: unknown }): SecretReference[] {
   const found: SecretReference[] = []
   collect(spec, ['spec'], found)
   return found
 }
 
-/** Adds the references inside a value; `at` is its path, a shared stack that is unchanged on return. */
+/** Adds the Secret references inside `value`; `at` is its path, a shared array that is unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: SecretReference[]): void {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) step(value[i], i, at, found)

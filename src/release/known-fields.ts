@@ -3,22 +3,22 @@ import type { ReleaseSchema } from './schema.ts'
 
 export { NEWEST_RELEASE } from './generated/known-fields.ts'
 
-/** A field that some known release has. */
+/** The schema of a field that some known operator release has. */
 export interface KnownField extends ReleaseSchema {
   /**
-   * The release that introduced the field; absent when its parent field came in the same release, or when the oldest
-   * known release has it.
+   * The operator release that introduced the field; absent when its parent field came in the same release, or when the
+   * oldest known release has the field.
    */
   readonly since?: string
 }
 
 let fields: Readonly<Record<string, KnownField>> | undefined
 
-/** The fields of a kind that any known release has. */
+/** The fields of a kind that any known operator release has. */
 export const knownFields = (kind: string): KnownField | undefined =>
   (fields ??= JSON.parse(KNOWN_FIELDS) as Readonly<Record<string, KnownField>>)[kind]
 
-/** The fields at a place that every known release requires without a default, and the same for the places below. */
+/** The fields of an object that every known release requires without a default, and those of the objects inside it. */
 export interface Demanded {
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Demanded>>
@@ -28,6 +28,6 @@ export interface Demanded {
 
 let demanded: Readonly<Record<string, Demanded>> | undefined
 
-/** The fields of a kind that every known release requires. */
+/** The fields of a kind that every known operator release requires without a default. */
 export const demandedFields = (kind: string): Demanded | undefined =>
   (demanded ??= JSON.parse(DEMANDED_FIELDS) as Readonly<Record<string, Demanded>>)[kind]

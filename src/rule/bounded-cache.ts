@@ -1,7 +1,7 @@
 /** The name and size of a cache that lives longer than one judgement. */
 export interface CacheSize {
   readonly name: string
-  /** Limit of the estimated bytes of all keys and values. */
+  /** The limit for the estimated bytes of all keys and values in the cache. */
   readonly most: number
   readonly bytes: number
 }
@@ -15,7 +15,7 @@ export const caches = (): readonly CacheSize[] => all
 /**
  * A cache of results by text, bounded in bytes. When it is full, it drops all entries at once: dropping the oldest
  * entry for each new one makes a V8 Map scan thousands of deleted entries each time. The cache never changes a result,
- * only the time that it takes.
+ * only the time to get the result.
  */
 export class BoundedCache<T> implements CacheSize {
   readonly name: string

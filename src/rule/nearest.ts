@@ -1,14 +1,14 @@
-/** Longest text for which a near name is searched: names in Kubernetes have at most 253 characters. */
+/** The longest text for which a similar name is suggested: names in Kubernetes have at most 253 characters. */
 const LONGEST = 253
 const MOST = 500
 
-/** The most findings of a rule that get a near name: a list of references may be long, and each search takes time. */
+/** The most findings of a rule that suggest a similar name: lists of references may be long, and a search is slow. */
 export const MOST_HINTS = 5
 
 /**
- * The known name that was probably meant; undefined when none is near. Differences in case and `_` count little; of
- * several equally near names it is the first alphabetically. Because users write both sides, only the first 500 known
- * names are compared, and a text over `LONGEST` characters has no near name.
+ * The known name that was probably meant; undefined when none is similar. Differences in case, `_` and `-` do not
+ * count; of several equally similar names it is the first alphabetically. Because users write both the name and the
+ * known names, only the first 500 known names are compared, and a text over `LONGEST` characters gets no suggestion.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined
@@ -33,9 +33,9 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
- * The number of insertions, deletions, replacements and swaps of adjacent letters between two names; any number over
- * `limit` when there are more. Computes only the diagonal band of the table in which a distance within the limit can
- * lie, and one cell on each side of the band.
+ * The number of insertions, deletions, replacements and swaps of adjacent letters that turn one name into the other;
+ * any number over `limit` when more are needed. Computes only the diagonal band of the table in which a distance within
+ * the limit can lie, and one cell on each side of the band.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1

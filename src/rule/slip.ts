@@ -1,9 +1,10 @@
-/** The shortest word that is suggested, in letters: shorter words resemble too many other words. */
+/** The shortest known word that is suggested, in letters: shorter words resemble too many other words. */
 const SHORTEST = 5
 
 /**
- * The known word that was mistyped: between its first and last letter two are swapped, or one is missing or added.
- * Undefined when an end differs or a letter is replaced: `group`, `emails` and `rules` may well be meant.
+ * The known word that was mistyped: in `word`, two letters after its first and before its last are swapped, or one is
+ * missing or added. Undefined when the first or last letter differs, or a letter is replaced: `group` may be meant, not
+ * `groups`.
  */
 export const slipOf = (word: string, known: Iterable<string>): string | undefined =>
   [...known].find((each) => each.length >= SHORTEST && isSlip(word, each))
@@ -16,7 +17,7 @@ function isSlip(word: string, known: string): boolean {
   return longer.length === shorter.length + 1 && places(longer).some((i) => without(longer, i) === shorter)
 }
 
-/** The indexes of all letters except the first and the last. */
+/** The indexes of all letters of the word except the first and the last. */
 const places = (word: string): number[] => Array.from({ length: word.length - 2 }, (_, i) => i + 1)
 
 const without = (word: string, i: number): string => word.slice(0, i) + word.slice(i + 1)

@@ -13,7 +13,7 @@ import {
 import { shape } from '../shape/index.ts'
 import type { ClusterState } from '../state/index.ts'
 
-/** A finding in a stored object, without its path. */
+/** A finding in a stored object, without its path and text. */
 export interface CurrentFinding {
   readonly kind: string
   readonly namespace: string
@@ -22,19 +22,19 @@ export interface CurrentFinding {
   readonly severity: 'error' | 'warning' | 'advice'
 }
 
-/** The most distinct lists of findings in the shared table; when it is full, it is emptied. */
+/** The most lists of findings in the table of lists that objects share; when the table is full, it is emptied. */
 const MOST_SHARED = 10_000
 
 /** `id severity` for each finding in an object; objects with the same findings share one list. */
 type Tags = readonly string[]
 
-/** An object of a namespace. */
+/** An object in the namespace that is being checked. */
 interface Named {
   readonly kind: Kind
   readonly name: string
 }
 
-/** Receives the findings in one object; none when the object is gone. */
+/** Receives the findings in one object; an empty list when the object was removed. */
 type JudgedListener = (
   object: ObjectName & { readonly namespace: string },
   findings: readonly Finding[],
@@ -48,9 +48,9 @@ interface Check {
 }
 
 /**
- * The findings in the objects of a cluster state. A change makes its namespace due for a check. A round checks all
- * objects of the namespaces that are due when the round starts, one namespace after the other; a namespace that changes
- * during its check is due in the next round.
+ * The findings in the objects of a cluster state, kept up to date. A change of an object makes its namespace due for a
+ * check. A round checks all objects of the namespaces that are due when the round starts, one namespace after the
+ * other; a namespace that changes during its check is due in the next round.
  */
 export class CurrentFindings {
   readonly #state: ClusterState
@@ -58,7 +58,7 @@ export class CurrentFindings {
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** Large objects, stored without some of their fields, whose current version was not judged yet. */
+  /** Large objects, stored without some of their fields, whose current version has not been judged yet. */
   readonly #unread = new Map<string, ObjectName & { readonly namespace: string }>()
   /** The namespaces that remain to be checked in the current round. */
   #round: string[] = []
@@ -74,17 +74,17 @@ export class CurrentFindings {
     this.#judge = judge
   }
 
-  /** Calls the function whenever a namespace becomes due. */
+  /** Calls the function whenever a namespace becomes due for a check. */
   onChange(listener: () => void): void {
     this.#onChange = listener
   }
 
-  /** Calls the function after each check of an object, and when one is removed. */
+  /** Calls the function after each check of an object, and when an object is removed. */
   onJudged(listener: JudgedListener): void {
     this.#onJudged = listener
   }
 
-  /** Stores an object of the cluster in the state, unless the state already has this version. */
+  /** Stores an object of the cluster in the state, unless the state already has this version of the object. */
   put(kind: Kind, object: unknown): void {
     const { name, namespace, resourceVersion } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
@@ -101,15 +101,16 @@ export class CurrentFindings {
     const self = { kind: kind.kind, name, namespace }
     const isKept = this.has(kind.kind, namespace, name)
     if (!isKept) this.#keep(namespace, self, [])
-    // An object that is stored without some of its fields must be read again to be judged.
+    // An object that is stored without some of its fields must be read again from the API server to be judged.
     if (isKept && !this.#state.isWhole(kind.kind, namespace, name)) this.#unread.set(objectKey(self), self)
     else this.#unread.delete(objectKey(self))
     this.#enqueue(namespace)
   }
 
   /**
-   * As `put`, for an object that was just read from the API server. If the state does not store it, or stores it
-   * without some of its fields, returns it as rules read it, and whether rules will find it in the state from now on.
+   * Like `put`, for an object that was just read from the API server. If the state does not store the object, or stores
+   * it without some of its fields, returns the object as rules read it, and whether rules will find this form in the
+   * state (`isShown`).
    */
   putRead(
     kind: Kind,
@@ -123,19 +124,19 @@ export class CurrentFindings {
     return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
   }
 
-  /** The next object to read from the API server and to judge: it is stored without some of its fields. */
+  /** The next object to read from the API server and to judge: one that is stored without some of its fields. */
   nextUnread(): (ObjectName & { readonly namespace: string }) | undefined {
     const [next] = this.#unread.values()
     if (next !== undefined) this.#unread.delete(objectKey(next))
     return next
   }
 
-  /** To be called when the object from `nextUnread` could not be read: it will be returned again. */
+  /** To be called when the object from `nextUnread` could not be read: `nextUnread` will return the object again. */
   readAgain(next: ObjectName & { readonly namespace: string }): void {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }
 
-  /** The findings in an object that was just read, as a check would find them. */
+  /** The findings in an object that was just read, as the check of its namespace would find them. */
   findingsIn(kind: Kind, object: unknown): readonly Finding[] {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return []
@@ -145,7 +146,7 @@ export class CurrentFindings {
     return findingsOf(judge.stored({ kind, namespace, name, object: read }))
   }
 
-  /** Judges the complete text of an object that is too large to be stored, without other objects. */
+  /** Judges the whole object, which is too large to be stored with all fields, without looking at other objects. */
   judgeWhole(kind: Kind, object: unknown): void {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
@@ -165,12 +166,12 @@ export class CurrentFindings {
     this.#enqueue(namespace)
   }
 
-  /** Whether the state has an object, even if without some of its fields. */
+  /** Whether the state has the object, even if without some of its fields. */
   has(kind: string, namespace: string, name: string): boolean {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether the fields that rules read are cached, for an object that is stored without some of its fields. */
+  /** Whether the state has the fields that rules read, for an object that is stored without some of its fields. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
   }
@@ -180,7 +181,6 @@ export class CurrentFindings {
     return this.#state.partialBytes(kind, namespace, name)
   }
 
-  /** Whether the state has any object of the namespace. */
   hasNamespace(namespace: string): boolean {
     return this.#state.hasNamespace(namespace)
   }
@@ -190,7 +190,7 @@ export class CurrentFindings {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Makes a namespace, or all, due for a check: the installed release, or whether all objects are known, changed. */
+  /** Makes a namespace, or all, due for a check: the installed release or the cache's completeness has changed. */
   recheck(namespace: string | undefined): void {
     for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
@@ -202,7 +202,7 @@ export class CurrentFindings {
     this.#due.clear()
   }
 
-  /** Checks up to `most` objects of the round; returns whether some remain. */
+  /** Checks up to `most` objects of the current round; returns whether objects remain to be checked. */
   work(most: number): boolean {
     for (let count = 0; count < most; count++) {
       const check = (this.#check ??= this.#begin())
@@ -214,7 +214,7 @@ export class CurrentFindings {
     return this.#check !== undefined || this.#round.length > 0
   }
 
-  /** Number of rounds that were started. */
+  /** Number of rounds of checks that were started. */
   get rounds(): number {
     return this.#rounds
   }
@@ -224,7 +224,7 @@ export class CurrentFindings {
     return this.#due.size + this.#round.length + (this.#check === undefined ? 0 : 1)
   }
 
-  /** Number of current findings. */
+  /** Number of current findings, in all objects. */
   get count(): number {
     let count = 0
     for (const objects of this.#tags.values()) for (const tags of objects.values()) count += tags.length

@@ -1,6 +1,6 @@
 import type { ServingPair } from '../certificates/serving-pair.ts'
 
-/** Stores the latest serving certificate until it is requested, and passes on all later ones. */
+/** Stores the latest serving certificate until it is requested, and passes on each later certificate to a callback. */
 export class LatestPair {
   latest: ServingPair | undefined
   #use: ((pair: ServingPair) => void) | undefined
@@ -13,13 +13,13 @@ export class LatestPair {
     this.#arrived?.()
   }
 
-  /** Calls back with each later certificate, and immediately with the latest one if that is newer than `taken`. */
+  /** Calls `use` with each later certificate, and immediately with the latest one if that is not `taken`. */
   onNext(taken: ServingPair | undefined, use: (pair: ServingPair) => void): void {
     this.#use = use
     if (this.latest !== undefined && this.latest !== taken) use(this.latest)
   }
 
-  /** The latest certificate; waits up to this many milliseconds for a first one, then undefined. */
+  /** The latest certificate. Waits up to this many milliseconds for a first one; undefined when none arrives. */
   within(milliseconds: number): Promise<ServingPair | undefined> {
     if (this.latest !== undefined) return Promise.resolve(this.latest)
     return new Promise((resolve) => {

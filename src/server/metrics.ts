@@ -21,7 +21,7 @@ const BATCH = 256
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** The metrics of the server in a separate registry; all names begin with `vmcp_admission_`. */
+/** Creates the metrics of the server in a registry of their own; all names begin with `vmcp_admission_`. */
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
@@ -31,8 +31,8 @@ export function createMetrics() {
     help: 'Reviews answered, by webhook, kind, operation and verdict (admitted, warned, denied, patched).',
     labelNames: ['webhook', 'kind', 'operation', 'verdict'],
     registers,
-    // Reviews are counted in a map and added to the counter at each scrape: looking up a label set takes longer than a
-    // rule.
+    // Reviews are counted in a map and added to the counter at each scrape: looking up the labels in the counter takes
+    // longer than running a rule.
     collect() {
       for (const { labels, count } of counted.values()) this.inc(labels, count)
       counted.clear()
@@ -76,7 +76,7 @@ export function createMetrics() {
     registers,
     collect: () => WEBHOOKS.forEach(observeAll),
   })
-  /** The durations of reviews are added to the histogram in batches, which is several times faster than one by one. */
+  /** Seconds that reviews took, for the histogram: it is several times faster to add them in batches. */
   const times: Record<Webhook, number[]> = { validate: [], mutate: [] }
   const observeAll = (webhook: Webhook) => {
     for (const seconds of times[webhook].splice(0)) duration.observe({ webhook }, seconds)
@@ -119,7 +119,7 @@ export function createMetrics() {
     refused(status: number) {
       refused.inc({ status })
     },
-    /** `dropped` returns the number of log lines that were dropped since the start. */
+    /** Adds the metric of dropped log lines; `dropped` returns the number of lines dropped since the start. */
     log(dropped: () => number) {
       measureCounter(
         registry,
@@ -143,7 +143,7 @@ export function createMetrics() {
   }
 }
 
-/** The first two metrics are named like the metrics of Prometheus about its own configuration. */
+/** Metrics about the configuration file; the first two have the names of Prometheus's metrics about its own file. */
 function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
   measureGauge(
     registry,

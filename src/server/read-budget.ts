@@ -1,11 +1,11 @@
 import { parseDuration } from '../rule/index.ts'
 
-/** The timeout, in seconds, of an API server that sends none in the URL. */
+/** The webhook timeout, in seconds, when the API server sends none in the URL. */
 const DEFAULT_SECONDS = 10
-/** The share of the timeout for reads; the rest is for two judgements and the network. */
+/** The share of the webhook timeout for reads from the API server; the rest is for two judgements and the network. */
 const SHARE = 0.8
 
-/** The longest time for the reads of a review, in milliseconds: four fifths of `timeout` in the query of its URL. */
+/** Milliseconds that a review may spend on reads from the API server: four fifths of `timeout` in the review's URL. */
 export function readBudgetMs(url: string): number {
   const given = /[?&]timeout=([^&]*)/.exec(url)?.[1]
   const nanoseconds = given === undefined ? undefined : parseDuration(given)

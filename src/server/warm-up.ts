@@ -10,17 +10,17 @@ import { buildWebhook, type Parts } from './app.ts'
 import { Bodies } from './bodies.ts'
 import { createMetrics } from './metrics.ts'
 
-/** Rounds in which each example is judged: after two the judge hardly gets faster. */
+/** How often the warm-up judges each example: after two rounds the judge hardly gets faster. */
 const ROUNDS = 2
-/** The most milliseconds of CPU time; on a server of 2024, two rounds take a fifth of this time. */
+/** The most milliseconds of CPU time for the warm-up; on a server of 2024, two rounds take a fifth of this time. */
 const MOST_CPU = 3_000
-/** The most milliseconds of elapsed time, for a container whose CPU is throttled. */
+/** The most milliseconds of elapsed time for the warm-up, in a container whose CPU is throttled. */
 const LONGEST = 10_000
 
 /**
  * Judges a valid and an invalid example of each rule before the first review arrives: V8 compiles code when it first
  * runs, so a first review would take ten times as long as later ones. The requests go over loopback to a second webhook
- * with the same code: so none of them is logged, counted in metrics, or causes reads from the API server.
+ * with the same code, so that none of them is logged, counted in metrics, or causes reads from the API server.
  */
 export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal): Promise<void> {
   const quiet = pino({ base: null }, { write: () => undefined })
@@ -35,7 +35,7 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
     const { port } = webhook.server.address() as AddressInfo
     // The process calls itself, so its certificate need not be verified.
     socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
-    // Between two requests no other listener handles an error, which would stop the process.
+    // Between two requests no other listener handles errors of the socket; an unhandled one would end the process.
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
     const { group } = parts.judge().world
@@ -55,9 +55,9 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   }
 }
 
-/** Reviews of a valid and an invalid example of each rule, as the API server sends them, for both paths. */
+/** HTTP requests with a valid and an invalid example of each rule, for /mutate and /validate. */
 function* exampleRequests(group: string): Iterable<string> {
-  // One place for each rule is enough: other places and examples run the same code.
+  // Takes one place in the schemas for each rule: other places of the rule run the same code.
   const places = new Map(rulePlaces().map((place) => [place.rule.id, place]))
   for (const place of places.values()) {
     const examples = Object.values(
@@ -78,12 +78,12 @@ function* exampleRequests(group: string): Iterable<string> {
   }
 }
 
-/** Matchers in each request, and parts of each matcher: together 12 KB, all different, so that no cache has them. */
+/** Matchers in a long request, and `||` operands in each: together 12 KB, all different, so that no cache has them. */
 const MATCHERS = 6
 const PARTS = 20
 const LONG = 1
 
-/** Reviews with long matchers, because the CEL parser is the slowest code until V8 compiles it. */
+/** HTTP requests with long matchers, because the CEL parser is the slowest code until V8 compiles it. */
 function* longRequests(group: string): Iterable<string> {
   for (let i = 0; i < LONG; i++) {
     const roleMappings = Array.from({ length: MATCHERS }, (_, j) => ({

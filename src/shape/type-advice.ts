@@ -5,8 +5,8 @@ import type { SchemaNode } from './pointer.ts'
 const LARGEST_INT32 = 2_147_483_647
 
 /**
- * The end of an error about a wrong JSON type: how to write the value instead, or an empty text. Never prints the value:
- * it may be a pasted secret.
+ * The end of an error message about a wrong JSON type: how to write the value instead, or an empty text. Never prints
+ * the value: it may be a pasted secret.
  */
 export function typeAdvice(node: SchemaNode | undefined, value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean')
@@ -27,8 +27,8 @@ export function typeAdvice(node: SchemaNode | undefined, value: unknown): string
 }
 
 /**
- * Advice to put the text in quotes or, if the pattern would refuse that, what the pattern requires; empty when no text
- * is allowed.
+ * Advice for a number or boolean that must be a string: to put it in quotes or, if the pattern would refuse that, what
+ * the pattern requires; empty when the field allows no such string.
  */
 function asText({ pattern, enum: values, format }: SchemaNode, text: string): string {
   if (format !== undefined || values?.includes(text) === false) return ''
@@ -40,7 +40,7 @@ function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: s
   return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
 }
 
-/** How to write a reference, if all required fields are `name` and `key` (or `name` alone); else empty. */
+/** An example such as `{name: NAME, key: KEY}`, if an object requires these fields (or `name`) alone; else empty. */
 function referenceTo(required: readonly string[]): string {
   if (required.length === 0 || !required.every((field) => field === 'name' || field === 'key')) return ''
   return `, such as {${required.map((field) => `${field}: ${field.toUpperCase()}`).join(', ')}}`

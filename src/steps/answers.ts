@@ -14,11 +14,11 @@ import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 /** Whether a tool (kubectl, Flux or Argo CD) can apply the whole change as one commit, and how. */
 export interface ToolAnswer {
   readonly tool: Tool
-  /** The problem with one commit: `VirtualMCPServer default/tools is refused: …`; undefined when there is none. */
+  /** Why one commit does not work: `VirtualMCPServer default/tools is refused: …`; undefined when it works. */
   readonly problem: string | undefined
-  /** For Argo CD: sync waves with which one commit works in spite of the problem. */
+  /** For Argo CD: the sync waves with which one commit works in spite of the problem. */
   readonly waves?: readonly Wave[]
-  /** For Argo CD: whether the waves need the sync option PruneLast=true. */
+  /** For Argo CD: whether these sync waves need the sync option PruneLast=true. */
   readonly isPruneLast: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Commits {
   readonly asOne: readonly ToolAnswer[]
 }
 
-/** Divides a sequence of writes into commits, each of which works with every tool. */
+/** Divides a sequence of writes into commits, each of which works with every tool of `tools`. */
 export function commitsOf(
   lattice: Lattice,
   path: StepPath,
@@ -55,7 +55,7 @@ export function commitsOf(
     let to: StateNode | undefined
     for (const tool of tools) {
       const groups = ordered(tool, moves)
-      // In this tool's order, a harm that no order avoids could last longer.
+      // A harm, such as lost credentials, that no order of writes avoids must not last longer in this tool's order.
       if (path.cost > 0 && costAlong(lattice, from, groups.flat()) > costAlong(lattice, from, moves))
         return undefined
       const delivered = deliver(lattice, from, groups, allowed)

@@ -7,28 +7,28 @@ import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** A state between the old and the new one: the index of each changing object's version, and the stored value. */
+/** A state between the old and the new one: for each changing object, its version's index and its stored value. */
 export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]
   readonly key: string
 }
 
-/** A write: the object with index `of` gets its version with index `to`. */
+/** A write: the changing object with index `of` gets its version with index `to`. */
 export interface Move {
   readonly of: number
   readonly to: number
 }
 
-/** The node after a write, or the reason why the webhook denies the write. */
+/** The state after a write, or the findings because of which the webhook denies the write. */
 type Result =
   { readonly node: StateNode; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
 
-/** Budget units that take as long as comparing the effects of a state on one object. */
+/** The number of budget units that take as long as comparing the effects of a state on one object. */
 const UNITS_PER_OBJECT = 40
 
 /**
- * The states between the old and the new one of some objects; other objects do not change. Each state is judged once.
+ * The states of a cluster between an old and a new one, in which only some objects change. Each state is judged once.
  */
 export class Lattice {
   readonly changes: readonly ChangedObject[]
@@ -43,7 +43,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects` are the objects compared by `factsOf`. The lattice changes `state` to each node that it judges. */
+  /** `objects` are those that `factsOf` compares. The lattice changes `state` to that of each node that it judges. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,
@@ -63,12 +63,12 @@ export class Lattice {
     )
   }
 
-  /** The number of states that were judged. */
+  /** The number of cluster states that were judged. */
   get states(): number {
     return this.#harms.size
   }
 
-  /** The number of states that were judged, plus the units spent on judging writes, converted to states. */
+  /** The work so far, in judged states: their number, plus the budget units spent on writes, converted to states. */
   get work(): number {
     return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
@@ -77,7 +77,7 @@ export class Lattice {
     return this.changes.every((change, i) => at[i] === lastOf(change) || (at[i] === 0 && isTemporary(change)))
   }
 
-  /** The result of a write in this state, by the answer of the webhook. */
+  /** The result of a write in the state `from`: whether the webhook admits it, and the state after it. */
   move(from: StateNode, { of, to }: Move): Result {
     const key = `${from.key} ${of} ${to}`
     const known = this.#results.get(key)
@@ -96,7 +96,7 @@ export class Lattice {
     return found
   }
 
-  /** Changes the cluster state to the state of the node. */
+  /** Changes the cluster state to that of the node. */
   goTo(node: StateNode): void {
     this.changes.forEach((change, i) => {
       if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
@@ -143,7 +143,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // Identifies the node: values written by /mutate depend on the state at the write, others only on the version.
+  // What /mutate wrote belongs to the key: it depends on the state at the write, not only on the object's version.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

@@ -1,7 +1,7 @@
 import { type Expr, printed, type Program, read, type ClaimsWorld } from '../../cel/index.ts'
 import type { Condition } from './choice.ts'
 
-/** The condition under which a matcher is true. */
+/** The condition on a caller's claims under which a matcher, a compiled CEL expression, is true. */
 export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condition => ({
   when: read(world, expr, matcher).yes,
   text: printed(expr),
@@ -10,7 +10,7 @@ export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condi
   },
 })
 
-/** Variants of the expression, each without one operand of an `&&`, `||` or `?:`. */
+/** Variants of a CEL expression, each with an `&&`, `||` or `?:` replaced by an operand of it (for `?:`, a branch). */
 function* smallerThan(expr: Expr): Iterable<Expr> {
   if (expr.kind !== 'call') return
   const { name, args } = expr

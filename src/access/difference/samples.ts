@@ -9,10 +9,10 @@ import {
 import type { Claims } from '../role/claims.ts'
 import { randomNumbers } from './random-numbers.ts'
 
-/** The number of random callers to try when the solver could not decide whether any caller meets a condition. */
+/** The number of random sets of claims to try when the solver could not decide whether any caller meets a condition. */
 const MOST_SAMPLES = 3_000
 
-/** The first random caller for whom `holds` is true; undefined when none is found. Throws OutOfBudget. */
+/** The first random caller's claims for which `holds` is true; undefined when there are none. Throws OutOfBudget. */
 export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean): Claims | undefined {
   for (const claims of samples(world, MOST_SAMPLES)) {
     world.budget.spend(20)
@@ -21,7 +21,7 @@ export function sampled(world: ClaimsWorld, holds: (claims: Claims) => boolean):
   return undefined
 }
 
-/** Why the solver could not decide whether any caller meets a condition. */
+/** The reason, as text, why the solver could not decide whether any caller meets a condition. */
 export function whyNotDecided({ guesses }: ClaimsWorld): string {
   const [first] = guesses
   if (first === undefined) return 'the combination of its conditions is too large'
@@ -29,7 +29,7 @@ export function whyNotDecided({ guesses }: ClaimsWorld): string {
   return `not every claim can be tried for ${first.text}${others}`
 }
 
-/** Random claims made of values in the matchers; the same sequence for the same matchers. */
+/** Yields `count` random sets of claims with values from the matchers; the same sequence for the same matchers. */
 function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
   const guesses = guessesIn(world)
@@ -71,7 +71,7 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** The tests that the solver cannot express as a formula (guesses): of these claims, and of the lists inside them. */
+/** The tests in matchers that the solver cannot express as a formula, of all claims and of the values inside them. */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

@@ -10,26 +10,27 @@ import {
 } from '../../cel/index.ts'
 import { OutOfBudget } from '../../rule/index.ts'
 
-/** The result of a matcher, as plain data, which a worker thread can send. */
+/** The result of evaluating a matcher, as plain data that a worker thread can send. */
 export type Evaluation =
   | { readonly kind: 'value'; readonly value: boolean }
-  /** The result is not a bool; `type` has an article: `a string`. */
+  /** The matcher's result is not a bool; `type` names the type of the result, with an article: `a string`. */
   | { readonly kind: 'otherType'; readonly type: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'stopped'; readonly message: string }
   /** The matcher does not compile. */
   | { readonly kind: 'refused'; readonly message: string }
 
-/** Thrown when an evaluation exceeds its limits. */
+/** Thrown when the evaluation of a matcher exceeds its limit of cost or time. */
 export class Stopped extends Error {}
 
 export interface Limits {
   /**
-   * The cost limit of a matcher, in units of cel-go. The gateway stops at 1,000,000 (toolhive-core, cel/engine.go). The
-   * cost counted here is a little higher, so the gateway may complete an evaluation that is stopped here.
+   * The cost limit of one matcher, in the cost units of cel-go. The gateway stops at 1,000,000 (toolhive-core,
+   * cel/engine.go). This program counts a little more than cel-go, so the gateway may complete an evaluation that is
+   * stopped here.
    */
   readonly cost: number
-  /** The time limit for all matchers together. */
+  /** The time limit for evaluating all matchers together. */
   readonly milliseconds: number
   readonly megabytes: number
 }
@@ -39,7 +40,8 @@ export const LIMITS: Limits = { cost: 1_000_000, milliseconds: 2_000, megabytes:
 const SPENDS_PER_LOOK = 64
 
 /**
- * Returns a function that counts a matcher's cost and reads the clock at every 64th call; throws Stopped at a limit.
+ * Returns a function that adds up the cost of a matcher, and at every 64th call compares the clock `now` with `until`.
+ * It throws Stopped when the cost or the time is exceeded.
  */
 export function bounded(limits: Limits, until: number, now: () => number): Spend {
   let left = limits.cost
@@ -51,11 +53,11 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
   }
 }
 
-/** The message that the time limit stopped an evaluation. */
+/** The end of a message about a matcher whose evaluation the time limit stopped. */
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 
-/** Compiles and evaluates one matcher (specification 2.4.1) as this version of cel-go does. Never throws. */
+/** Compiles and evaluates one matcher (specification 2.4.1) as the given version of cel-go does. Never throws. */
 export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion, spend: Spend): Evaluation {
   try {
     spend(0)

@@ -39,19 +39,19 @@ const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
 
 /**
- * How many elements or characters one unit pays for: in the cost of cel-go (common/cost.go), in its cost of patterns,
- * and in the work of copying.
+ * How many elements or characters one unit of cost pays for: when reading and when matching a pattern, as in cel-go
+ * (common/cost.go), and when copying.
  */
 const TEXT_PER_UNIT = 10
 const PATTERN_PER_UNIT = 4
 const COPIED_PER_UNIT = 64
 
-/** The cost of reading two values up to the length of the shorter one. */
+/** The cost of reading two CEL values up to the length of the shorter one. */
 function costOfBoth(a: Value, b: Value): number {
   return Math.min(sizeOf(a), sizeOf(b)) / TEXT_PER_UNIT
 }
 
-/** The cost of reading value `a` once for each part of value `b`. */
+/** The cost of reading value `a` once for every `partPerUnit` characters or elements of value `b`. */
 function costOfProduct(a: Value, b: Value, partPerUnit = PATTERN_PER_UNIT): number {
   return Math.ceil((sizeOf(a) + 1) / TEXT_PER_UNIT) * Math.ceil(sizeOf(b) / partPerUnit)
 }
@@ -61,7 +61,7 @@ function sizeOf(value: Value): number {
   return value instanceof CelMap ? value.size : 1
 }
 
-/** Characters of a text that can be read for one unit of a budget. */
+/** Characters of a text that can be read for one unit of a work budget. */
 const TEXT_PER_WORK = 64
 export const lengthOfText = (value: Value): number => (typeof value === 'string' ? value.length : 0)
 
@@ -95,7 +95,7 @@ type ValuesNamed<Types> = Types extends `${infer First}, ${infer Rest}`
 
 const overloads = new Map<string, (args: never, spend: Spend) => Result>()
 
-/** Defines one signature, in the notation of the standard definitions: `size(string)`. */
+/** Defines a CEL function for one signature, in the notation of the CEL language definition: `size(string)`. */
 function define<const Signature extends string>(
   signature: Signature,
   run: (args: ArgsOf<Signature>, spend: Spend) => Result,
@@ -103,7 +103,7 @@ function define<const Signature extends string>(
   overloads.set(signature, run)
 }
 
-/** Calls a function by its actual argument types (CEL language definition, "List of Standard Definitions"). */
+/** Calls the CEL function for the arguments' types (CEL language definition, "List of Standard Definitions"). */
 export function call(name: string, args: readonly Value[], spend: Spend): Result {
   const [a = null, b = null] = args
   switch (name) {
@@ -129,7 +129,7 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
   spend(0, (lengthOfText(a) + lengthOfText(b)) / TEXT_PER_WORK)
   const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
   if (run !== undefined) return run(args as never, spend)
-  // cel-go also charges a failed call; this is the most that any function costs.
+  // cel-go also charges for a call that no signature fits; this is the most that any function costs.
   spend(costOfProduct(a, b))
   return noOverload(name, args)
 }
@@ -143,7 +143,7 @@ const ORDERS = {
 
 function ordered(name: string, a: Value, b: Value, test: (order: number) => boolean): Result {
   const order = compare(a, b)
-  // Like cel-go, tests for NaN before the type of the right operand.
+  // Like cel-go, tests for NaN first: a comparison with NaN is false, whatever the type of the right operand.
   if ((Number.isNaN(a) || Number.isNaN(b)) && compare(a, a) !== undefined) return false
   return order === undefined ? noOverload(name, [a, b]) : test(order)
 }
@@ -152,7 +152,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // Go panics for bytes as a key of a map in the expression, unless it is empty; in claims the key is just absent.
+    // For `bytes in m` cel-go panics if the map `m` is written in the expression and not empty; in claims it is false.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined
@@ -160,7 +160,7 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   return new Failure(`\`in\` needs a list or a map, and finds ${described(holder)}`)
 }
 
-/** The failure of a call that no signature fits, in the words of cel-go. */
+/** The failure of a CEL call whose arguments fit no signature. */
 function noOverload(name: string, args: readonly Value[]): Failure {
   const symbol = name.replace(/^[@_]|_$/g, '')
   const [first = '', second = ''] = args.map(described)
@@ -224,7 +224,7 @@ define('_+_(list, list)', ([a, b], spend) => {
   return [...a, ...b]
 })
 
-/** The work of looking up a time zone, in units of a budget. */
+/** The work of looking up a time zone, in units of a work budget. */
 const ZONE_WORK = 80
 
 const TIME = 'google.protobuf.Timestamp'
@@ -278,7 +278,8 @@ define('matches(string, string)', ([text, pattern], spend) => {
 })
 
 /**
- * The value of digits with or without a sign. Numbers over 20 digits fit no type, so their exact value does not matter.
+ * Parses digits with or without a sign. It reads only 21 digits: a number over 20 digits fits no CEL type, so its exact
+ * value does not matter.
  */
 function wholeNumber(text: string): bigint {
   const digits = text.replace(/^[+-]?0*/, '').slice(0, 21)
@@ -304,7 +305,7 @@ define('double(string)', ([text]) => parseDouble(text) ?? unfit('double'))
 define('int(int)', ([a]) => a)
 define('int(uint)', ([a]) => checkedInt(a.value))
 define('int(double)', ([a]) =>
-  // As in cel-go, no double converts to the lowest int.
+  // As in cel-go, the double -2^63 does not convert, although it equals the lowest int.
   Math.abs(a) < 2 ** 63 ? BigInt(Math.trunc(a)) : new Failure('integer overflow'),
 )
 define('int(string)', ([text]) => (/^[+-]?\d+$/.test(text) ? checkedInt(wholeNumber(text)) : unfit('int')))

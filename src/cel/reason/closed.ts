@@ -2,14 +2,14 @@ import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 
-/** The most tests that are moved out of a loop: each one splits the loop into three cases. */
+/** The most conditions that are moved out of the loop of a CEL macro: each splits the loop into three cases. */
 export const MOST_HOISTED = 3
 
 const AT = { offset: 0, height: 0 } as const
 export const YES: Expr = { kind: 'literal', type: 'bool', value: true, ...AT }
 export const NO: Expr = { kind: 'literal', type: 'bool', value: false, ...AT }
 const number = (value: bigint): Expr => ({ kind: 'literal', type: 'int', value, ...AT })
-/** An expression whose evaluation fails: a division by zero. */
+/** A CEL expression whose evaluation always fails: a division by zero. */
 export const FAILING: Expr = {
   kind: 'call',
   name: '_/_',
@@ -20,7 +20,7 @@ export const FAILING: Expr = {
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '_?_:_'])
 
-/** The largest test in the body of a loop that reads claims, but not the loop variable. */
+/** The first condition in a CEL loop's body, as large as possible, that reads claims but not the loop variable. */
 export function closedTest(body: Expr | undefined, variable: string, budget: Budget): Expr | undefined {
   if (body === undefined) return undefined
   const names = namesIn(body, budget)
@@ -34,7 +34,7 @@ export function closedTest(body: Expr | undefined, variable: string, budget: Bud
   return undefined
 }
 
-/** A copy of the expression `body` with its part `part` replaced by `by`. */
+/** A copy of the expression `body` in which the subexpression `part` is replaced by `by`. */
 export function replaced(body: Expr, part: Expr, by: Expr): Expr {
   if (body === part) return by
   if (body.kind !== 'call' || !LOGIC.has(body.name)) return body

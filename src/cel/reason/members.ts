@@ -16,7 +16,7 @@ import {
 } from './parts.ts'
 import type { Reading } from './reading.ts'
 
-/** The possible results of `has(holder.field)`. */
+/** The possible results of the CEL macro `has(holder.field)`, each with the condition under which it occurs. */
 export function has(reading: Reading, expr: Select, holder: ValuePart): readonly Case[] {
   if (isFailed(holder)) return reading.always(FAILED)
   if (holder.is === 'map') {
@@ -29,7 +29,7 @@ export function has(reading: Reading, expr: Select, holder: ValuePart): readonly
   return reading.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : constant(false))
 }
 
-/** The possible values of `holder.key` and of `holder[key]`. */
+/** The possible values of `holder.key` or `holder[key]` in CEL, each with the condition under which it occurs. */
 export function member(reading: Reading, expr: Expr, holder: ValuePart, key: ValuePart): readonly Case[] {
   if (isFailed(holder) || isFailed(key)) return reading.always(FAILED)
   if (key.is !== 'value') return memberOfAny(reading, holder, key)
@@ -72,7 +72,7 @@ export function member(reading: Reading, expr: Expr, holder: ValuePart, key: Val
   }
 }
 
-/** The possible values of `holder[key]` for an unknown key: each member of the holder, or a failure. */
+/** The possible values of `holder[key]` in CEL for an unknown key: each member of the holder, or a failure. */
 function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): readonly Case[] {
   const [type, keyType] = [typeOfPart(holder), typeOfPart(key)]
   const open = reading.always(unknown(undefined))
@@ -90,7 +90,7 @@ function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): reado
   return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
 }
 
-/** A map with known keys and values that may be partly known; undefined when a key is not known. */
+/** A map of keys and values, which alternate in `values`; undefined when a key is not known or is repeated. */
 export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   const entries = new Map<string | bigint, ValuePart>()
   for (let i = 0; i < values.length; i += 2) {
@@ -102,7 +102,7 @@ export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
   return entries.size * 2 === values.length ? { is: 'record', entries } : undefined
 }
 
-/** The members of a list or map whose keys are known; undefined for other values. */
+/** The keys and values of a list or map whose keys are all known; undefined for any other value. */
 function membersOf(
   holder: ValuePart,
 ): readonly { readonly key: Value; readonly value: ValuePart }[] | undefined {

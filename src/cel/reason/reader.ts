@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Translates an expression over `claims` into literals of the solver; the root of `world` is the claims object. */
+/** Translates a CEL expression over `claims` (the root of `world`) into solver literals for true and for false. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether the translated JSON value is `claims`; in a loop it is an element of a list. */
+  /** Whether the JSON value that `world` describes is `claims`; in a loop the value is an element of a list. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -57,7 +57,7 @@ class Reader implements Reading {
   readonly scope: Scope
   readonly matcher: CompiledExpr
   readonly #around: Around
-  /** The places in the claims that the current expression has read. */
+  /** The places in the claims, such as `claims.sub`, that the current expression has read. */
   #touched: Set<ValuePlace>
 
   constructor(world: ClaimsWorld, around: Around, touched = new Set<ValuePlace>()) {
@@ -95,7 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** Translates an expression that is not a logical operator: by its possible values, or else as a `Guess`. */
+  /** Translates a CEL expression other than `&&`, `||`, `?:`, `!`, by its possible values or else as a `Guess`. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()
@@ -300,7 +300,7 @@ class Reader implements Reading {
     ]
   }
 
-  /** The results for all combinations of the expressions' possible values; one with a failed value fails. */
+  /** Calls `use` with all combinations of the expressions' possible values; a combination with a failed value fails. */
   #product(exprs: readonly Expr[], use: (values: readonly ValuePart[]) => readonly Case[]): readonly Case[] {
     const world = this.world
     let rows: { readonly guard: Literal; readonly values: ValuePart[] }[] = [
@@ -367,7 +367,7 @@ class Reader implements Reading {
   }
 }
 
-/** A copy of the expression with other operands. */
+/** A copy of the expression with the given operands instead of its own. */
 function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   if (expr.kind === 'call') {
     return expr.target === undefined
@@ -385,7 +385,7 @@ function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   return expr
 }
 
-/** Whether a selection is a type name such as `google.protobuf.Timestamp`; no variable has such a name. */
+/** Whether a selection names a type, such as `google.protobuf.Timestamp`: false when a variable is named `google`. */
 function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand

@@ -43,7 +43,7 @@ export const fix = defineCommand({
   },
 })
 
-/** The fixes and their number. With --write they are written to the files. */
+/** Finds the fixes for the named files; `counts` says how many. With --write the files are written. */
 export async function fixesOf({
   flags,
   names: positionals,
@@ -86,7 +86,8 @@ function textWithProblems(report: FixReport): string {
 }
 
 /**
- * Reads only the texts: their documents are parsed again after each fix, and storing both would take twice the memory.
+ * Reads only the texts of the files, not their documents: they are parsed again after each fix, and storing both would
+ * take twice the memory.
  */
 async function readTexts(
   names: readonly string[],
@@ -100,7 +101,7 @@ async function readTexts(
   return { texts, unread }
 }
 
-/** Writes a file if its text is still the one that was read, in UTF-8; returns false when it was not written. */
+/** Writes `after` to a file that still has the text `before`, in UTF-8; returns false when the file was not written. */
 async function write(
   file: string,
   before: string,

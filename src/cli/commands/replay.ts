@@ -58,7 +58,7 @@ async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<nu
     }
   }
   progress.end()
-  // In a file of another format no line can be read, so only the first few problems are printed.
+  // Prints only the first few problems: in a file of another format no line can be read.
   printLines(
     unread.slice(0, MOST_UNREAD).map((each) => ({ ...each, message: `cannot read: ${each.message}` })),
   )
@@ -81,7 +81,7 @@ const kindOfResource: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [k
 const isBeingDeleted = ({ metadata }: NonNullable<Write['object']>): boolean =>
   isObject(metadata) && typeof metadata.deletionTimestamp === 'string'
 
-/** Judges the writes of an audit log in order, each beside the objects stored by earlier writes. */
+/** Judges the writes in a Kubernetes audit log in order, each against the objects that earlier writes stored. */
 class Replay {
   readonly #group: string
   readonly #judge: Judge
@@ -97,13 +97,13 @@ class Replay {
   constructor(world: OpenWorld) {
     const { group } = world
     this.#group = group
-    // No kind is completely known: objects that the log does not contain may have existed before.
+    // `knows` is false for every kind, because objects that the log does not contain may exist.
     const state = new ClusterState({ group, knows: () => false })
     this.#state = state
     this.#judge = judgeIn(world, state)
   }
 
-  /** Judges the write in a line; returns whether the line is an event. */
+  /** Judges the write in a line of the audit log; returns false when the line is not an audit event. */
   read(line: string): boolean {
     const entry = entryOf(line, this.#group)
     if (entry.is === 'write') this.#write(entry.write)
@@ -133,8 +133,8 @@ class Replay {
     if (submission === undefined)
       this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
     else this.#judgeWrite(write, submission)
-    // A deleted object is removed here; the update that removes its last finalizer may follow, and must not store it
-    // again.
+    // Removes a deleted object from the state here. A later update in the log that removes its last finalizer must not
+    // store the object again.
     if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
       this.#state.remove(kind.kind, write.namespace, write.name)
     else this.#state.put(kind, write.object, write.namespace)
@@ -178,7 +178,7 @@ class Replay {
     this.#judged += 1
     if (errors.length > 0) this.#denied += 1
     else if (warnings.some(({ severity }) => severity === 'warning')) this.#warned += 1
-    // For a denied write only the errors are counted, because its warnings are not about a stored object.
+    // Of a write that the webhook would deny only the errors are counted: its object would not be stored.
     for (const finding of errors.length > 0 ? errors : warnings) this.#add(write, submission, finding)
   }
 

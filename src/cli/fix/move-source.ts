@@ -1,4 +1,4 @@
-/** Finds the members of an object in a text: whole lines in block style, or the text between two commas in braces. */
+/** Finds the text of a YAML object's member: whole lines in block style, or the text between two commas in braces. */
 import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, bracesAt } from './braces.ts'
 import { quoteTemplates } from '../input/fill.ts'
@@ -20,26 +20,26 @@ export const numbered = (steps: KeyPath) => steps.map((step) => (isIndex(step) ?
 
 export const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
-/** The object to edit, and the text that contains it. */
+/** The YAML object to edit, and the text that contains it. */
 export interface MoveSource {
   readonly text: string
   readonly value: unknown
-  /** The lines without line ends; `starts` contains their offsets. */
+  /** The lines of the text, without line ends; `starts` contains the offset of each line. */
   readonly lines: readonly string[]
   readonly starts: readonly number[]
   readonly end: '\n' | '\r\n'
-  /** The place of a member's key; its path begins at the object. */
+  /** The line and column of a member's key; `steps` is the path of the member from the object. */
   readonly keyAt: (steps: KeyPath) => TextPlace
-  /** The braces or brackets that form the value of a member; undefined when it is in block style. */
+  /** The braces or brackets around the value of a member; undefined when the value is in block style. */
   readonly bracesOf: (steps: KeyPath) => Braces | undefined
 }
 
-/** A parsed text, shared by all edits of it. */
+/** A parsed YAML text, shared by all edits of the text. */
 export interface EditedSource extends Pick<MoveSource, 'text' | 'lines' | 'starts' | 'end'> {
   readonly documents: readonly LoadedDocument[]
-  /** The lines with quoted templates (`quoteTemplates`), from which the documents were parsed. */
+  /** The lines of the text with templates in quotes (`quoteTemplates`), from which the documents were parsed. */
   readonly readable: readonly string[]
-  /** The line at which each document without an error begins, in the order of the text. */
+  /** The line, from 1, at which each document without an error begins, in the order of the text. */
   readonly begins: readonly number[]
   readonly begun: readonly ReadDocument[]
 }
@@ -63,7 +63,7 @@ export function readSource(text: string): EditedSource {
   }
 }
 
-/** The object that contains the place of the edit. */
+/** The object that an edit changes, found by the edit's path, line and column; undefined when there is none. */
 export function sourceOf(
   { begins, begun, readable, ...read }: EditedSource,
   edit: Moving & TextPlace,
@@ -72,13 +72,13 @@ export function sourceOf(
   const { text, lines } = read
   const at = edit.at.map(jsonKey)
   const last = countBefore(begins, edit.line + 1) - 1
-  // Several documents can begin on the same line: as items of a list in braces.
+  // Tries every document that begins on this line: items of a list in braces can begin on the same line.
   for (let i = last; i >= 0 && begins[i] === begins[last]; i--) {
     const document = begun[i]
     if (document === undefined) continue
     const place = document.locate(at, 'value')
     if (place.line !== edit.line || place.column !== edit.column) continue
-    // A template begins with braces too, but it is not a map.
+    // The outermost braces of a value. A template such as `{{ .x }}` begins with braces too, but it is not a map.
     const outermost = (steps: KeyPath): Braces | undefined => {
       const value = document.locate([...at, ...numbered(steps)], 'value')
       const offset = offsetOf(value)
@@ -105,15 +105,15 @@ export function sourceOf(
   return undefined
 }
 
-/** The lines that a member in block style takes. */
+/** The lines that a member of an object takes in block style, as indexes into the lines of the text. */
 export interface LineExtent {
-  /** The index of the member's first line, including comments; `key`: of the key's line; `end`: after the last line. */
+  /** The member's first line, which may be a comment; `key`: the line of its key; `end`: the line after the member. */
   readonly start: number
   readonly key: number
   readonly end: number
-  /** Number of characters before the key. */
+  /** Number of characters before the key on its line. */
   readonly indent: number
-  /** Whether the key is on the line of the dash of a list item. */
+  /** Whether the key is on the line of the dash of a list item, as in `- name: x`. */
   readonly isFirst: boolean
 }
 
@@ -121,7 +121,7 @@ export type Member =
   | { readonly extent: LineExtent; readonly item?: undefined }
   | { readonly item: BracedItem; readonly holder: Braces; readonly extent?: undefined }
 
-/** The member at a path; undefined when its style does not allow moving it. */
+/** The text of the member at a path; undefined when it is written in a style that does not allow moving it. */
 export function memberAt(source: MoveSource, path: KeyPath): Member | undefined {
   const holder = source.bracesOf(path.slice(0, -1))
   if (holder === undefined) {
@@ -135,7 +135,7 @@ export function memberAt(source: MoveSource, path: KeyPath): Member | undefined 
 export const indentOf = (line: string): number => /^ */.exec(line)?.[0].length ?? 0
 export const isBlank = (line: string): boolean => /^\s*(?:#.*)?$/.test(line)
 
-/** The lines of the member at a path; undefined when it shares a line with another member. */
+/** The lines of the member at a path; undefined when other text precedes its key on the line. */
 export function extentOf({ lines, keyAt }: MoveSource, path: KeyPath): LineExtent | undefined {
   const place = keyAt(path)
   const key = place.line - 1

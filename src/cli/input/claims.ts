@@ -5,7 +5,7 @@ import { ReadError, toValue } from './nodes.ts'
 
 export interface ReadClaims {
   readonly claims: Claims
-  /** Whether the claims are the payload of a token, whose signature is not verified. */
+  /** Whether the claims were read from a JWT, whose signature is not verified. */
   readonly fromToken: boolean
 }
 
@@ -15,8 +15,8 @@ export const LONGEST_CLAIMS = 64 * 1024
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
- * Parses a JSON object, or the payload of a compact JWT (RFC 7519, section 3). Throws ReadError, whose message never
- * contains a part of the text.
+ * Reads a caller's claims from a JSON object, or from the payload of a compact JWT (RFC 7519, section 3). Throws
+ * ReadError, whose message never contains a part of the text.
  */
 export function readClaims(text: string): ReadClaims {
   const trimmed = text.trim()

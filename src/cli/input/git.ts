@@ -9,7 +9,7 @@ import { errorMessage, withoutEnd } from '../../rule/index.ts'
 import { type BlobName, blobsOf, commitOf, filesOf, openRepository, type Repository } from './repository.ts'
 import { type Documents, documentsIn } from './texts.ts'
 
-/** A state in git: `git:REVISION`, or `git:REVISION:PATH`. */
+/** A state of the manifests in git, written `git:REVISION` or `git:REVISION:PATH`. */
 export interface Revision {
   readonly revision: string
   readonly path: string | undefined
@@ -23,7 +23,7 @@ export function readRevision(written: string): Revision | undefined {
   return { revision, path }
 }
 
-/** Reads from git the manifests of a revision at a path, relative to the working folder. Throws UsageError. */
+/** Reads the manifests of a git revision at `path`, which is relative to the working folder. Throws UsageError. */
 export async function readRevisionDocuments(
   { revision }: Revision,
   path: string,
@@ -72,7 +72,7 @@ export async function readRevisionDocuments(
   )
 }
 
-/** The documents, with their files renamed. */
+/** The documents with other file names: `nameOf` returns the new name of a file. */
 function named(documents: Documents, nameOf: (file: string) => string): Documents {
   const rename = <T extends { readonly file: string | null }>(each: T): T =>
     each.file === null ? each : { ...each, file: nameOf(each.file) }
@@ -86,17 +86,17 @@ function named(documents: Documents, nameOf: (file: string) => string): Document
   }
 }
 
-/** The files of a commit, by their path from the top of the repository. */
+/** The files of a git commit, by their path from the top of the repository. */
 interface Commit {
   readonly repository: Repository
   readonly files: ReadonlyMap<string, BlobName>
   readonly allowance: Allowance
 }
 
-/** The longest chain of symbolic links, as in Linux. */
+/** The most symbolic links in a chain that are followed from a file, as in Linux. */
 const MOST_LINKS = 40
 
-/** The files at these paths, in the same order; undefined for a symbolic link to a folder, which is skipped. */
+/** Reads files of a commit, in the order of the paths; undefined for a symbolic link to a folder, which is skipped. */
 function readFiles(
   { repository, files, allowance }: Commit,
   paths: readonly string[],
@@ -140,13 +140,13 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** The problem of a symbolic link to a file whose type is not read in folders; undefined for other links. */
+/** The problem of a symbolic link that is named like a manifest, but leads to a file that is not; else undefined. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }
     : undefined
 
-/** Whether a file in a folder is read: not when it is hidden, or in node_modules. */
+/** Whether the file at a path is a manifest to read: not when it is hidden, or in a hidden folder or node_modules. */
 const isManifest = (path: string): boolean =>
   MANIFEST.test(posix.basename(path)) &&
   !path.split('/').some((name) => (name.startsWith('.') && name !== '..') || name === 'node_modules')

@@ -49,7 +49,7 @@ const { namespace, set, env, exclude } = READING_FLAGS
 /** The flags of READING_FLAGS without `fail-on-not-judged`: an editor only marks documents that are not judged. */
 export const EDITOR_READING_FLAGS = { namespace, set, env, exclude }
 
-/** The options for reading files that the flags select. */
+/** The options for reading files, made from the command's flags and the environment. */
 export function readOptions(
   {
     env,
@@ -71,8 +71,8 @@ export function readOptions(
 }
 
 /**
- * Prints a line for each argument without a document. If no argument has one, returns the arguments as unread: a wrong
- * name or a failed template must not pass.
+ * Prints a line for each argument that contains no document. If no argument contains a document, returns the arguments
+ * as unread instead, so that a wrong name or a failed template does not pass.
  */
 export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   const empty = reads.flatMap((read) => read.empty)
@@ -82,8 +82,8 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
 }
 
 /**
- * Prints a line for each file or object that is not judged. If the run must fail because of them, returns them instead,
- * for `printUnread`.
+ * Prints a line for each file or object that is not judged. With `fail-on-not-judged` returns them for `printUnread`
+ * instead, so that the command fails.
  */
 export function unlessJudged(
   places: readonly Located[],
@@ -94,10 +94,10 @@ export function unlessJudged(
   return []
 }
 
-/** The most lines about unread files: if the reader is slow, the end of a longer output would be lost. */
+/** The most lines about unread files: a process that reads the output slowly would lose the end of more lines. */
 const MOST_LINES = 500
 
-/** Prints a line for each unread file; all templates share one line, because a repository of charts has many. */
+/** Prints a line for each unread file. All templates share one line, because a repository of Helm charts has many. */
 export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
@@ -124,7 +124,7 @@ function templateLine(first: Unread, templates: readonly Unread[]): Unread {
   return { ...first, message: `${what}: ${render}; ${leave}` }
 }
 
-/** Prints each line on standard error. */
+/** Prints each message on standard error, with its file, line and column. */
 export function printLines(lines: readonly Located[]): void {
   for (const each of lines) process.stderr.write(`${visible(`${placeText(each)}: ${each.message}`)}\n`)
 }

@@ -4,7 +4,7 @@ import { type ReadOptions, readDocuments } from './documents.ts'
 import { readRevision, readRevisionDocuments } from './git.ts'
 import type { Documents } from './texts.ts'
 
-/** Reads an old and a new state: files, folders, or revisions such as `git:main`. Throws UsageError. */
+/** Reads an old and a new state of manifests: each a file, a folder, or a revision `git:main`. Throws UsageError. */
 export async function readTwoStates(
   old: string,
   now: string,
@@ -14,7 +14,7 @@ export async function readTwoStates(
   return [await readState(old, now, options), await readState(now, old, options)]
 }
 
-/** Reads one state; for a revision without a path, the path of the other state is used. */
+/** Reads one of two states of manifests. A git revision without a path is read at the path of the other state. */
 export async function readState(name: string, other: string, options: ReadOptions): Promise<Documents> {
   const revision = readRevision(name)
   if (revision === undefined) return readDocuments([name], options)

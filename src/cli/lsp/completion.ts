@@ -15,7 +15,7 @@ import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { PROVIDER_FIELDS, type JsonPath } from './symbols.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The completions at a position: missing fields, values, and names of objects in the workspace. */
+/** The completions at a position in a file: missing fields, values, and names of objects in the workspace. */
 export function completionsAt(
   workspace: Workspace,
   { text }: WorkspaceFile,
@@ -47,7 +47,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   const around = path.slice(0, -1)
   if (around.length === 0) return fieldsIn(schema ?? ENVELOPE, object)
   const holder = nodeAt(schema, around)
-  // The typed text looks like an item of a list of objects, but the list contains strings: so it is a value.
+  // The text could begin a field, but the schema has no fields here: so it is a value, an item of a list of strings.
   if (holder?.properties === undefined) return valuesAt(workspace, { ...typing, path: around }, holder)
   return fieldsIn(holder, valueAt(object, around))
 }
@@ -62,7 +62,7 @@ const ENVELOPE: SchemaTree = {
   },
 }
 
-/** The missing fields of an object, the required ones first. */
+/** Completions for the missing fields of an object, the required ones first. */
 function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknown): Candidate[] {
   const given = isObject(object) ? object : {}
   const missing = Object.entries(properties).filter(([name]) => !Object.hasOwn(given, name))
@@ -77,7 +77,7 @@ function fieldsIn({ properties = {}, required = [] }: SchemaTree, object: unknow
   }))
 }
 
-/** The possible values of a field, if they are few or names in the workspace. */
+/** Completions for the value of a field: names in the workspace, or the values that the schema lists. */
 function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTree | undefined): Candidate[] {
   const names = namesAt(workspace, object, path)
   if (names.length > 0) return names.map((label) => ({ label, kind: CompletionItemKind.Reference }))
@@ -99,7 +99,7 @@ function valuesAt(workspace: Workspace, { object, path }: Typing, node: SchemaTr
   }))
 }
 
-/** The names of objects, providers and keys that are possible in the field at a path. */
+/** The names of objects, upstream providers and keys in the workspace that are possible in the field at a path. */
 function namesAt(workspace: Workspace, object: unknown, path: JsonPath): string[] {
   if (!isObject(object)) return []
   const namespace = namespaceOf(object, workspace.judging)
@@ -118,13 +118,13 @@ function namesAt(workspace: Workspace, object: unknown, path: JsonPath): string[
   return last === 'key' && typeof named === 'string' ? keysOf(workspace, { namespace, core, named }) : []
 }
 
-/** Kinds outside of the API group, each with a pattern of the fields that refer to it. */
+/** Core Kubernetes kinds, each after a pattern of the field names that refer to it. */
 const CORE: readonly (readonly [RegExp, string])[] = [
   [/SecretRefs?$/, 'Secret'],
   [/^configMap(?:KeyRef|Ref)?$/, 'ConfigMap'],
 ]
 
-/** The kind of object that the name at a path refers to. */
+/** The kind of the object that the name at a path refers to; undefined when the field there is not a reference. */
 function targetAt(kind: string, path: JsonPath): string | undefined {
   const field = (REFERENCES[kind] ?? []).find(({ at, to }) => {
     const whole = [...at, 'name']

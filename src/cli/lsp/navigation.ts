@@ -3,7 +3,7 @@ import type { Location, Position, Range, TextEdit, WorkspaceEdit } from 'vscode-
 import { holds, rangeAt, unquoted } from './lines.ts'
 import type { PlacedOccurrence, Workspace, WorkspaceFile } from './workspace.ts'
 
-/** The name at a position. */
+/** The occurrence of a name at a position in a file; undefined when there is none. */
 export const nameAt = (
   workspace: Workspace,
   file: WorkspaceFile,
@@ -27,12 +27,12 @@ export const usesOf = (
     .filter(({ role }) => withDefinition || role === 'use')
     .map(locationOf)
 
-/** The edits that rename every occurrence. */
+/** The edits that rename every occurrence of a name in the workspace. */
 export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newName: string): WorkspaceEdit {
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
     const { text } = each.file
-    // A text that YAML merges or aliases repeat occurs several times, but is written only once.
+    // A name that YAML merges or aliases repeat occurs several times, but is written only once: it gets one edit.
     const edits = (changes[text.uri] ??= [])
     const range = unquoted(text, rangeOf(each))
     if (!edits.some((edit) => sameStart(edit.range, range))) edits.push({ range, newText: newName })
@@ -43,7 +43,6 @@ export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newN
 const sameStart = (a: Range, b: Range): boolean =>
   a.start.line === b.start.line && a.start.character === b.start.character
 
-/** The range of a name. */
 export const rangeOf = ({ file, document, path, target }: PlacedOccurrence): Range =>
   rangeAt(file.text, document.locate(path, target))
 

@@ -36,7 +36,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'rules',
     new ResourceTemplate('vmcp-admission://rules/{id}', {
-      // Rules are not listed as resources: the page `vmcp-admission://docs/rules` lists them, one a line.
+      // Does not list the rules as resources: the page `vmcp-admission://docs/rules` lists them, one per line.
       list: undefined,
       complete: { id: startingWith(ALL_IDS) },
     }),

@@ -5,14 +5,14 @@ export interface Completable {
   readonly name: string
   readonly summary: string
   readonly flags: readonly CompletableFlag[]
-  /** Words that are accepted as an argument instead of a file. */
+  /** Words that the command accepts as an argument instead of a file. */
   readonly words: readonly string[]
 }
 
 export interface CompletableFlag {
   readonly name: string
   readonly help: string
-  /** The possible values of the flag; empty for a switch, and when any text is allowed. */
+  /** The possible values of the flag; empty for a flag without a value, and when any text is allowed. */
   readonly values: readonly string[]
   readonly takesValue: boolean
 }
@@ -20,12 +20,12 @@ export interface CompletableFlag {
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** A script with which a shell completes the commands of a program without starting it. */
+/** A shell script that completes the commands and flags of a program, without starting the program. */
 export function completionScript(shell: Shell, program: string, commands: readonly Completable[]): string {
   if (shell === 'fish') return fishScript(program, commands)
   const script = bashScript(program, commands)
   if (shell === 'bash') return script
-  // zsh runs a file in the fpath as the first completion itself, so the file must also offer its words.
+  // zsh runs a file in its fpath as the first completion function, so this line makes the file complete words itself.
   const first = `if [ "$funcstack[1]" = _${program} ]; then eval "$_comps[${program}]"; fi`
   return `#compdef ${program}\nautoload -U +X bashcompinit && bashcompinit\n${script}${first}\n`
 }

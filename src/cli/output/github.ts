@@ -5,7 +5,7 @@ import { commandMessage, commandProperty, visible } from './visible.ts'
 
 const COMMANDS = { error: 'error', warning: 'warning', advice: 'notice' } as const
 
-/** Workflow commands of GitHub Actions, which annotate lines of a pull request, and a summary line for the log. */
+/** Prints findings as workflow commands of GitHub Actions, which annotate lines of a pull request, and a summary. */
 export const printGitHub: Format = (report, printing) => {
   const told = foldCauses(shownIn(report, printing).toSorted(inFileOrder(report)))
   const lines = [
@@ -38,7 +38,7 @@ function linesOf({ finding, others }: Told): string[] {
 
 const placeOf = ({ file, line }: Located) => (file === null ? '' : ` (${file}:${line})`)
 
-/** Format: https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
+/** A workflow command: https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
 function command(
   name: string,
   { file, line, column }: Located,

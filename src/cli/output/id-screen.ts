@@ -15,14 +15,14 @@ import { PROGRAM } from '../program-name.ts'
 import { nameLine, placeLine, seenLine, severityLine, yamlLines } from './id-page.ts'
 import { widthOf } from './terminal.ts'
 
-/** The rows and columns in which the explanation of an id must fit. */
+/** The rows and columns of a terminal in which the explanation of a rule must fit. */
 const SCREEN = { rows: 40, columns: 80 }
-/** The most lines that are shown of an example: more lines do not make the difference clear. */
+/** The most lines of an example that are shown: more lines do not make its mistake clearer. */
 const MOST_LINES = 10
 
 /**
- * The essentials of an id or a former id, on one screen: the rule, the consequence, examples as the lines that differ,
- * and where to read more. Undefined for any other text.
+ * The explanation of a finding's id, or of a former id, on one screen: the rule, the consequence, examples as the lines
+ * that differ, and where to read more. Undefined for any other text.
  */
 export function idScreen(named: string): string[] | undefined {
   const id = presentId(named)
@@ -44,7 +44,7 @@ export function idScreen(named: string): string[] | undefined {
   return [...head, ...fitting(examples, id, SCREEN.rows - rowsOf(head))]
 }
 
-/** The first example, further examples as long as they fit into the rows, and a hint how to print all. */
+/** The lines of the first example, of more examples as far as they fit into `rows`, and of a hint how to print all. */
 function fitting(examples: readonly Mended[], id: string, rows: number): string[] {
   if (examples.length === 0) return []
   const shown = ['', 'examples (- is wrong, + is right):']
@@ -72,14 +72,14 @@ function linesOf({ title, changes, findings }: Mended): string[] {
   ]
 }
 
-/** An example with findings, and the lines in which it differs from a valid one. */
+/** An invalid example of a rule, and the lines in which it differs from a valid one. */
 interface Mended {
   readonly title: string
   readonly changes: readonly string[]
   readonly findings: readonly string[]
 }
 
-/** The examples with findings, each with the most similar valid one; those with the fewest differences first. */
+/** The invalid examples of a rule, each compared with the most similar valid one; fewest differing lines first. */
 function mendedExamples(rule: Rule): Mended[] {
   const all = examplesOf(rule)
   const accepted = all.filter(({ findings }) => findings.length === 0).map(objectsOf)
@@ -95,7 +95,7 @@ function mendedExamples(rule: Rule): Mended[] {
     .toSorted(({ cost: a }, { cost: b }) => a.lines - b.lines)
 }
 
-/** Returns a test whether no other rule refuses the objects: a valid example of one rule may violate another. */
+/** Returns a function that says whether no rule refuses the objects: an example of one rule may violate another. */
 function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,
@@ -121,7 +121,7 @@ function mendedExample({ example }: Pick<EngineId, 'example'> = {}): Mended[] {
   return [{ title: 'found', changes: lines, findings }]
 }
 
-/** The objects of an example, by kind and name. */
+/** The objects of an example, by kind and name; the object that an update replaces has the key `stored before`. */
 function objectsOf({
   resource,
   others,
@@ -139,7 +139,7 @@ interface Changes {
   readonly cost: Cost
 }
 
-/** The number of differing lines (all lines of an object that one side lacks), and of differing characters. */
+/** How much two examples differ: in lines (all lines of an object that only one of them has), and in characters. */
 interface Cost {
   readonly lines: number
   readonly characters: number
@@ -150,7 +150,7 @@ const NO_COST: Cost = { lines: 0, characters: 0 }
 const byCost = ({ cost: a }: Pick<Changes, 'cost'>, { cost: b }: Pick<Changes, 'cost'>): number =>
   a.lines - b.lines || a.characters - b.characters
 
-/** The changes that correct the invalid objects; if several change, the name of each object is above its lines. */
+/** The differing lines of invalid and valid objects; with several objects, below the name of each. */
 function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
   const names = [...new Set([...wrong.keys(), ...right.keys()])]
   const all = names.map((name): Changes => {
@@ -179,7 +179,7 @@ function differingCharacters(changed: readonly string[]): number {
   return removed.reduce((sum, line, i) => sum + differenceOf(line.slice(1), added[i]?.slice(1) ?? ''), 0)
 }
 
-/** The number of characters in both texts apart from their common beginning and their common end. */
+/** The number of characters in two texts apart from their common beginning and their common end. */
 function differenceOf(one: string, other: string): number {
   const shorter = Math.min(one.length, other.length)
   let start = 0
@@ -189,7 +189,7 @@ function differenceOf(one: string, other: string): number {
   return one.length + other.length - 2 * (start + end)
 }
 
-/** The differing lines, without the indent that all of them have. */
+/** The differing lines, each after a - or +, without the indent that all of them have. */
 function changedLines(wrong: string[], right: string[]): string[] {
   const changed = diffArrays(wrong, right).flatMap(({ value, added, removed }) =>
     added || removed ? value.map((line) => ({ mark: added ? '+' : '-', line })) : [],

@@ -3,13 +3,13 @@ import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
 import { markdown } from './visible.ts'
 
-/** The first line of the comment on a pull request, by which a script can find its earlier comment. */
+/** The first line of the comment on a pull request: a script finds its comment of an earlier run by this line. */
 const MARK = '<!-- vmcp-admission plan -->'
 
-/** The number of rows that are visible; further rows are folded. */
+/** The number of table rows that the comment on a pull request shows; further rows are folded. */
 const SHOWN = 6
 
-/** The possible effects of a change, the most important for a reviewer first. */
+/** The possible effects of a change of authentication, the most important for a reviewer first. */
 const MEANINGS = [
   'opens',
   'loses credentials',
@@ -30,8 +30,8 @@ interface Row {
 }
 
 /**
- * The changes as a comment on a pull request: the most important rows first, further rows and a flowchart folded.
- * `unread` is the number of places that could not be read.
+ * The changes of authentication as a Markdown comment on a pull request: the most important rows first, further rows
+ * and a flowchart folded. `unread` is the number of files or objects that could not be read.
  */
 export function changesMarkdown(changes: readonly GatewayChange[], unread: number): string {
   const rows = changes.flatMap(rowsOf).toSorted((a, b) => rank(a) - rank(b))

@@ -1,6 +1,6 @@
 import Type, { type TProperties } from 'typebox'
 
-/** The version of the report, increased when scripts that read it must be changed; new fields do not increase it. */
+/** The version of the JSON report. It increases when scripts that read the report must change, not for new fields. */
 export const REPORT_VERSION = 1
 
 export const object = (properties: TProperties, description?: string) =>

@@ -4,10 +4,10 @@ import type { Environment } from '../../configuration/flags.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** The capabilities of a terminal for the output. */
+/** The width and the colours of the terminal to which the output is written. */
 export interface Terminal {
   readonly columns: number
-  /** The text in a style; unchanged when colours are off. */
+  /** Returns the text in a style, such as a colour; unchanged when colours are off. */
   readonly paint: (style: Style, text: string) => string
 }
 
@@ -16,8 +16,8 @@ const MOST_COLUMNS = 200
 const COLUMNS = 80
 
 /**
- * Detects colours and width. Colours need a terminal and no NO_COLOR; FORCE_COLOR overrides both. Without a terminal,
- * COLUMNS is the width.
+ * Detects the colours and width of the output. Colours need a terminal and no NO_COLOR; FORCE_COLOR overrides both.
+ * Without a terminal, the variable COLUMNS gives the width.
  */
 export function terminalOf(
   stream: { readonly isTTY?: boolean; readonly columns?: number },
@@ -33,7 +33,7 @@ export function terminalOf(
   }
 }
 
-/** Wraps a text into lines of at most `width` columns; splits a longer word, after a `.` or `/` if it has one. */
+/** Wraps a text into lines of at most `width` columns; splits longer words, if possible after `.`, `/`, `,` or `-`. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -65,7 +65,7 @@ function cut(word: string, width: number): string[] {
   return [...parts, rest]
 }
 
-/** The longest beginning of the text that fits the width; at least one character. */
+/** The longest beginning of the text that fits into `width` columns; at least one character. */
 export function startOf(text: string, width: number): string {
   let [start, used] = ['', 0]
   for (const character of text) {
@@ -81,7 +81,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
 const MARK = /\p{Mark}|\u200d/gu
 
-/** The number of columns that a text takes. */
+/** The number of terminal columns that a text takes. */
 export function widthOf(text: string): number {
   // A fast path: most texts are plain ASCII.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length

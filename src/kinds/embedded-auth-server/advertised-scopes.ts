@@ -1,7 +1,7 @@
-/** The scopes that a server without `scopes` advertises, and grants to clients that request none. */
+/** The scopes that an authorization server without `scopes` advertises, and grants to clients that request none. */
 export const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access']
 
-/** The scopes that a server advertises; undefined when unreadable. An empty list means the default. */
+/** The scopes that an authorization server advertises: the default when it lists none, undefined when unreadable. */
 export function advertisedScopes(
   reference: { readonly scopes?: readonly (string | undefined)[] | undefined } | undefined,
 ): readonly string[] | undefined {

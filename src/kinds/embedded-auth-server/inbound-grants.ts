@@ -9,7 +9,7 @@ type IssuerFields = NonNullable<Fields['trustedIssuers']>[number]
 
 export type TrustedIssuer = NonNullable<NonNullable<Server['trustedIssuers']>[number]>
 
-/** The fields of a policy for token exchange (RFC 8693): clients and actors that may exchange tokens of an issuer. */
+/** The fields of a policy for token exchange (RFC 8693): which clients and actors may exchange an issuer's tokens. */
 const DELEGATION = [
   'expectedAudience',
   'allowedDelegateClients',
@@ -21,7 +21,7 @@ const DELEGATION = [
 type DelegationPolicy = Pick<TrustedIssuer, (typeof DELEGATION)[number]>
 type DelegationFields = Pick<IssuerFields, (typeof DELEGATION)[number]>
 
-/** The policy for assertions (RFC 7523) of an issuer, which determines which of them are accepted. */
+/** The policy of a trusted issuer for JWT assertions (RFC 7523): which assertions the authorization server accepts. */
 type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
 type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
 
@@ -30,21 +30,21 @@ type SpiffeClient = NonNullable<NonNullable<NonNullable<Server['inboundGrants']>
 type SpiffeFields = NonNullable<NonNullable<Fields['inboundGrants']>['spiffeClientAuth']>[number]
 type ClientFields = NonNullable<Fields['delegateClients']>[number]
 
-/** A setting of the server with its path, which is computed on demand for a finding. */
+/** A setting of the authorization server. `place` computes its path, which only a finding needs. */
 interface Placed<Value, Fields> {
   readonly value: Value
   readonly place: () => Path<Fields>
 }
 
-/** Whether a trusted issuer contains its own policy for token exchange; newer releases have it in `inboundGrants`. */
+/** Whether a trusted issuer contains a policy for token exchange, which newer releases have in `inboundGrants`. */
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
 
-/** As `hasDelegationPolicy`; also true when a field is unreadable. */
+/** Whether `hasDelegationPolicy` is true, or may be true because a field is unreadable. */
 export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 
-/** All policies for token exchange: those in the trusted issuers, then those in `inboundGrants`. */
+/** All policies for token exchange (RFC 8693): those in the trusted issuers, then those in `inboundGrants`. */
 export function delegationPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -59,7 +59,7 @@ export function delegationPolicies(
   ]
 }
 
-/** All policies for assertions: those in the trusted issuers, then those in `inboundGrants`. */
+/** All policies for JWT assertions (RFC 7523): those in the trusted issuers, then those in `inboundGrants`. */
 export function assertionPolicies(
   { trustedIssuers, inboundGrants }: Server,
   path: ServerPath,
@@ -73,7 +73,7 @@ export function assertionPolicies(
   ]
 }
 
-/** The clients that are registered in advance, in the older and in the newer field. */
+/** The OAuth clients that are registered in advance, in the older `delegateClients` and newer `inboundGrants`. */
 export function delegateClients(
   { delegateClients, inboundGrants }: Server,
   path: ServerPath,
@@ -86,7 +86,7 @@ export function delegateClients(
   ]
 }
 
-/** The clients that authenticate with a SPIFFE ID. */
+/** The OAuth clients that authenticate to the authorization server with a SPIFFE ID. */
 export const spiffeClients = (
   { inboundGrants }: Server,
   path: ServerPath,
@@ -95,7 +95,7 @@ export const spiffeClients = (
     path.inboundGrants.spiffeClientAuth.at(i),
   )
 
-/** The policies of a grant type in `inboundGrants`. */
+/** The issuer policies of a grant type in `inboundGrants`; an unreadable policy is undefined. */
 export const policiesOf = (
   { inboundGrants }: Server,
   grant: 'tokenExchange' | 'jwtBearer',
@@ -103,8 +103,8 @@ export const policiesOf = (
   inboundGrants?.[grant]?.issuerPolicies ?? []
 
 /**
- * The items of a list that are not undefined, each with the path that `at` returns for its index. The caller chooses
- * the type of the path.
+ * The items of a list without the undefined ones, each with the path that `at` returns for its index. The caller
+ * chooses the type of the path.
  */
 function placed<Value, Fields>(
   items: readonly (Value | undefined)[] | undefined,

@@ -16,7 +16,7 @@ import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
 import type { JudgedText } from './judged.ts'
 
-/** The limits of an evaluation, lower than in the CLI's thread because the page cannot react meanwhile. */
+/** The limits for evaluating matchers. The time is shorter than in the CLI, because the page cannot react meanwhile. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
 
 const SAMPLE = `{
@@ -31,7 +31,7 @@ interface Config {
   readonly value: unknown
 }
 
-/** A panel that shows the role that a caller gets from an MCPExternalAuthConfig in the text. */
+/** A panel that shows the role that a caller gets from an MCPExternalAuthConfig in the text of the editor. */
 export class RolePanel {
   readonly #select = element('role-config', HTMLSelectElement)
   readonly #claims = element('claims', HTMLTextAreaElement)

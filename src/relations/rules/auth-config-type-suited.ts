@@ -369,7 +369,7 @@ export const authConfigTypeSuited = defineRule({
   },
 })
 
-/** Advice about each MCPExternalAuthConfig that a workload names although its type has no effect there. */
+/** Advice about each MCPExternalAuthConfig that a workload names although its type has no effect on the workload. */
 function* unsuitedNamed(resource: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   for (const { to, at, field } of referencesOf(self.kind, resource)) {
     const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
@@ -425,7 +425,7 @@ function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): 
   yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
 }
 
-/** The workloads for which the type has no effect, grouped by the reason. */
+/** The workloads for which the type of an MCPExternalAuthConfig has no effect, grouped by the reason. */
 function unsuitedWorkloads(
   config: AuthConfig,
   name: string,

@@ -9,7 +9,7 @@ import { openFiles, openOverlay, openState, openTwoStates } from '../../input/wo
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import type { Flags } from './flags.ts'
 
-/** The role mappings and policies in the old and the new state, and the files or objects that could not be read. */
+/** The role mappings and access policies of an old and a new state, and the files or objects that could not be read. */
 export interface States {
   readonly old: readonly Entry[]
   readonly new: readonly Entry[]
@@ -30,7 +30,7 @@ export async function twoStates(
   return { old, new: now, unread, notJudged, placeOf: placesIn(after, now) }
 }
 
-/** The role mappings and policies of one state that grant access, from files or a revision. */
+/** Reads the role mappings and access policies of one state, from files and folders or from a git revision. */
 export async function oneState(
   names: readonly string[],
   flags: Flags,
@@ -64,7 +64,7 @@ export async function overCluster(
     environment,
   )
   const now = entriesOf(valuesOf(documents), overlay.reading, after)
-  // The old state has only these objects: an apply deletes none, so all others stay unchanged.
+  // Reads only the stored versions of the new objects: an apply deletes no object, so all others stay unchanged.
   const stored = now.map((entry) => get(entry)).filter((value) => value !== undefined)
   const old = entriesOf([...new Set(stored)], overlay.reading, before)
   const { notJudged } = documents
@@ -79,7 +79,7 @@ function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
   return entriesOf(values, reading, stateOf(values, reading))
 }
 
-/** Finds the lines of these entries in the new state; those of the old state are no longer in a file. */
+/** Returns a function that finds the line of an entry of the new state; one of the old state is in no file. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {
   const now = new Set(entries)
   return (entry) => {

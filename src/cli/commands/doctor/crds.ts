@@ -7,16 +7,16 @@ import { isObject } from '../../../rule/index.ts'
 import { installedRelease, nearestReleases } from '../../input/release.ts'
 import { Findings, listOf, part, type CheckedInstallation, textsOf, UNREAD } from './findings.ts'
 
-/** Facts about the installed CRDs. */
+/** Facts about the CRDs that are installed in the cluster. */
 interface Definitions {
   readonly findings: Findings
-  /** The release to which the CRDs belong, as text. */
+  /** The operator release to which the installed CRDs belong, as text. */
   readonly release: string
-  /** The CRDs that could be read. */
+  /** The installed CRDs that could be read. */
   readonly installed: readonly unknown[]
 }
 
-/** Checks that the seven CRDs are served; adds notes about values that they accept and the specification refuses. */
+/** Checks that the API server serves the CRDs; notes values that a CRD accepts and the specification refuses. */
 export async function checkDefinitions(
   { opened, group }: CheckedInstallation,
   followsRelease = true,
@@ -131,7 +131,7 @@ function checkDifferences(
 const MOST = 8
 
 /**
- * The differences in one line. For fields that may be empty, which are many, only their number and the shortest path.
+ * The differences in one line. Fields that may be empty are many, so only their number and the shortest path are given.
  */
 function shortened(all: readonly Difference[]): string {
   const empty = all.filter(({ what }) => what === EMPTY).toSorted((a, b) => a.at.length - b.at.length)
@@ -144,14 +144,14 @@ function shortened(all: readonly Difference[]): string {
 
 const EMPTY = 'empty'
 
-/** A value that an installed schema accepts, and the specification refuses. */
+/** A value that the schema of an installed CRD accepts, and the specification refuses. */
 interface Difference {
   readonly at: string
   /** The value: `missing`, `empty`, `longer than N` or a literal. */
   readonly what: string
 }
 
-/** Whether the schema constrains any value. */
+/** Whether the schema has an `enum` or required fields, at any depth. */
 function constrains(schema: unknown): boolean {
   if (!isObject(schema)) return false
   return (
@@ -162,7 +162,8 @@ function constrains(schema: unknown): boolean {
 }
 
 /**
- * The constraints of the specification that an installed schema does not have, as values that only that schema accepts.
+ * The constraints of the specification that the schema of an installed CRD lacks, each as a value that only this schema
+ * accepts.
  */
 function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
@@ -195,7 +196,7 @@ function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string
   ]
 }
 
-/** The bounds of the specification that the installed schema does not have, as text. */
+/** The length limits of the specification that the schema of an installed CRD lacks: `empty`, `longer than N`. */
 function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaTree): string[] {
   const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
   const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0

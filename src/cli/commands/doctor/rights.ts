@@ -17,7 +17,7 @@ export async function checkRights(setup: Setup, place: CheckedInstallation): Pro
   const { opened, namespace } = place
   const object = `ServiceAccount ${namespace}/${setup.account}`
   const lacking = new Map<string, string[]>()
-  // Asks for one permission after another, so that a missing permission to ask is reported only once.
+  // Asks about one resource after another, so that an error, such as a lack of permission, is reported only once.
   for (const { verbs, ...right } of neededRights(setup, place)) {
     try {
       const allowed = await Promise.all(
@@ -65,7 +65,7 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
           ...cluster,
           resource,
           name: WEBHOOK_NAME,
-          // A server-side apply that creates an object needs the permission to create, for that name.
+          // `create` is needed for this name, because the server-side apply creates the object if it does not exist.
           verbs: writes ? ['get', 'watch', 'create', 'patch'] : ['get', 'watch'],
         }))
       : []),

@@ -7,7 +7,7 @@ import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } fr
 /** Milliseconds to wait for an answer of the API server; lists with a cold cache and credential plugins take long. */
 export const ANSWER_TIMEOUT_MS = 30_000
 
-/** The choice of a cluster to read. */
+/** The cluster to read: its kubeconfig, and the API group of the resources. */
 export interface ClusterChoice {
   /** The path of a kubeconfig; when empty, kubectl's default, or the service account of the pod. */
   readonly kubeconfig: string
@@ -15,8 +15,8 @@ export interface ClusterChoice {
 }
 
 /**
- * Access to the cluster of this kubeconfig or, when it is empty, of kubectl's default or of the pod. Throws an Error of
- * one line when there is none, or the kubeconfig cannot be used.
+ * Access to the cluster of the kubeconfig at this path or, when the path is empty, of kubectl's default or of the pod.
+ * Throws an Error of one line when there is no kubeconfig, or it cannot be used.
  */
 export async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
   if (kubeconfig !== '') return fromKubeconfig(kubeconfig)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StatusError } from '../../../cluster/index.ts'
 
-/** The most requests that are sent concurrently. */
+/** The most requests that are sent to the API server concurrently. */
 const CONCURRENCY = 8
 /** The most attempts for a request that is answered with 429 or 5xx. */
 const MOST_ATTEMPTS = 3
@@ -9,7 +9,7 @@ const MOST_ATTEMPTS = 3
 const PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 
-/** Repeats a request that is answered with 429 or 5xx, after the pause that the API server requests. */
+/** Sends a request; repeats it when it is answered with 429 or 5xx, after the pause that the API server requests. */
 export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -22,7 +22,7 @@ export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Calls `act` for each item, for several items concurrently. */
+/** Calls `act` for each item, for at most `CONCURRENCY` items at the same time. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   act: (item: T) => Promise<void>,
@@ -34,7 +34,7 @@ export async function forEachConcurrently<T>(
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
 
-/** Collects failures, so that each reason is reported once. */
+/** Collects what failed and why, so that each reason is reported once. */
 export class Failures {
   readonly #parts = new Map<string, string[]>()
 

@@ -24,7 +24,7 @@ export const authServerKeysSeparate = defineRule({
   ],
   *check({ signingKeySecretRefs, hmacSecretRefs }, { path }) {
     if (signingKeySecretRefs === undefined || hmacSecretRefs === undefined) return
-    // A text that identifies a Secret reference; neither the name nor the key can contain a slash.
+    // A text that identifies a Secret reference; neither the name nor the key in the reference can contain the slash.
     const keyOf = (ref: (typeof hmacSecretRefs)[number]) => ref && `${ref.name ?? ''}/${ref.key ?? ''}`
     const signing = new Map<string | undefined, number>()
     for (let i = 0; i < signingKeySecretRefs.length; i++) signing.set(keyOf(signingKeySecretRefs[i]), i)

@@ -29,7 +29,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const redirectUri = provider?.[config]?.redirectUri
         const callback = hostOf(redirectUri)
-        // A callback with another path is not served on any host; a separate rule reports that.
+        // Skips a redirect URI with another path than the callback, which no host serves; a separate rule reports it.
         if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
         if (callback !== '' && callback !== host)
           yield outage(

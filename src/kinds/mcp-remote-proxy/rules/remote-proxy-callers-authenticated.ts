@@ -14,7 +14,7 @@ const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: conf
 const REMEDY =
   'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
 
-/** By strategy type: the effect when the proxy validates no token. With awsSts it uses the claims of a local user. */
+/** By strategy type: the effect when the proxy validates no token. With awsSts it takes the claims of a local user. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['bearerToken', `holds a fixed token: ${REMEDY}`],
   [

@@ -10,7 +10,7 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** The finding has no `dependsOn`, because no read can confirm that a group is empty. So its text says "yet". */
+/** This rule's finding has no `dependsOn`, because no read confirms that a group is empty: so its text says "yet". */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',
   on: VirtualMCPServer,
