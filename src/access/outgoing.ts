@@ -49,7 +49,7 @@ export interface Outgoing {
   readonly roles: readonly string[] | null
   /** The part of a request that carries the credentials. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
-  /** The name of the header; null for other placements. */
+  /** The name of the header that carries the credentials; null when no header does. */
   readonly header: string | null
   /** Why no credentials are sent, or why a value is not known. */
   readonly reason: string | null
@@ -103,7 +103,7 @@ export function outgoingOf(
   }
 }
 
-/** A note if the next write of the config changes its provider: what /mutate wrote counts as unset (decision 25). */
+/** A note if the next write of the MCPExternalAuthConfig changes the provider that /mutate wrote (decision 25). */
 function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
   if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
   const next = agreedProvider(config, cluster)
@@ -155,7 +155,7 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   return unreadableRef(entry)
 }
 
-/** Whether the member's own `externalAuthConfigRef` is used, but is unreadable. */
+/** Whether the `externalAuthConfigRef` in the backend itself applies, but is unreadable. */
 function hasUnreadableOwn(gateway: Gateway, member: ObjectName, cluster: Cluster): boolean {
   const workload = getWorkload(cluster, member)
   return workload !== undefined && !isListed(gateway, member.name) && ownConfigOf(workload).from === 'unknown'
@@ -168,7 +168,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
     : unreadable(ref, 'name', 'externalAuthConfigRef.name')
 }
 
-/** The strategy of an MCPExternalAuthConfig, as this VirtualMCPServer uses it. */
+/** How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. */
 function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
@@ -224,7 +224,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
   }
 }
 
-/** The header of the exchanged token; null when unreadable. Section 2.4.5. */
+/** The header that carries the exchanged token; null when `externalTokenHeaderName` is unreadable. Section 2.4.5. */
 function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
   const { externalTokenHeaderName: name } = settings
   if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'

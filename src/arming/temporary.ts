@@ -6,14 +6,14 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '..
 import { isObject, metadataOf } from '../rule/index.ts'
 import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
-/** The requests to the API server for a registration that lasts as long as one process. */
+/** The requests to the API server for a webhook registration that lasts as long as one process. */
 export interface TemporaryCluster {
   /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
   /** Deletes the webhook configuration of this kind; false when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
-  /** Sends the probe as a dry run; returns the text of the refusal, or undefined when nothing refuses the probe. */
+  /** Sends a dry run that our webhooks always deny; returns the text of the denial, or undefined without a denial. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds that are judged, by its plural. */
   readDefinition(plural: string): Promise<WebhookConfiguration | undefined>
@@ -27,7 +27,7 @@ export interface TemporaryCluster {
 /** The address of this process for the API server, and the namespaces whose writes are sent to it. */
 export interface TemporaryRegistration {
   readonly group: string
-  /** `https://HOST:PORT`. */
+  /** The base URL at which the API server reaches the process: `https://HOST:PORT`. */
   readonly url: string
   /** The CA (PEM) that signed the serving certificate. */
   readonly ca: string
@@ -43,7 +43,7 @@ const HOLDER = 'vmcp-admission/local-cluster'
 /** A label selector for all objects that temporary registrations create. */
 export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
 const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
-/** Milliseconds between two requests, until the API server has noticed a CRD or a configuration. */
+/** Milliseconds between two requests while waiting until the API server serves a new CRD or calls a new webhook. */
 const POLL_EVERY = 250
 
 /** Whether a temporary registration created the object. */
@@ -70,7 +70,7 @@ function temporary<T extends { readonly metadata?: unknown }>(object: T, holder:
 
 /**
  * Both webhook configurations, failing open: if the process dies without removing them, writes are admitted unjudged.
- * The namespaceSelector excludes the writes of all other users of the cluster.
+ * The namespaceSelector limits them to the namespaces of the registration.
  */
 function temporaryConfigurations(registration: TemporaryRegistration): readonly WebhookConfiguration[] {
   const { group, url, ca, namespaces, holder } = registration
@@ -94,8 +94,8 @@ async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise
 }
 
 /**
- * Removes the configurations of a temporary registration whose process was killed, and returns the name of that
- * process. Throws an Error when an installation is registered, or another process that still answers.
+ * Removes the webhook configurations that a killed process left in the cluster, and returns the name of that process.
+ * Throws an Error when they belong to an installation, or to a process that still answers.
  */
 export async function removeAbandoned(cluster: TemporaryCluster): Promise<string | undefined> {
   const stored: WebhookConfiguration[] = []
@@ -127,8 +127,8 @@ export function namespacesOf(configuration: WebhookConfiguration): string[] {
 }
 
 /**
- * Removes the temporary configurations (with `holder`, only those of that process), except those that an installation
- * or another process has overwritten. Returns the removed ones.
+ * Removes the temporary webhook configurations (with `holder`, only those of that process), except those that an
+ * installation or another process has overwritten. Returns the names of the removed ones.
  */
 export async function removeConfigurations(cluster: TemporaryCluster, holder?: string): Promise<string[]> {
   const removed: string[] = []
@@ -150,8 +150,8 @@ interface Definitions {
 }
 
 /**
- * Creates the missing CRDs, takes over those that a killed process left without resources, and waits until they are
- * served. Rejects when the signal aborts; `own` then contains those created so far.
+ * Creates the missing CRDs, takes over CRDs without resources that a killed process left, and waits until the API
+ * server serves all of these. Rejects when the signal aborts; `own` then contains the CRDs of this run so far.
  */
 export async function installDefinitions(
   cluster: TemporaryCluster,
@@ -170,7 +170,6 @@ export async function installDefinitions(
   }
 }
 
-/** The result of the removal of CRDs. */
 export interface RemovedDefinitions {
   readonly removed: readonly string[]
   /** Number of resources that were deleted together with the CRDs. */
@@ -210,7 +209,7 @@ export async function removeDefinitions(
 }
 
 /**
- * Registers the process with the API server, and waits until that has called it; false when the deadline passes first.
+ * Registers the process with the API server, and waits until the API server calls it; false when the time ends first.
  * Rejects when the API server refuses the webhook configurations, and when the signal aborts.
  */
 export async function register(

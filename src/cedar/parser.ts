@@ -3,8 +3,8 @@ import { shortText } from '../rule/index.ts'
 import { SyntaxFault, type CedarToken, tokenAt, valueOf } from './tokens.ts'
 
 /**
- * Parses Cedar as cedar-go 1.8 does, because operator releases refuse the same texts. Takes time linear in the length
- * of the text.
+ * This file parses Cedar policies as cedar-go 1.8 does: operator releases refuse the texts that cedar-go refuses. The
+ * time is linear in the length of the text.
  */
 
 /**
@@ -47,7 +47,7 @@ const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' 
 const COMPARISONS: ReadonlySet<string> = new Set<CedarOperator>(['==', '!=', '<', '<=', '>', '>='])
 const VARIABLES: ReadonlySet<string> = new Set(['principal', 'action', 'resource', 'context'])
 
-/** Methods that values of all types have, with the number of their arguments. */
+/** Cedar's methods, except those of extension types, with the number of their arguments. */
 const METHODS: ReadonlyMap<string, number> = new Map([
   ['contains', 1],
   ['containsAll', 1],
@@ -64,7 +64,7 @@ const EXTENSION_METHODS: ReadonlySet<string> = new Set([
 ])
 const FUNCTIONS: ReadonlySet<string> = new Set(['ip', 'decimal', 'datetime', 'duration'])
 
-/** Whether this is an extension function, which makes a value from a string. */
+/** Whether this is the name of a Cedar extension function, which makes a value from a string. */
 export const isFunction = (name: string): boolean => FUNCTIONS.has(name)
 
 /** Syntax of other languages that people use by mistake, with what to write in Cedar. */
@@ -87,7 +87,7 @@ class Parser {
   #next: CedarToken
   /** The brackets that are open; used only for hints. */
   readonly #open: string[] = []
-  /** The depth of the current expression; `#deepest` is the greatest depth since `#wrapped` last reset it. */
+  /** The nesting depth at the next token; `#deepest` is the greatest depth in the expression that `#wrapped` parses. */
   #depth = 0
   #deepest = 0
 
@@ -243,7 +243,7 @@ class Parser {
     this.#deepest = Math.max(this.#deepest, this.#depth)
   }
 
-  /** Parses an expression that each following suffix, such as `.name`, nests one level deeper: see `#wrap`. */
+  /** Parses an expression and measures its depth: each suffix, such as `.name`, nests it one level deeper (`#wrap`). */
   #wrapped(read: () => CedarExpr): CedarExpr {
     const before = this.#deepest
     this.#deepest = this.#depth
@@ -360,7 +360,7 @@ class Parser {
   }
 
   #long({ text, start }: CedarToken, sign = ''): CedarExpr {
-    // Nineteen digits are enough for every long; more digits are allowed only as leading zeros.
+    // Nineteen digits are enough for every Cedar long (int64); more digits are allowed only as leading zeros.
     const first = text.search(/[1-9]/)
     const digits = first < 0 ? '0' : text.slice(first)
     const value = digits.length > 19 ? undefined : BigInt(digits) * (sign === '' ? 1n : -1n)
@@ -461,7 +461,7 @@ class Parser {
     return { kind: 'record', entries: [...entries] }
   }
 
-  /** Parses a comma, or stops before the closing bracket. */
+  /** Parses the comma after an item, or nothing when the next token is the closing bracket `end`. */
   #comma(end: string): void {
     if (this.#sees(',')) this.#advance()
     else if (!this.#sees(end)) this.#fail()

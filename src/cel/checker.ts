@@ -32,7 +32,7 @@ export interface CheckProblem {
   readonly message: string
 }
 
-/** The argument types of calls whose signature cel-go selects during compilation; with other types they fail. */
+/** The argument types of calls whose signature cel-go selects when it compiles; calls with other types fail. */
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
@@ -69,11 +69,11 @@ interface Check {
   settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
   /**
-   * Types that must not turn out to be the type of a type name (such as `int`) when all type variables are bound:
-   * cel-go cannot plan such a program.
+   * Types that must not turn out to be CEL's `type`, the type of names such as `int`, when all type variables are
+   * bound: cel-go cannot plan such a program.
    */
   readonly noTypeName: (Told & { readonly type: Type })[]
-  /** Other problems in expressions that pass the type check, but from which cel-go cannot plan a program. */
+  /** Problems, besides `noTypeName`, in expressions that pass the type check but that cel-go cannot plan. */
   readonly unplannable: Told[]
 }
 
@@ -211,7 +211,7 @@ function mayBeTypeName(type: Type): boolean {
   return kind === 'type' || kind === 'variable'
 }
 
-/** Reports a type name with a leading dot that is also the name of a loop variable: cel-go 0.32 cannot find it. */
+/** Reports a type name with a leading dot that equals the name of a loop variable: cel-go 0.32 cannot find the type. */
 function reportHidden(state: Check, offset: number, name: string): void {
   state.dependsOnVersion = true
   if (state.version !== '0.32') return
@@ -396,7 +396,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
-/** Whether a call compares two values, or searches a dyn, without binding type variables, as nearly all matchers do. */
+/** Whether a call compares two values, or searches one of type dyn (`in`), and binds no type variables: most calls. */
 function isPlainTest(name: string, types: readonly Type[]): boolean {
   const [one, other] = types
   if (one === undefined || other === undefined || one.open || other.open) return false
@@ -407,16 +407,16 @@ function isPlainTest(name: string, types: readonly Type[]): boolean {
 }
 
 /**
- * Whether cel-go implements the function by signature: conversions and the getters of times. The type of
- * `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. A known
- * type may also differ from that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other
- * functions select by the types of the values.
+ * Whether cel-go selects the signature of the function when it compiles: for conversions and the getters of times. The
+ * type of `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. A
+ * known type may also differ from that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other
+ * functions select the signature when they are evaluated, by the types of the values.
  */
 const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)
 const SETTLED_LATE: ReadonlySet<string> = new Set(['size', 'dyn', 'type'])
 
-/** Whether a call may use this signature for two number types, as in cel-go 0.32. */
+/** Whether a call may use this signature for numbers of two different types, which only cel-go 0.32 allows. */
 function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
   if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
   state.dependsOnVersion = true
@@ -454,7 +454,7 @@ function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
   scope.set(loop.iterVar, element)
-  // From here on cel-go 0.32 allows comparisons of different number types: here and in all that it checks later.
+  // From here on, in this loop and in all that is checked later, cel-go 0.32 compares numbers of different types.
   state.mixedNumbers = true
   expectType(state, loop.condition, bool)
   expectType(state, loop.step, accu)
@@ -512,14 +512,14 @@ function showCall({ name, target }: Call, types: readonly string[]): string {
 
 const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double'])
 
-/** A hint for an operator between two number types. */
+/** A hint to convert an operand, if the operator has numbers of different types; otherwise empty. */
 function numberHint({ name }: Call, types: readonly Type[]): string {
   const isOperator = /^_[^[?]+_$/.test(name)
   if (!isOperator || !types.every((type) => NUMBERS.has(resolve(type).kind))) return ''
   return ' (convert one, as in double(x))'
 }
 
-/** A hint for a function that exists only in the other form: receiver.f(x) or f(receiver, x). */
+/** A hint for a function that exists only in the other form, `x.f(…)` or `f(x, …)`; otherwise empty. */
 function formHint({ name, target }: Call, types: readonly Type[]): string {
   if (overloadsOf(name, target === undefined, types.length).length === 0) return ''
   if (overloadsOf(name, target !== undefined, types.length).length > 0) return ''

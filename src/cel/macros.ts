@@ -2,7 +2,7 @@ import type { Comprehension, Expr } from './ast.ts'
 import { SyntaxProblem } from './builder.ts'
 import type { Loop, TreeBuilder } from './builder.ts'
 
-/** The numbers of arguments of each macro with a receiver; a call with another number is an ordinary one. */
+/** The numbers of arguments with which `receiver.name(…)` is a macro; with another number it is an ordinary call. */
 const receiverMacros = new Map<string, readonly number[]>([
   ['all', [2]],
   ['exists', [2]],

@@ -2,8 +2,8 @@ import { dyn, resolve, variable, withArgs } from './types.ts'
 import type { Type } from './types.ts'
 
 /**
- * The versions of cel-go that differ in type checking; 0.31 checks as 0.32 does. In 0.33 the types of two type names
- * must fit when one of them is not fully known, and numbers of different types are never comparable.
+ * The versions of cel-go that differ in type checking; 0.31 checks as 0.32 does. In 0.33 numbers of different types are
+ * never comparable, and two CEL types (`type(x)`) are comparable only if their unknown parts can be equal.
  */
 export type CelGoVersion = '0.32' | '0.33'
 
@@ -15,7 +15,7 @@ export type CelGoVersion = '0.32' | '0.33'
 const maxNames = 10_000
 
 /**
- * Most types that one check may visit; a shared part is visited each time that it occurs. Real matchers need fewer than
+ * Most types that one check may visit; a type inside several others is visited each time. Real matchers need fewer than
  * a hundred visits, the longest sources without large types up to 10,000.
  */
 const maxSteps = 40_000
@@ -101,7 +101,7 @@ export class Unifier {
     return withArgs(resolved, args)
   }
 
-  /** Whether two types have the same text. A bound variable equals only itself. */
+  /** Whether two types have the same text. A bound type variable equals only itself. */
   equal(one: Type, other: Type): boolean {
     if (one === other) return true
     if (one.kind !== other.kind || one.kind === 'variable' || one.args.length !== other.args.length)
@@ -148,7 +148,7 @@ export class Unifier {
     return true
   }
 
-  /** Binds a variable; a variable that is already bound gets the more general of the two types. */
+  /** Binds a type variable; if it is already bound, it gets the more general of the two types. */
   #assignToVariable(type: Type, target: Type): boolean {
     const { bound } = target
     if (bound === undefined) {
@@ -164,7 +164,7 @@ export class Unifier {
     return true
   }
 
-  /** Whether a variable occurs in a type, or in the types bound to its variables. */
+  /** Whether a type variable occurs in a type, or in the types bound to the variables of that type. */
   #occurs(target: Type, type: Type): boolean {
     if (type === target) return true
     if (!type.open) return false
@@ -178,7 +178,7 @@ export class Unifier {
     return this.#isLessSpecific(one, other) ? one : other
   }
 
-  /** Whether one type equals the other or is less specific; every variable counts as dyn. */
+  /** Whether the first type equals the second or is less specific; every type variable counts as dyn. */
   #isLessSpecific(one: Type, other: Type): boolean {
     if (one.kind === 'dyn' || one.kind === 'variable') return true
     if (other.kind === 'dyn' || other.kind === 'variable') return false
@@ -217,7 +217,7 @@ export class Unifier {
   }
 }
 
-/** The number of names in a type after its variables are replaced. `known` caches results, because parts are shared. */
+/** The number of names in a type after its variables are replaced; `known` caches the numbers of inner types. */
 function namesWrittenOut(type: Type, known: Map<Type, number>): number {
   const resolved = resolve(type)
   if (!resolved.open) return resolved.names

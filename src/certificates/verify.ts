@@ -10,13 +10,13 @@ export interface PairJudgement {
   readonly problem?: string
   /** Problems that do not prevent the use of the certificate. */
   readonly warnings: readonly string[]
-  /** When the first certificate of the chain expires, in Unix milliseconds. */
+  /** The earliest expiry of the certificates in the chain, in Unix milliseconds. */
   readonly expires?: number
 }
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 
-/** Checks a certificate and its key: key, chain and times, and whether the certificate has the names. */
+/** Checks a certificate: key, chain, validity at `now` (Unix milliseconds), and whether it is for all these names. */
 export function judgePair(pair: ServingPair, names: readonly string[], now: number): PairJudgement {
   try {
     const chain = chainIn(pair.certificate)
@@ -44,15 +44,15 @@ function chainIn(pem: string): Chain {
   throw new PairProblem('tls.crt holds no certificate in PEM')
 }
 
-/** The time when the first certificate of the chain expires, in Unix milliseconds. Throws PairProblem. */
+/** Checks the chain and its key. Returns the earliest expiry in the chain, in Unix milliseconds. Throws PairProblem. */
 function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number): number {
   const [leaf] = chain
   if (!leaf.checkPrivateKey(privateKeyIn(key)))
     throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
   checkChain(chain)
   chain.forEach((each, index) => checkTimes(each, index, now))
-  // The extended key usages, under Node's name. May be undefined, which allows any use, although the type says
-  // otherwise.
+  // Node's `keyUsage` contains the extended key usages. It may be undefined, which allows any use, although the type
+  // says otherwise.
   const usages = leaf.keyUsage as readonly string[] | undefined
   if (usages !== undefined && !usages.includes(SERVER_AUTH))
     throw new PairProblem('the certificate in tls.crt is not for servers (extended key usage serverAuth)')

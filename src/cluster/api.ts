@@ -67,9 +67,9 @@ export interface Answer {
 }
 
 /**
- * Sends requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are kept and
- * reused, except those that were idle during a request without an answer. src/generate/bundle.ts has the figures that
- * show why this does not use the typed API of client-node.
+ * Sends requests to an API server, over HTTP/1.1, so that each watch has its own connection. Connections are reused;
+ * the idle ones are closed when a request gets no answer. src/generate/bundle.ts has the figures that show why this
+ * does not use the typed API of client-node.
  */
 export class Api {
   readonly clock = new ServerClock()
@@ -102,7 +102,7 @@ export class Api {
     )
   }
 
-  /** The text of a 200 answer, or undefined when it has more bytes than this. Throws as `json` does. */
+  /** The text of a 200 answer, or undefined when it has more than `longest` bytes. Throws as `json` does. */
   async textUpTo(
     path: string,
     signals: readonly AbortSignal[],
@@ -126,7 +126,7 @@ export class Api {
     }
   }
 
-  /** As `write`; false when the object was deleted (404) or changed (409) before. */
+  /** Sends a change as `write` does; false when the object was deleted (404) or changed (409) before. */
   async attempt(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<boolean> {
     try {
       await this.write(path, sent, signals)
@@ -223,7 +223,7 @@ export class Api {
         ...credentials.headers,
         accept: 'application/json',
         'user-agent': 'vmcp-admission',
-        // By default Node sends the body of a DELETE without its length: the server would take it for the next request.
+        // By default Node sends a DELETE without the length of its body, which the server takes for the next request.
         ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }
@@ -330,7 +330,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The error, with a clear message if Node has none or an unclear one. */
+/** Returns the error, or a clearer one where the message of Node's error is empty or unclear. */
 function named(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (message === 'aborted') return new Error('the connection was closed in the middle of an answer')

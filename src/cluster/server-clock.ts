@@ -12,7 +12,7 @@ const SECOND = 1_000
 export class ServerClock {
   #stamp: Stamp | undefined
 
-  /** Records the Date header of an answer; ignores an invalid one. The other times are monotonic milliseconds. */
+  /** Records the Date header of an answer; ignores an invalid one. `sent` and `received` are monotonic milliseconds. */
   note(header: string | undefined, sent: number, received = performance.now()): void {
     const date = Date.parse(header ?? '')
     if (!Number.isNaN(date)) this.#stamp = { sent, received, date }

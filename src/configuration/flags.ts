@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { errorMessage, nearest } from '../rule/index.ts'
 
-/** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A setting that can be given as a flag or as an environment variable. */

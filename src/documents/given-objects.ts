@@ -23,7 +23,7 @@ export interface DocumentReading {
   readonly namespace: string
   /** Whether placeholders are judged as plain text (`--strict`). */
   readonly strict: boolean
-  /** Finds the placeholders of the configuration file, in addition to placeholders that are always known. */
+  /** Finds the placeholders that the configuration file defines, in addition to the built-in ones. */
   readonly placeholders?: FindPlaceholder | undefined
   /** Parses YAML in a value of a ConfigMap; throws when it is not YAML. When absent, only JSON is read. */
   readonly readYaml?: ((text: string) => unknown) | undefined
@@ -37,8 +37,8 @@ export function kindOf(value: unknown, { group }: DocumentReading): Kind | undef
 }
 
 /**
- * A state that contains only these documents. It treats all Secrets as unknown, since files seldom contain them, and
- * ConfigMaps in a namespace for which the files contain none.
+ * A state that contains only these documents. It treats all Secrets as not read, because files seldom contain them, and
+ * also the ConfigMaps of a namespace for which the files contain none.
  */
 export function stateOf(
   values: readonly unknown[],

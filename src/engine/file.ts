@@ -35,7 +35,7 @@ export interface FileObject extends JudgedSubject {
   readonly ignores: readonly Ignore[]
   /** Whether placeholders are judged as plain text, and unknown fields are errors (`--strict`). */
   readonly strict: boolean
-  /** Finds the placeholders that the configuration file defines, beside the built-in ones. */
+  /** Finds the placeholders that the configuration file defines, in addition to the built-in ones. */
   readonly placeholders: FindPlaceholder | undefined
 }
 
@@ -71,7 +71,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
   return { ...verdict, placeholders, newerFields: unknown.newer }
 }
 
-/** The findings of an object in a file, also about unknown fields; appends the placeholders, which are not judged. */
+/** The findings of an object in a file, also about unknown fields; adds values with placeholders to `placeholders`. */
 function* findingsInFile(
   file: FileObject,
   within: Surroundings,
@@ -99,7 +99,10 @@ function* findingsInFile(
     ...folded(known, refused),
   ]
 }
-/** In files, a finding with `isOutage` is an error even if it depends on other objects: a commit contains these too. */
+/**
+ * The objects and settings by which rules judge an object in a file. If a release is known, every finding with
+ * `isOutage` is an error, even if it depends on other objects, because a commit contains these too.
+ */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),
   outages: prepared.installed && 'all',

@@ -1,7 +1,7 @@
 import { jsonPointer } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 
-/** One operation of an RFC 6902 patch; `add` also replaces a field that is there. */
+/** One operation of an RFC 6902 patch; `add` also replaces a field that exists already. */
 export type PatchOperation =
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }

@@ -66,7 +66,7 @@ export function passesFreely({ operation, subResource, object, oldObject }: Subm
   return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
 }
 
-/** An error when `request.kind`, which decides, is not the kind of the object, as in a crafted AdmissionReview. */
+/** Errors when the object is not of the API group and kind in the request, as in a crafted AdmissionReview. */
 export function disagreement({ group, kind, object }: Submission): Finding[] {
   if (!isObject(object)) return []
   const { apiVersion, kind: given } = object

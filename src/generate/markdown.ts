@@ -45,7 +45,7 @@ export const linkedSources = (text: string, up = '') =>
 /** A link to the description of the id of a finding; `up` is the path from the page to docs/. */
 export const idLink = (id: string, up = ''): string => `[${id}](${up}${placeOf(describedId(id))})`
 
-/** Links to public threads; their texts leave out the repository of the operator, where most are. */
+/** Links to GitHub threads; the link texts leave out the operator's repository, stacklok/toolhive, where most are. */
 export const threadLinks = (threads: readonly string[]) =>
   threads.map((thread) => `[${thread.replace('stacklok/toolhive', '')}](${threadUrl(thread)})`).join(', ')
 

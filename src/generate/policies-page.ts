@@ -4,7 +4,7 @@ import type { GeneratedFile } from './generated-file.ts'
 import { block, code, GENERATED, idLink, page, table } from './markdown.ts'
 import { heldPlaces } from './policies.ts'
 
-/** docs/policies.md: the rules that policies enforce, those that need the webhook, and the installation. */
+/** docs/policies.md: which rules ValidatingAdmissionPolicies enforce, which need the webhook, and the installation. */
 export function policiesPage(): GeneratedFile {
   const errors = allRules().filter(({ severity }) => severity === 'error')
   const held = new Set(heldPlaces().map(({ rule }) => rule))

@@ -4,8 +4,8 @@ import { parseUrl, withoutEnd } from '../rule/index.ts'
 export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
 
 /**
- * Identity providers whose issuers do not end with a slash (name, and pattern of the host); the next constant has those
- * whose issuers do.
+ * Identity providers whose issuers do not end with a slash (name, and pattern of the host). `WITH` has those whose
+ * issuers end with one.
  */
 const WITHOUT: readonly (readonly [string, RegExp])[] = [
   ['Okta', OKTA],
@@ -19,7 +19,7 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
-/** Text in every issuer that may lack its slash, so that most issuers need not be parsed as URLs. */
+/** Matches every issuer that must end with a slash, so that most issuers without one need not be parsed as URLs. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
 /** A known provider, and its issuer as written in its tokens and metadata. */

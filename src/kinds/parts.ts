@@ -2,7 +2,7 @@ import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Statement } from '../rule/index.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
-/** The schema of a Secret reference, the same everywhere (section 2.1). */
+/** The schema of a reference to a Secret, which is the same in all kinds (section 2.1). */
 export const secretRef = (description: string) =>
   object(
     { name: name('Name of the Secret, in the same namespace.'), key: name('Key within the Secret.') },
@@ -22,7 +22,7 @@ export const secretRef = (description: string) =>
     },
   )
 
-/** A reference to another resource by name; newer releases have additional fields. */
+/** The schema of a reference to another resource by name; newer releases have additional fields. */
 export const nameRef = (description: string, source: string, statements: readonly Statement[] = []) =>
   object({ name: name('Name of the resource, in the same namespace.') }, description, {
     source,
@@ -36,7 +36,7 @@ export const nameRef = (description: string, source: string, statements: readonl
     ],
   })
 
-/** `groupRef` of a workload: `{name}`, or a bare name, as in older releases (decision 5). */
+/** The schema of a workload's `groupRef`: `{name}`, or a bare name, as in older releases (decision 5). */
 const groupRef = Type.Unsafe<string | { name: string }>({
   description: 'The MCPGroup that this workload belongs to, in the same namespace.',
   type: ['string', 'object'],
@@ -97,7 +97,7 @@ const metadata = object(
   { open: true },
 )
 
-/** A complete resource with these fields, and apiVersion, kind and metadata. */
+/** The schema of a complete resource: these fields, and apiVersion, kind and metadata. */
 export const resource = <P extends TProperties>(
   kind: string,
   fields: P,
@@ -111,7 +111,7 @@ const envelope = {
 }
 type Envelope = typeof envelope
 
-/** A status whose fields the specification does not list completely. */
+/** The schema of a status whose fields the specification does not list completely. */
 export const openStatus = (fields: Record<string, TSchema> = {}) =>
   object(fields, 'What the operator observed.', { open: true })
 

@@ -33,7 +33,7 @@ export function mapSchema(schema: TSchema, change: (node: SchemaTree) => SchemaT
   return change(inner)
 }
 
-/** The node with these keywords first, in this order, and without undefined ones. */
+/** The node with the keywords in `first` before the others, in this order, and without undefined keywords. */
 export function ordered(node: SchemaTree, first: readonly string[]): SchemaTree {
   const keys = [...first.filter((key) => key in node), ...Object.keys(node).filter((k) => !first.includes(k))]
   return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))

@@ -1,13 +1,13 @@
 import type { Release, ReleaseSchema } from '../release/index.ts'
 
-/** All releases in one value: a part that schemas share is once in `parts`, and replaced by `{ "$": index }`. */
+/** All operator releases. Schemas share their `parts`: `{ "$": index }` stands for the part with this index. */
 export interface PackedReleases {
   /** The schemas by minor version of the operator and by kind. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly parts: readonly unknown[]
 }
 
-/** The release of a minor version; undefined when the value does not contain it. */
+/** The release of a minor version of the operator; undefined when the packed value does not contain it. */
 export function unpackRelease({ schemas, parts }: PackedReleases, minor: string): Release | undefined {
   const packed = schemas[minor]
   if (packed === undefined) return undefined
@@ -28,7 +28,7 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
   return { name: `operator release ${minor}`, version: minor, schemas: new Map(read) }
 }
 
-/** Parts of schemas with fewer characters are not shared, because an index would hardly be shorter. */
+/** Parts of schemas with fewer characters are not moved to `parts`, because an index would hardly be shorter. */
 const SMALLEST = 40
 
 export function packReleases(

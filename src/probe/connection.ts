@@ -11,7 +11,7 @@ const MOST_SKEW_MS = 60_000
 export const isOfUnknownAuthority = ({ failed, detail }: RequestFailure): boolean =>
   failed === 'certificate' && detail.startsWith('is not of')
 
-/** The finding that a host does not answer; undefined when the cluster may still reach it. */
+/** The finding about a failed request; undefined for a host in the cluster, which may be reachable only from there. */
 export function failureFinding(
   target: Target,
   url: URL,
@@ -53,7 +53,7 @@ export function answerFindings(target: Target, method: Method, url: URL, answer:
 
 function privateFindings(target: Target, { hostname }: URL, { privateAddress }: ProbeAnswer): Finding[] {
   const { privateField, allowsPrivate } = target.connecting
-  // Whether `check` already judges this host: an address, or a name in the cluster.
+  // Whether the command `check` already judges this host: an IP address, or a name in the cluster.
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
   if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
   const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`

@@ -5,7 +5,7 @@ import { GRANTS, type Needs, type Target } from './target.ts'
 
 /**
  * Findings about grants, scopes and methods that a resource needs but the metadata of its authorization server does not
- * list. There are none about grants (or scopes) when the metadata has no such list.
+ * list. Without a list of grants (or scopes) in the metadata, there are no findings about these.
  */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [

@@ -27,15 +27,15 @@ export interface Registration {
 }
 
 /**
- * A match condition: the webhook gets no updates that leave the spec unchanged or are of an object being deleted. So
- * finalizers, labels and storage migration work even while it is down (decision 8).
+ * A match condition: the webhook gets no updates that leave the spec unchanged, or of an object that is being deleted.
+ * So changes of finalizers and labels and storage migration work even while the webhook is down (decision 8).
  */
 export const SPEC_CHANGES =
   "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
-/** The Deployment that the chart makes for the leader, when the leader runs in its own. */
+/** The Deployment that the chart makes for the leader, when the leader runs in a Deployment of its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
 /** The Lease of the replica that keeps reports (`--reports`). */
 export const REPORTS_LEASE = 'vmcp-admission-reports'

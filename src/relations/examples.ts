@@ -1,8 +1,7 @@
 import type { Other } from '../rule/index.ts'
 import type { Gateway, Workload } from './related-resources.ts'
 
-/** Other objects for the examples of rules; all are valid and realistic. */
-
+/** An MCPGroup for the examples of rules. All objects in this file are valid and realistic. */
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 
 /** A workload in the group `tools`, with a reference to the MCPExternalAuthConfig, if one is given. */
@@ -15,7 +14,7 @@ export const backend = (name: string, config?: string, kind = 'MCPServer'): Othe
   },
 })
 
-/** As `backend`, but it also validates the tokens of its callers. */
+/** A workload in the group `tools`, as `backend` makes it, which also validates the tokens of its callers. */
 export const checking = (name: string, config?: string): Other => ({
   ...backend(name, config),
   spec: {
@@ -82,7 +81,7 @@ export const exchangeConfig = (name: string, subjectProviderName?: string): Othe
     ...(subjectProviderName !== undefined && { subjectProviderName }),
   })
 
-/** As `exchangeConfig`, with the header in which it sends the token. */
+/** An MCPExternalAuthConfig of type tokenExchange with the header in which it sends the token. */
 export const exchangeConfigIn = (name: string, externalTokenHeaderName: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -90,7 +89,7 @@ export const exchangeConfigIn = (name: string, externalTokenHeaderName: string):
     externalTokenHeaderName,
   })
 
-/** As `exchangeConfig`, with a subject provider that /mutate wrote. */
+/** An MCPExternalAuthConfig of type tokenExchange with a subject provider that /mutate wrote. */
 export const exchangeConfigWritten = (name: string, provider: string): Other => ({
   ...exchangeConfig(name, provider),
   metadata: { name, annotations: { 'toolhive.stacklok.dev/subject-provider-written': provider } },
@@ -118,7 +117,7 @@ export const stsConfig = (name: string): Other =>
 export const mappedConfig = (name: string, awsSts: object): Other =>
   authConfig(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
 
-/** An embedded authorization server with the provider GitHub, whose tokens are opaque, followed by the given ones. */
+/** An embedded authorization server with the provider GitHub, whose tokens are opaque, and then the given providers. */
 export const githubServer = (...others: readonly string[]) => ({
   ...authServer(),
   upstreamProviders: [
@@ -163,12 +162,12 @@ export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): O
   spec: { type: 'inline', inline: { issuer } },
 })
 
-/** Two policies: one permits everything, one requires a claim of the upstream provider. */
+/** A Cedar policy that permits everything; GROUPS_POLICY requires a claim of the upstream provider. */
 export const PERMIT = 'permit(principal, action, resource);'
 export const GROUPS_POLICY =
   'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups.contains("staff") };'
 
-/** The ConfigMap `policies` with these policies and other settings. */
+/** The ConfigMap `policies` with these Cedar policies; `more` has further settings. */
 export const policiesMap = (policies: readonly string[], more: object = {}): Other =>
   ({
     kind: 'ConfigMap',
@@ -181,7 +180,7 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
 /** An authzConfig that names the ConfigMap `policies`. */
 export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
-/** The MCPAuthzConfig `staff` with these policies and other settings. */
+/** The MCPAuthzConfig `staff` with these Cedar policies; `more` has further settings. */
 export const policiesConfig = (policies: readonly string[], more: object = {}, type = 'cedarv1'): Other => ({
   kind: 'MCPAuthzConfig',
   metadata: { name: 'staff' },
@@ -191,13 +190,13 @@ export const policiesConfig = (policies: readonly string[], more: object = {}, t
 /** The value of an `authzConfigRef` to the MCPAuthzConfig `staff`. */
 export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
 
-/** An inline authzConfig with these policies. */
+/** An inline authzConfig with these Cedar policies. */
 export const policiesInline = (...policies: readonly string[]) => ({
   type: 'inline' as const,
   inline: { policies },
 })
 
-/** Incoming OIDC authentication with this authorization. */
+/** Incoming OIDC authentication with Cedar policies: PERMIT, or those in `inline`. */
 export const withPolicies = (
   inline: {
     readonly policies?: string[]
@@ -223,7 +222,7 @@ export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   },
 })
 
-/** As `gatewayOf`, with a name. */
+/** A VirtualMCPServer in the group `tools`, as `gatewayOf` makes it, with a name. */
 export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
   kind: 'VirtualMCPServer',
   metadata: { name },

@@ -26,13 +26,12 @@ import { getPolicies } from './policy-kinds.ts'
 import { type EntitiesRead, PolicyEntities, readEntities } from './policy-entities.ts'
 import { ANYBODY, DEFAULT_GROUP_TYPE, GROUP_CLAIMS, kindsAskedIn, type Setting } from './policy-requests.ts'
 
-/** Reads the Cedar policies of a resource from its spec, a ConfigMap or an MCPAuthzConfig. */
-
+/** A Cedar policy of a resource, read from its spec, a ConfigMap or an MCPAuthzConfig. */
 export interface ListedPolicy {
   /** The text of the policy; undefined when it is unreadable. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** The path for findings about the policy; `named` is the prefix of their messages. */
+  /** The path for findings about the policy; their messages begin with `named`. */
   readonly at: () => Path<unknown>
   readonly named: string
 }
@@ -43,7 +42,7 @@ export interface PolicyList {
   readonly entities:
     { readonly text: string; readonly at: () => Path<unknown>; readonly named: string } | undefined
   readonly setting: Setting
-  /** The other object that contains the policies, and the path there; undefined if the judged one does. */
+  /** The other object that contains the policies, and the path there; undefined if the judged object contains them. */
   readonly source: { readonly name: ObjectName; readonly at: readonly Segment[] } | undefined
 }
 
@@ -52,8 +51,8 @@ type Around = Pick<Context<unknown>, 'cluster' | 'self' | 'memo' | 'budget'>
 type Within = Around & { readonly path: Path<AuthzConfig> }
 
 /**
- * The policies of an `authzConfig`, inside it or in a known ConfigMap, or of the MCPAuthzConfig in an `authzConfigRef`;
- * undefined when there are none.
+ * The Cedar policies of an `authzConfig`, inside it or in a ConfigMap that was read, or of the MCPAuthzConfig that an
+ * `authzConfigRef` names; undefined when there are none.
  */
 export const policyListOf = (
   given: AuthzConfig | AuthzConfigRef,
@@ -88,7 +87,7 @@ const referred = oncePerReview(
   },
 )
 
-/** Reads policies and entities in the format of a ConfigMap and an MCPAuthzConfig. */
+/** Reads Cedar policies and entities in the format that ConfigMaps and MCPAuthzConfigs have in common. */
 function readFrom(cedar: object): Pick<Listing, 'cedar' | 'texts' | 'entities'> {
   const policies = goField(cedar, 'policies')
   const isKnown = !Object.hasOwn(cedar, 'entities_json') || goField(cedar, 'entities_json') !== undefined
@@ -146,7 +145,7 @@ interface ConfigMapPolicies {
   readonly value: PolicyValue
 }
 
-/** The value in the ConfigMap that an `authzConfig` names; undefined when it is not known, or the budget runs out. */
+/** The value in the ConfigMap that an `authzConfig` names; undefined when it was not read, or the budget runs out. */
 export const configMapPolicies = oncePerReview(
   (authzConfig: AuthzConfig, { path, cluster, budget }: Within): ConfigMapPolicies | undefined => {
     const { configMap } = authzConfig
@@ -168,10 +167,10 @@ export const configMapPolicies = oncePerReview(
 
 interface Listing {
   readonly texts: readonly (string | undefined)[]
-  /** The text of the entities; empty when absent, undefined when unreadable. */
+  /** The text of the Cedar entities; empty when absent, undefined when unreadable. */
   readonly entities: string | undefined
   readonly authzConfig: AuthzConfig
-  /** The settings of a ConfigMap or an MCPAuthzConfig; settings of the spec override them. */
+  /** The Cedar settings in a ConfigMap or an MCPAuthzConfig; settings in the spec of the resource override them. */
   readonly cedar?: object
   readonly self: ObjectName
   readonly budget: Budget
@@ -184,7 +183,7 @@ interface Listing {
   readonly source?: PolicyList['source']
 }
 
-/** Characters of a policy that cost one unit of a budget. */
+/** Number of characters of a policy whose parsing costs one unit of a budget. */
 const READ_PER_UNIT = 8
 
 function listOf(listing: Listing): PolicyList {
@@ -253,7 +252,7 @@ function chosen(
 
 type Reading = Pick<Context<unknown>, 'memo' | 'budget'>
 
-/** The parsed entities of a list; undefined when it has none, or the budget runs out. */
+/** The parsed Cedar entities of a policy list; undefined when it has none, or the budget runs out. */
 export const entitiesRead = ({ entities }: Pick<PolicyList, 'entities'>, context: Reading) =>
   entities && readOnce(entities, context)
 

@@ -19,21 +19,21 @@ interface Field {
 
 const GROUP: Field = { at: ['spec', 'groupRef'], to: 'MCPGroup' }
 const AUTH: Field = { at: ['spec', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' }
-/** References that only releases have, but not the specification (decision 3). */
+/** The fields with references that operator releases have, but the specification does not (decision 3). */
 const OF_RELEASES: readonly Field[] = [
   { at: ['spec', 'authServerRef'], to: 'MCPExternalAuthConfig', isRead: isToConfig },
   { at: ['spec', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
 ]
 
 /**
- * Whether an entry of `backends` uses the MCPExternalAuthConfig that it names. With type `discovered`, which only
- * releases have, the backend's own MCPExternalAuthConfig is used (decision 5); an unreadable type may be `discovered`.
+ * Whether an entry of `backends` uses the MCPExternalAuthConfig that it names. With the type `discovered` of operator
+ * releases, the backend's own MCPExternalAuthConfig is used (decision 5); an unreadable type may be `discovered`.
  */
 export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
   return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
 }
 
-/** Whether `authServerRef` names an MCPExternalAuthConfig: its `kind` may be another one. */
+/** Whether `authServerRef` names an MCPExternalAuthConfig, and not an object of another kind. */
 function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknown>>): boolean {
   return !isObject(reference) || isAbsent(reference, 'kind') || reference.kind === 'MCPExternalAuthConfig'
 }
@@ -75,7 +75,8 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
 }
 
 /**
- * Calls `found` for each target. For thousands of references, `Reference` objects would take more memory than names.
+ * Calls `found` for each object that the resource refers to. Makes no `Reference` objects: thousands would take more
+ * memory than the names.
  */
 export function visitTargets(
   kind: string,
@@ -92,7 +93,7 @@ export function nameIn(reference: unknown, to: string): unknown {
 }
 
 /**
- * Calls `found` with each name in the field: `key` is the map key at `*`; `isNamed` tells `{name}` from a bare name.
+ * Calls `found` with each name in the field. `key`: the map key at `*`. `isNamed`: `{name}` rather than a bare name.
  */
 function visit(
   value: unknown,

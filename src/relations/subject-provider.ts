@@ -57,7 +57,7 @@ export function choicesText(choices: readonly Choice[]): string {
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
 
-/** For each provider, its place in one of the VirtualMCPServers that would exchange its token. */
+/** For each provider, the field with its name in one of the VirtualMCPServers that would exchange its token. */
 export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
     const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
@@ -98,5 +98,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether all VirtualMCPServers and backends are known: any of them may use an MCPExternalAuthConfig. */
+/** Whether all VirtualMCPServers and backends were read: any of them may use an MCPExternalAuthConfig. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

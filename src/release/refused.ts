@@ -131,7 +131,7 @@ function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segmen
     const identity = identityOf(schema, item)
     if (identity === undefined) return
     const times = seen.get(identity) ?? 0
-    // As the API server, which reports each duplicated item once.
+    // Like the API server, reports each duplicated item only once.
     if (times === 1) {
       const shown = isObject(item) ? Object.fromEntries(keysOf(schema).map((key) => [key, item[key]])) : item
       yield refusal('list-type', 'duplicate', [...at, i], shown, '')
@@ -188,8 +188,8 @@ function* ofRules(
 }
 
 /**
- * The places of the CEL rules that `refusals` cannot evaluate, one for each such rule. `besideStored`: the stored
- * object is known, or it is known that there is none.
+ * The paths of schema fields whose CEL rules `refusals` cannot evaluate, one path for each such rule. `besideStored`:
+ * the stored object is known, or it is known that there is none.
  */
 export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema
@@ -228,7 +228,7 @@ function jsonType(value: unknown): string {
 /** The longest text that is matched against a pattern of a CRD; real values are shorter. */
 const LONGEST = 20_000
 
-/** Whether the text matches; true when this cannot be decided. */
+/** Whether the text matches the pattern; true when this cannot be decided. */
 function matches(pattern: string, text: string): boolean {
   if (text.length > LONGEST) return true
   return withinBudget(() => isFound(pattern, text, () => undefined)) !== false

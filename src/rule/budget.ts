@@ -3,10 +3,10 @@ import { type Path, type Segment, segmentsOf } from './path.ts'
 /** Thrown when a computation, such as a proof, needs more units than its budget has left. */
 export class OutOfBudget extends Error {}
 
-/** A place in the object whose check ran out of budget. */
+/** A field of the object whose check ran out of budget. */
 export interface Undecided {
   readonly at: readonly Segment[]
-  /** Whether the CEL expression at the place was compiled, so that its errors are reported. */
+  /** Whether the CEL expression in this field was compiled, so that its errors are reported. */
   readonly isCompiled: boolean
 }
 
@@ -59,7 +59,7 @@ export class Budget {
     return new Budget(units, this)
   }
 
-  /** The result of `run`; undefined when the budget runs out, and then `undecided` names the first such place. */
+  /** The result of `run`; undefined when the budget runs out. `undecided` keeps the first place where this happens. */
   decide<T>(place: () => Path<unknown>, run: () => T): T | undefined {
     if (this.left === 0) {
       this.leaveUndecided(place())
@@ -74,12 +74,12 @@ export class Budget {
     }
   }
 
-  /** Records a place whose check ran out of budget, unless one is recorded already. */
+  /** Records a field whose check ran out of budget, unless one is recorded already. */
   leaveUndecided(place: Path<unknown>, isCompiled = true): void {
     this.#undecided ??= { at: segmentsOf(place), isCompiled }
   }
 
-  /** The first place whose check ran out of budget. */
+  /** The first field whose check ran out of budget. */
   get undecided(): Undecided | undefined {
     return this.#undecided
   }

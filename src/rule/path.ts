@@ -34,7 +34,7 @@ interface Place {
   path: unknown
 }
 
-/** The path of the given segments. Safe only if the caller names the type of the value there. */
+/** The path of the given segments. The caller must give the type of the value at this path: it is not checked. */
 export const pathTo = <T>(segments: readonly Segment[]): Path<T> => pathOf(segments, undefined) as Path<T>
 
 const pathOf = (above: Place['above'], step: Segment | undefined): unknown =>
@@ -64,15 +64,15 @@ function stepsTo(place: Place): readonly Segment[] {
   return [...here, ...below.reverse()]
 }
 
-/** The steps from the root of the resource to the place. */
+/** The segments of a path, from the root of the resource. */
 export function segmentsOf(path: Path<unknown>): readonly Segment[] {
   return path[SEGMENTS]
 }
 
-/** As `field.Path.String()` of k8s.io/apimachinery prints it: `spec.backends[jira].type`. */
+/** A path as `field.Path.String()` of k8s.io/apimachinery prints it: `spec.backends[jira].type`. */
 export const pathText = (segments: readonly Segment[]): string => pathStart(segments, Infinity)
 
-/** As `pathText`, but stops soon after `most` characters. */
+/** The beginning of a path as text: stops soon after `most` characters. */
 function pathStart(segments: readonly Segment[], most: number): string {
   let text = ''
   for (const segment of segments) {
@@ -88,7 +88,7 @@ function pathStart(segments: readonly Segment[], most: number): string {
 /** The most characters of a path or a value that a message shows. */
 export const LONGEST_SHOWN = 1_024
 
-/** As `pathText`, but cut when long: users choose the keys of maps, and a thousand findings may be below one key. */
+/** A path as text, cut when long: users choose the keys of maps, and a thousand findings may be below one key. */
 export function shownPath(segments: readonly Segment[]): string {
   const text = pathStart(segments, LONGEST_SHOWN)
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`
@@ -136,7 +136,7 @@ export const pointerToken = (key: string): string =>
 export const keyOfToken = (token: string): string =>
   token.includes('~') ? token.split('~1').join('/').split('~0').join('~') : token
 
-/** The value at the place, or undefined when the place is absent. Own properties only, so `__proto__` is a key like any other. */
+/** The value at the path, or undefined when there is none. Reads own properties only, so `__proto__` is a usual key. */
 export function valueAt(root: unknown, segments: readonly Segment[]): unknown {
   let value = root
   for (const segment of segments) {

@@ -12,10 +12,10 @@ import { metadataOf } from '../rule/index.ts'
  * once.
  */
 const DELAY = 1_000
-/** Milliseconds for which the background check runs before it pauses for `PAUSE`: together a fifth of a core. */
+/** Milliseconds for which the background check runs before it pauses for `PAUSE`: it takes a fifth of a core. */
 const STRETCH = 10
 const PAUSE = 40
-/** The pause after a large object was judged, as a multiple of the time that it took: also a fifth of a core. */
+/** The pause after a large object was judged, as a multiple of the time for judging: a fifth of a core at most. */
 const REST = 4
 /** Milliseconds until a failed read of an object is repeated. */
 const RETRY = 10_000
@@ -35,7 +35,7 @@ export class ClusterCache implements Sink {
   #wasFull = false
   #isReading = false
 
-  /** `read` is for large objects: the cache stores only a reduced copy, so they are read again to be judged. */
+  /** `read` is for objects that are too large to be cached with all fields: they are read again to be judged. */
   constructor(
     state: ClusterState,
     findings: CurrentFindings,
@@ -129,7 +129,7 @@ export class ClusterCache implements Sink {
     signal.addEventListener('abort', () => clearTimeout(timer))
   }
 
-  /** Reads and judges objects that are cached only as reduced copies, one at a time and each version once. */
+  /** Reads and judges objects that are too large to be cached with all fields, one at a time, each version once. */
   async #judgeLarge(signal: AbortSignal): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true

@@ -10,7 +10,7 @@ import { ReadLimits } from './read-limits.ts'
 
 /** The most objects that are read from the API server for a review. */
 const MOST_READS = 20
-/** The most attempts to read an object that keeps changing meanwhile. */
+/** The most attempts to read an object that changes during each attempt. */
 const MOST_ATTEMPTS = 3
 /** Milliseconds for which an object that does not exist is not read again. */
 const MISS_HOLDS = 1_000
@@ -181,14 +181,13 @@ export class LiveReads {
 interface Reading {
   /** The facts about Secrets and ConfigMaps that rules read, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** The fields that rules read of objects that were too large for the cache, even as a digest. */
+  /** Objects for which the cache had no memory, with only the fields that rules read. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
 /** The result for a review for which nothing was read from the API server. */
 export const NOTHING_READ: Confirmed = { has: () => false, with: (cluster) => cluster }
 
-/** Merges the results of two reads. */
 export const mergeReads = (one: Confirmed, other: Confirmed): Confirmed => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),

@@ -27,7 +27,7 @@ export class ReadLimits {
     this.#now = now
   }
 
-  /** Counts a read for a namespace; false if there were too many in this second. `bytes` is for a large object. */
+  /** Counts a read for a namespace; false if there were too many in this second. `bytes`: size of a large object. */
   allows(namespace: string, isSecret: boolean, bytes = 0): boolean {
     const now = this.#now()
     if (now - this.#begun >= WINDOW) {

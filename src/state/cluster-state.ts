@@ -18,7 +18,7 @@ import { factsOf, storedBytes } from './size.ts'
 /** Facts about the cluster or the files that the objects come from. */
 export interface Extent {
   readonly group: string
-  /** Whether every object of the kind in the namespace is known. */
+  /** Whether all objects of the kind in the namespace were read, so that an absent one does not exist. */
   knows(kind: string, namespace: string): boolean
   /** Where the objects of a namespace were searched, for messages: `in the given files`; by default `in namespace 'tools'`. */
   where?(namespace: string): string
@@ -32,48 +32,48 @@ export interface MemoryBudget {
 
 const UNBOUNDED: MemoryBudget = { all: Infinity, object: Infinity }
 
-/** An object that was dropped to make room for others. */
+/** The name of an object that was removed from the state, because the memory was needed for other objects. */
 export interface Displaced extends ObjectName {
   readonly namespace: string
 }
 
 interface Stored {
   readonly name: ObjectName
-  /** The object as it was passed to `put`, without the metadata that no rule reads. */
+  /** The object as it was passed to `put`; only the fields that `factsOf` keeps if it was too large. */
   readonly object: unknown
-  /** The object as rules read it: without nulls and without parts of a wrong JSON type. */
+  /** The object as rules read it: without nulls and without values of a wrong JSON type. */
   readonly resource: Resource
   /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
   readonly bytes: number
-  /** Set for an object that was too large, and is stored as a reduced copy (`factsOf`). */
+  /** Set for an object that was too large, of which only the fields that `factsOf` keeps are stored. */
   readonly part: Part | undefined
 }
 
 interface Part {
   /** Hashes of the objects to which this one refers: see `referenceHashes`. */
   readonly refers: Float64Array
-  /** Estimated bytes of the whole object. */
+  /** Estimated bytes of the object with all its fields. */
   readonly wholeBytes: number
 }
 
-/** The fields that rules read of the objects that are stored as reduced copies. */
+/** A cache of the fields that rules read, for objects that are too large to be stored with all fields. */
 type PartDigests = Digests<Stored>
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
-  /** `names`, sorted; computed on demand, and dropped when a name is added or removed. */
+  /** The sorted names; computed on demand, and discarded when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
-  /** Cache of the referrers of certain kinds, by the list of kinds: every review asks for them. */
+  /** A cache by list of kinds: the referrers of these kinds. Every review asks for some. */
   among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
 interface Namespace {
   /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** Referrers by `kind/name` of the target, which need not exist; excludes the referrers in `partial`. */
+  /** Referrers by `kind/name` of the target, which may be missing; without the referrers in `partial`. */
   readonly referrers: Map<string, Referrers>
-  /** The objects that are stored as reduced copies (`factsOf`). */
+  /** The objects of which not all fields are stored, because they are too large. */
   readonly partial: Set<Stored>
   /** Number of changes to objects of this namespace so far. */
   changes: number
@@ -85,14 +85,14 @@ interface Namespace {
 const MOST_NAMES = 2_000
 
 /**
- * The objects of a cluster or of files. With a budget it stores only reduced copies of large objects, and drops objects
- * when it is full.
+ * The objects of a cluster or of files. With a memory budget, it stores only some fields of large objects (`factsOf`),
+ * and drops objects when it is full.
  */
 export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace: the kinds of which objects were dropped, each with the value of `#leftOut` at the last drop. */
+  /** By namespace: the kinds of which objects were dropped, each with the value of `#leftOut` when one last was. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0
@@ -110,9 +110,9 @@ export class ClusterState {
 
   /**
    * Stores an object, replacing the one of the same kind, namespace and name. `fallback` is the namespace of an object
-   * that names none; `unknown` lists places whose values are placeholders, which rules cannot read. Ignores an object
-   * without a name, because nothing can refer to it. Stores only a reduced copy (`factsOf`) of an object over its
-   * limit. When the state is full, drops objects of the largest namespace and returns their names.
+   * that names none; `unknown` lists paths whose values are placeholders, which rules cannot read. Ignores an object
+   * without a name, because nothing can refer to it. Stores only the fields that `factsOf` keeps of an object over the
+   * size limit. When the state is full, drops objects of the largest namespace and returns their names.
    */
   put(
     kind: Kind,
@@ -127,29 +127,29 @@ export class ClusterState {
     return this.#store(namespace, { name: { kind: kind.kind, name }, object, resource, version })
   }
 
-  /** Whether an object is stored whole, not as a reduced copy. */
+  /** Whether an object is stored with all its fields. */
   isWhole(kind: string, namespace: string, name: string): boolean {
     const stored = this.#find(kind, namespace, name)
     return stored !== undefined && stored.part === undefined
   }
 
-  /** Whether some objects of the namespace are stored as reduced copies. */
+  /** Whether the namespace has objects that are too large to be stored with all fields. */
   hasPartialIn(namespace: string): boolean {
     return (this.#namespaces.get(namespace)?.partial.size ?? 0) > 0
   }
 
-  /** Whether rules can read an object that is stored as a reduced copy: its digest is cached. */
+  /** Whether the fields that rules read are cached for an object that is too large to be stored with all fields. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     const stored = this.#find(kind, namespace, name)
     return stored !== undefined && this.#digests.has(stored)
   }
 
-  /** Estimated bytes of the whole object when it is stored as a reduced copy; 0 otherwise. */
+  /** Estimated bytes of an object that is too large to be stored with all fields; 0 for other objects. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#find(kind, namespace, name)?.part?.wholeBytes ?? 0
   }
 
-  /** The objects that are stored as reduced copies, in one namespace or in all. */
+  /** The objects that are too large to be stored with all fields, in one namespace or in all. */
   *partial(within?: string): Iterable<ObjectName & { readonly namespace: string }> {
     for (const [namespace, { partial }] of this.#namespaces) {
       if (within === undefined || within === namespace)
@@ -158,8 +158,8 @@ export class ClusterState {
   }
 
   /**
-   * Caches the fields that rules read of an object stored as a reduced copy, until the object changes or the memory is
-   * needed. False when the version differs, or when there is no room.
+   * Caches the fields that rules read, for an object that is too large to be stored with all fields, until the object
+   * changes or the memory is needed. False when the resourceVersion differs, or the memory is full.
    */
   keepDigest({ kind, name }: ObjectName, namespace: string, resource: Resource): boolean {
     const stored = this.#find(kind, namespace, name)
@@ -181,7 +181,7 @@ export class ClusterState {
     return false
   }
 
-  /** Whether no object of the namespace was dropped or reduced. */
+  /** Whether all objects of the namespace are stored, and with all their fields. */
   knowsWholeNamespace(namespace: string): boolean {
     const partial = this.#namespaces.get(namespace)?.partial.size ?? 0
     return partial === 0 && !this.lacksObjectsIn(namespace)
@@ -191,18 +191,18 @@ export class ClusterState {
     return this.#namespaces.has(namespace)
   }
 
-  /** Estimated bytes of objects and digests; the number of reduced copies; the number of drops so far. */
+  /** Estimated bytes of all that is stored; how many objects are not stored with all fields; how many were dropped. */
   get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
     return { bytes: this.#bytes + this.#digests.bytes, partial: this.#partial, leftOut: this.#leftOut }
   }
 
-  /** Whether objects are missing because they were dropped for want of room. */
+  /** Whether objects are missing because they were dropped when the memory was full. */
   get isFull(): boolean {
     return this.#lacking.size > 0
   }
 
   /**
-   * To be called after every object of a kind was stored again since `leftOut` had the given value: earlier drops no
+   * Call this when all objects of a kind were stored again after `sizes.leftOut` had this value: earlier drops no
    * longer count. Returns the namespaces in which no object of the kind is missing any more.
    */
   settle(kind: string, within: string | undefined, leftOut: number): string[] {
@@ -230,12 +230,12 @@ export class ClusterState {
     if (there.objects.size === 0) this.#namespaces.delete(namespace)
   }
 
-  /** An object as rules read it: without nulls and parts of a wrong JSON type. */
+  /** An object as rules read it: without nulls and without values of a wrong JSON type. */
   get(kind: string, namespace: string, name: string): Resource | undefined {
     return this.#find(kind, namespace, name)?.resource
   }
 
-  /** An object exactly as it was passed to `put`. */
+  /** An object as it was passed to `put`; only the fields that `factsOf` keeps if it was too large. */
   object(kind: string, namespace: string, name: string): unknown {
     return this.#find(kind, namespace, name)?.object
   }
@@ -264,7 +264,7 @@ export class ClusterState {
 
   /**
    * The objects as rules in one namespace see them; call it again after a change. `onPartial` gets each object that a
-   * rule asks for and that is only a reduced copy; `release` is that of the operator, when known.
+   * rule asks for but of which not all fields are in memory; `release` is that of the operator, when known.
    */
   in(namespace: string, release?: string, onPartial?: (name: ObjectName) => void): Cluster {
     return new NamespaceObjects(namespace, {
@@ -339,8 +339,8 @@ export class ClusterState {
   }
 
   /**
-   * Drops objects of the largest namespace until the new object fits. `fits` is false when its own namespace is the
-   * largest.
+   * Drops objects of the largest namespace until the new object fits. `fits` is false when the namespace of the new
+   * object is the largest.
    */
   #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
     const displaced: Displaced[] = []

@@ -20,7 +20,7 @@ export interface CommitProblem {
 export type Delivered =
   { readonly to: StateNode; readonly problem?: undefined } | { readonly problem: CommitProblem }
 
-/** The index of a change's document in the new state: kubectl applies documents in this order. */
+/** The index of a change's document among the documents of the new state: kubectl applies them in this order. */
 export type DocumentOrder = (change: ChangedObject) => number
 
 /**
@@ -73,7 +73,7 @@ export function orderOf(
 /** The most writes in a group for which all orders are tried. */
 const MOST_AT_ONCE = 8
 
-/** Applies groups of writes in sequence; `allowed` are the harms that no order avoids. */
+/** Applies groups of writes until one is refused or causes a harm, except harms that no order avoids (`allowed`). */
 export function deliver(
   lattice: Lattice,
   from: StateNode,

@@ -73,7 +73,7 @@ export function planSteps(question: Question): StepsPlan {
   return found ?? { outcome: 'refused', ...none, isComplete: false }
 }
 
-/** Plans each component separately: only connected objects affect each other. If that fails, plans all together. */
+/** Plans each component separately: only connected objects affect each other. If that fails, plans all as one. */
 const planBetween = (states: TwoStates, question: Question): StepsPlan | undefined =>
   planOf(states, componentsOf(states.changes, question.old, question.new), question) ??
   planOf(states, [states], question)
@@ -133,7 +133,7 @@ function planOf(
   }
 }
 
-/** Merges commits of components, numbered after `before`: the first commits of all become one, and so on. */
+/** Merges the commits of components: all first commits become one, with the number `before` + 1, and so on. */
 function together(
   { changes: all }: TwoStates,
   parts: readonly {
@@ -154,7 +154,7 @@ function together(
   ).flat()
 }
 
-/** Judges the whole plan, write by write and with all objects; undefined if a write is refused or the end is missed. */
+/** Judges the plan write by write, with all objects; undefined if a write is refused or the result is another state. */
 function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'steps' | 'givenUp'> | undefined {
   const lattice = states.lattice(states)
   const steps: PlanStep[] = []
@@ -204,7 +204,7 @@ function stepOf(
   }
 }
 
-/** The answer of a tool for all components together: a problem if any component has one. */
+/** What happens when a tool applies the changes of all components as one commit: a problem if any component has one. */
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)

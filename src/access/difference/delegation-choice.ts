@@ -16,9 +16,9 @@ export interface DelegationPolicy {
 }
 
 /**
- * Whether the embedded authorization server exchanges a token of this trusted issuer (toolhive:
- * multi_issuer_validator.go): `allowedActors` must list the actor, or `actorMatcher` be true. A token with the claim
- * may_act names its client itself, which `allowMayAct` must permit.
+ * Which tokens of a trusted issuer the embedded authorization server exchanges (toolhive: multi_issuer_validator.go). A
+ * token with the claim may_act, which names its client: only if `allowMayAct` is true. Other tokens: if `allowedActors`
+ * lists the actor, or `actorMatcher` is true.
  */
 export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {
   const { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct } = policy

@@ -9,8 +9,8 @@ export function readRelease(text: string): string {
 }
 
 /**
- * The generation (releases that choose a role in the same way) with this release; if none has it, the generations
- * before and after it; all for an empty text.
+ * The generation (operator releases that choose a role in the same way) that contains this release. For a release
+ * between two generations these two are returned, and for an empty text all.
  */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []

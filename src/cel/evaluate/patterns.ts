@@ -4,7 +4,6 @@ import { RE2JS } from '@bufbuild/re2'
 import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
 import { Failure } from './values.ts'
 
-/** A compiled pattern. */
 interface Pattern {
   /** An upper bound of the number of instructions in the program of the pattern. */
   readonly size: number
@@ -12,16 +11,16 @@ interface Pattern {
   readonly program: RE2JS | undefined
 }
 
-/** The largest program that is compiled, in instructions: it takes 1.5 MB. */
+/** The largest program of a pattern that is compiled, in instructions: it takes 1.5 MB. */
 const LARGEST = 10_000
 const BYTES_PER_INSTRUCTION = 150
-/** RE2JS copies a sequence of literals to add one: copying this many characters counts as one instruction. */
+/** RE2JS copies a sequence of literal characters to append one: copying this many counts as one instruction. */
 const LITERALS_PER_INSTRUCTION = 8_000
 
-/** A cache, because matchers repeat their patterns in loops. */
+/** Caches compiled patterns, because a matcher uses the same pattern for each element of a loop. */
 const known = new BoundedCache<Pattern>('compiled patterns', 4 * 2 ** 20)
 
-/** Compiles a pattern after calling `spend` with its size. Throws OutOfBudget when the program would be too large. */
+/** Compiles a pattern; first calls `spend` with the work. Throws OutOfBudget when the program would be too large. */
 export function compiledPattern(pattern: string, spend: (instructions: number) => void): Pattern {
   const { size, text } = read(pattern)
   if (size > LARGEST) throw new OutOfBudget('a regular expression that is too large')
@@ -33,7 +32,7 @@ export function compiledPattern(pattern: string, spend: (instructions: number) =
   return compiled
 }
 
-/** Whether the pattern matches part of the text; a Failure when RE2 refuses it. `spend` is called with the work. */
+/** Whether the pattern matches part of the text; a Failure when RE2 refuses it. Calls `spend` with the work first. */
 export function isFound(pattern: string, text: string, spend: (work: number) => void): boolean | Failure {
   const { size, program } = compiledPattern(pattern, spend)
   if (program === undefined) return new Failure('the regular expression is none that RE2 takes')
@@ -54,7 +53,7 @@ const UNICODE_CLASS = 300
 
 interface Group {
   size: number
-  /** The size of the last item in the group, which a repetition after it would multiply. */
+  /** The size of the last item in the group, in instructions: a repetition after the item multiplies it. */
   last: number
 }
 
@@ -89,7 +88,7 @@ function read(pattern: string): { readonly size: number; readonly text: string }
 
 interface Token {
   readonly length: number
-  /** Number of instructions; for a repetition, the number of repeats. */
+  /** Number of instructions for this token; for a repetition, such as `{3}`, the number of repeats. */
   readonly size?: number
   /** The text to pass to RE2JS in place of this token. */
   readonly as?: string

@@ -71,7 +71,7 @@ function allEqual(reading: Reading, parts: readonly ValuePart[]): Literal | unde
   return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
 }
 
-/** The condition under which a partly known value equals a known one; undefined if no formula expresses it. */
+/** The condition under which `part`, which may depend on claims, equals `value`; undefined if there is no formula. */
 function equals(reading: Reading, part: ValuePart, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
@@ -121,7 +121,7 @@ function splits(
     const isLast = i === pieces.length - 1
     if (typeof piece !== 'string' && !isLast) {
       const count = ways.reduce((sum, { rest }) => sum + rest.length, 0)
-      // A character has up to two code units.
+      // `count` is in code units, of which a character has up to two; MOST_SPLITS is in characters.
       if (count > 2 * MOST_SPLITS) return undefined
     }
     world.budget.spend(ways.length * (1 + text.length / 64))
@@ -333,7 +333,7 @@ export function size(reading: Reading, part: ValuePart): ValuePart {
 
 const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(constant)
 
-/** The bool that `bool(text)` returns for a text. */
+/** The result of CEL's `bool(text)`, as conditions on the text. */
 export function boolOf(
   reading: Reading,
   text: ValuePart,
@@ -364,7 +364,7 @@ export function wholeNumber(reading: Reading, part: ValuePart): readonly Case[] 
     return reading.always(isOpen ? unknown('int') : FAILED)
   }
   const fits = world.and(-part.least(2 ** 63), part.more(-(2 ** 63)))
-  // For whole > 0, trunc(x) >= whole means x >= whole; for others x > whole - 1, because trunc rounds towards 0.
+  // trunc rounds towards 0: trunc(x) >= whole means x >= whole if whole > 0, and x > whole - 1 otherwise.
   const least = (bound: number): Literal => {
     const whole = Math.ceil(bound)
     return whole > 0 ? part.least(whole) : part.more(whole - 1)

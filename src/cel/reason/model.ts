@@ -20,7 +20,7 @@ type Answer =
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
   | { readonly is: 'unknown' }
 
-/** The most candidate values that are tried for one question, when some tests have no formula (`Guess`). */
+/** The most candidate values that one call of `solve` tries, when some tests have no formula (`Guess`). */
 const MOST_TRIES = 60
 /** The most keys that the search for an example adds to one map, besides the keys that matchers name. */
 const MOST_FURTHER = 12
@@ -105,7 +105,7 @@ class Model {
     return this.#world.isTrue(literal) ? -literal : literal
   }
 
-  /** Literals that are all false in the current assignment; any other value at the place makes one of them true. */
+  /** Literals that are all false in the current assignment; any other JSON value at `place` makes one of them true. */
   #differs(place: ValuePlace): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
@@ -124,7 +124,7 @@ class Model {
     return FORMS.find((form) => this.#world.isTrue(place.forms[form])) ?? 'absent'
   }
 
-  /** A value for the place that fits the current assignment; adds lemmas when there is none. */
+  /** A JSON value for `place` that fits the current assignment; when there is none, adds lemmas that say why. */
   valueAt(place: ValuePlace, lemmas: Lemma[]): unknown {
     this.#spend(place.texts.size, place.bounds.size, place.parts.size, place.guesses.length)
     switch (this.#formOf(place)) {
@@ -147,14 +147,12 @@ class Model {
     }
   }
 
-  /** The tests without a formula that read only this place and have an effect in the current assignment (`guards`). */
+  /** The tests without a formula that read only this place, and whose results matter in the current assignment. */
   #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /**
-   * The first candidate value for which all these tests evaluate as the solver assumed; adds a lemma if there is none.
-   */
+  /** The first of `values` for which all `guesses` have the results that the solver assumed; if none, adds a lemma. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -246,7 +244,7 @@ class Model {
     return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
   }
 
-  /** Keys beside those that matchers name, so that the map has as many keys as the assignment requires. */
+  /** Keys that no matcher names, added so that the map has as many keys as the assignment requires. */
   #furtherKeys(place: ValuePlace, lemmas: Lemma[]): string[] {
     const { keys } = place
     if (keys === undefined) return []
@@ -308,7 +306,7 @@ class Model {
     return further.map(({ value }) => String(value))
   }
 
-  /** Further keys with arbitrary names, as many as the assignment requires. */
+  /** Keys with arbitrary names, added so that the map has as many keys as the assignment requires. */
   #anyKeys(place: ValuePlace, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
     const wanted = counts.filter(({ literal }) => this.#world.isTrue(literal)).map(({ least }) => least)
     const most = counts.filter(({ literal }) => !this.#world.isTrue(literal)).map(({ least }) => least - 1)
@@ -322,7 +320,7 @@ class Model {
       .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
   }
 
-  /** Whether the literal holds for an element that is this key; `open` when neither answer is proved. */
+  /** Whether the literal holds for a map key that equals `key`: always, never, or `open` when neither is proved. */
   #factOf({ elements, facts }: ListPlace, key: string, of: Literal): KeyFact {
     if (of === elements.true) return 'always'
     const asked = `${of} ${key}`
@@ -430,7 +428,7 @@ class Model {
     return values
   }
 
-  /** Tries a list of one element that satisfies all required counts, when one element for each is too long. */
+  /** Tries a list of one element that satisfies all counts, when a list with one element for each count is too long. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),
@@ -447,7 +445,7 @@ class Model {
         return []
       }
     }
-    // Several elements could satisfy all counts together; this is not attempted.
+    // A list of several elements that each satisfy some of the counts could exist; this is not attempted.
     lemmas.push({ clause: this.#differs(place), proved: false })
     return []
   }
@@ -495,7 +493,7 @@ interface ListModel {
 const countIn = ({ placed, items }: ListModel, of: Literal): number =>
   [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
 
-/** Literals that together mean that the place has exactly this value; undefined for a list or a map. */
+/** Literals that together mean that `place` has exactly this value; undefined when the value is a list or a map. */
 function pinsOf(world: ClaimsWorld, place: ValuePlace, value: unknown): Literal[] | undefined {
   const { forms } = place
   if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
@@ -510,7 +508,7 @@ interface Lemma {
   readonly proved: boolean
 }
 
-/** A whole JSON value that contains only this value, at this place. */
+/** A JSON value (such as the claims) that contains nothing except `value` at `place`. */
 function around(place: ValuePlace, value: unknown): unknown {
   if (place.parent === undefined) return value
   const { key } = place

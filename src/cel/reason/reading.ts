@@ -4,16 +4,16 @@ import type { CelGoVersion, SettledCalls } from '../checker.ts'
 import type { Binding, Case, ListPart, ValuePart, Scope, Truth } from './parts.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Results of compiling a matcher that its translation into solver literals needs. */
+/** The results of compiling a matcher that are needed to translate it into literals of the solver. */
 export interface CompiledExpr {
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
 }
 
-/** The most possible values that an expression may have. */
+/** The most possible values of an expression; an expression with more is not translated. */
 export const MOST_CASES = 150
 
-/** Translates CEL expressions into literals of one ClaimsWorld, with the variables in scope. */
+/** Translates CEL expressions into literals of the solver (`ClaimsWorld`), with the variables in scope. */
 export interface Reading {
   readonly world: ClaimsWorld
   readonly scope: Scope
@@ -21,11 +21,11 @@ export interface Reading {
   truth(expr: Expr): Truth
   /** The possible values of an expression; for a bool: true, false and a failure. Throws NotModelled. */
   values(expr: Expr): readonly Case[]
-  /** The possible values of a place, one for each JSON type that it may have. */
+  /** The possible values at a place in the claims, one for each JSON type that the value there may have. */
   at(place: ValuePlace): readonly Case[]
-  /** The place of a map's member, or of a list's element. */
+  /** The place of a member of the map, or of an element of the list, that is at `place`. */
   memberAt(place: ValuePlace, key: string | number): ValuePlace
-  /** The result of the evaluator for operands that are all known. */
+  /** The result of the CEL evaluator for an expression whose operands are all known. */
   computed(
     expr: Expr,
     parts: readonly Expr[],
@@ -34,7 +34,7 @@ export interface Reading {
   ): Result
   always(value: ValuePart): readonly Case[]
   allOf(place: ValuePlace, over: Over): ListPart
-  /** A reader for expressions about the elements of a list; `variable` is the name of an element in them. */
+  /** A reader for expressions about the elements of a list; in them `variable` is the loop variable. */
   inList(list: ListPart, variable?: string): Reading
   /** A reader with one more variable in scope. */
   bound(variable: string, binding: Binding): Reading

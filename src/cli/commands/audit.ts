@@ -81,7 +81,7 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
   return exitCode(report)
 }
 
-/** The Secrets, ConfigMaps or policy objects to which stored objects refer. */
+/** Returns a function that lists the Secrets, ConfigMaps or policy objects to which stored objects refer. */
 const namedBy =
   (referencesOf: (resource: { readonly spec?: unknown }) => readonly { readonly name: string }[]) =>
   (objects: readonly LiveObject[]): NameInNamespace[] =>
@@ -91,7 +91,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The release of the cluster, or else the release in the flags or the configuration file. */
+  /** The operator release whose CRDs the cluster has, or else the one in the flags or the configuration file. */
   readonly release: Release | undefined
 }
 

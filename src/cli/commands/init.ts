@@ -20,7 +20,7 @@ import {
   type InitSetup,
 } from './init/templates.ts'
 
-/** The longest name for the gateway: names made from it, such as NAME-exchange, have at most 63 characters. */
+/** The most characters in the name of the gateway: names made from it, such as NAME-exchange, have at most 63. */
 const LONGEST = 50
 
 function readName(written: string): string {
@@ -147,7 +147,7 @@ async function answerTo(
   }
 }
 
-/** Asks on the terminal; `close` releases it. Lines that arrive before their question are stored. */
+/** Asks questions on the terminal, until `close`. Lines that arrive before their question are stored as answers. */
 function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const lines = terminal[Symbol.asyncIterator]()

@@ -83,8 +83,8 @@ export async function planOf({
 type Flags = Values<typeof PLAN_FLAGS>
 
 /**
- * Settings for reading documents, and the release in the flags or the configuration file. An installed release takes
- * precedence over that of the file.
+ * Settings for reading documents, and the operator release in the flags or the configuration file. The release that is
+ * installed in the cluster takes precedence over that of the configuration file.
  */
 interface Reading extends DocumentReading {
   readonly release: Release | undefined
@@ -190,7 +190,7 @@ function comparePlans(
   [old = '', now = '']: readonly string[],
   plans: { readonly old: readonly Plan[]; readonly now: readonly Plan[]; readonly unread: readonly Unread[] },
 ): Printed {
-  // Throws when only one state has a VirtualMCPServer: then the files are probably two parts of the same state.
+  // Prints a hint when only one state has a VirtualMCPServer: then the files are probably two parts of the same state.
   if ((plans.old.length === 0) !== (plans.now.length === 0)) {
     const empty = plans.old.length === 0 ? old : now
     process.stderr.write(

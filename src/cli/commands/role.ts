@@ -9,7 +9,7 @@ import { roleOf } from './role/one-caller.ts'
 
 const { config, release, kubeconfig, 'api-group': group } = ACCESS_FLAGS
 
-/** The former name of `access --config FILE --claims FILE`. */
+/** The command `role`, the former name of `access --config FILE --claims FILE`. */
 export const role = defineCommand({
   name: 'role',
   summary: 'print which IAM role a caller gets, and why',

@@ -33,7 +33,7 @@ type Try = Document & ReturnType<typeof attemptOf>
 
 /**
  * Sends each resource to the API server as a dry run, which stores nothing, and adds to the report the refusals and
- * warnings of the API server and of all webhooks. Leaves out those of our own rules, which the report already has.
+ * warnings of the API server and of all webhooks. Leaves out findings of our own rules that the report already has.
  */
 export async function dryRun({ documents, judging, get, ...cluster }: Run, report: Report): Promise<void> {
   const attempts = documents.flatMap((each): Try[] => {
@@ -106,8 +106,8 @@ function addAnswer(
 }
 
 /**
- * Statuses that say nothing about the resource. 404: its kind or namespace does not exist. 409: it was changed after it
- * was read.
+ * HTTP statuses of a dry run that say nothing about the resource. 404: its kind or namespace does not exist. 409: it
+ * was changed after it was read.
  */
 const NOT_JUDGED = new Set([404, 409])
 
@@ -118,7 +118,7 @@ const isForbiddenToUs = (answer: Answer): boolean =>
 const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
 
-/** The id of one of our rules at the end of a text: the report already has the findings of our own webhook. */
+/** The id of our rule that a message names last: our own webhook wrote the message. Undefined for other messages. */
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
     ? 'more'
@@ -126,7 +126,7 @@ const idIn = (text: string): string | undefined =>
         .map(([, id = '']) => presentId(id))
         .findLast((id) => ALL_IDS.has(id))
 
-/** Whether a path leads to a field or to a part of it. False when the field is the whole object. */
+/** Whether `path` leads to the field `at` or to a value inside that field. False when `at` is the whole object. */
 function isWithin(path: string, at: readonly Segment[]): boolean {
   const place = at.length === 0 ? undefined : pathText(at)
   return (
@@ -134,7 +134,7 @@ function isWithin(path: string, at: readonly Segment[]): boolean {
   )
 }
 
-/** The API server adds this message to errors of the schema. */
+/** The message that the API server adds to schema errors when it did not evaluate the CEL rules of the CRD. */
 const RULES_LEFT_OUT = 'some validation rules were not checked because the object was invalid'
 
 function findingsOf(answer: Answer, value: unknown): Finding[] {
@@ -169,7 +169,7 @@ const finding = (severity: Finding['severity'], at: readonly Segment[], detail: 
   error: { type: 'advice', at, detail },
 })
 
-/** The segments of a path printed by the API server: `spec.list[0].map[key].field`. */
+/** The segments of a path in `value` that the API server printed, such as `spec.list[0].map[key].field`. */
 function placeIn(value: unknown, path: string): Segment[] {
   const at: Segment[] = []
   if (path === '<nil>') return at

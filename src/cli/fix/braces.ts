@@ -107,8 +107,8 @@ function endOf(token: CST.Token): number | undefined {
 }
 
 /**
- * The cuts that remove items. Of the commas between two remaining items, the first one is kept; comments between items
- * are kept too.
+ * The changes of the text that remove items. Of the commas between two remaining items, the first one is kept; comments
+ * between items are kept too.
  */
 export function cutsOf({ items, comma: last }: Braces, removed: ReadonlySet<BracedItem>): Splice[] {
   const stays = items.map((item) => !removed.has(item))

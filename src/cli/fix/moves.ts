@@ -23,7 +23,7 @@ import {
 } from './move-source.ts'
 import { type Splice, spliced } from './splices.ts'
 
-/** The changes in the order of the text; undefined when the style of members or their objects does not allow moving. */
+/** The changes of the text, in its order; undefined when the YAML style of members or objects does not allow moving. */
 export function movesIn(
   read: EditedSource,
   edit: Moving & TextPlace,
@@ -67,7 +67,7 @@ export function movesIn(
     if (each.to !== undefined) leaves.push({ to: each.to, member: each.member, above: above.get(each) ?? [] })
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
-  // If several changes have the same offset, additions come before cuts, and deeper additions before others.
+  // If several changes have the same offset, additions come before removals, and additions to deeper objects first.
   return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
@@ -110,8 +110,8 @@ function commentsBeside(
 }
 
 /**
- * The cuts that remove members. If removed lines began with the dash of a list item, the next member gets the dash.
- * Undefined when a member cannot be removed.
+ * The changes of the text that remove members. If a removed line began with the dash of a list item, the next member
+ * gets the dash. Undefined when a member cannot be removed.
  */
 function cutsFor(source: MoveSource, members: readonly (Member | undefined)[]): Splice[] | undefined {
   const { lines, starts } = source

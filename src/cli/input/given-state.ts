@@ -12,7 +12,7 @@ export function stateOfCluster(live: LiveCluster, group: string): ClusterState {
   return liveState(live, new ClusterState({ group, knows: live.knows }))
 }
 
-/** The state of the cluster after an apply of the documents. */
+/** The state of the cluster as it would be after an apply of the documents. */
 export function stateOfBoth(
   live: LiveCluster,
   values: readonly unknown[],

@@ -1,5 +1,5 @@
 /**
- * Reads the documents of a file exactly as kubectl does, with the places of their parts. kubectl uses cli-runtime, with
+ * Reads the documents of a file exactly as kubectl does, with lines and columns. kubectl uses cli-runtime, with
  * pkg/util/yaml of k8s.io/apimachinery and sigs.k8s.io/yaml; each module in this folder says which part it ports.
  */
 import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
@@ -29,9 +29,9 @@ export interface ReadDocument {
    */
   readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
-   * The place of the part of the value at this path: of its key (an item of a list is its own key), or of its value (of
-   * its key when no value is written). For aliases and merges, it is the place of the text that they repeat. When the
-   * part does not exist, it is the place of the key of the nearest existing parent.
+   * The line and column of the field or item at this path: of its key (an item of a list is its own key), or of its
+   * value (of its key when no value is written). For aliases and merges, those of the text that they repeat. When the
+   * path does not exist, those of the key of the nearest existing parent.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
   /** The ignore comments for lines of the document. */
@@ -187,13 +187,13 @@ function readDocument(
   }
 }
 
-/** The most notes of a document. */
+/** The most notes that are kept for a document. */
 const maxNotes = 20
 
 const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
 
-/** Converts offsets to places; the text is scanned on the first call. */
+/** Returns a function from an offset in the text to its line and column; the first call scans the text. */
 function placesOf(text: string): (offset: number) => TextPlace {
   let starts: number[] | undefined
   let pairs: number[] | undefined

@@ -38,7 +38,7 @@ export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
 const IS_MARK = new Uint8Array(256)
 for (const mark of '\n\r:,[{') IS_MARK[mark.charCodeAt(0)] = 1
 
-/** Thrown for a path that is not read, with the reason; the message contains no text of a file. */
+/** Thrown for a path that is not read; the message is the reason, and contains no text of a file. */
 export class Refused extends Error {}
 
 /** Names of manifests, including the one without an extension that kustomize reads. */
@@ -78,7 +78,8 @@ function treesAround(path: string): string[] {
 
 /**
  * The bytes of a regular file. Throws Refused for other files, because a device or a pipe may never end, and for files
- * that are too large; a file in /proc claims to be empty. Opening does not wait for the writer of a pipe.
+ * that are too large: the bytes are counted, because files in /proc have the size 0. Opening does not wait for the
+ * writer of a pipe.
  */
 export async function readRegularFile(
   path: string,

@@ -46,7 +46,8 @@ export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
   /**
-   * The release that the flags or the configuration file name; an installed release takes precedence over the file's.
+   * The operator release that the flags or the configuration file name. The release that is installed in the cluster
+   * takes precedence over that of the configuration file.
    */
   readonly release: Release | undefined
   readonly configuration: Configuration
@@ -95,19 +96,19 @@ export interface OpenFiles {
   readonly unread: readonly Unread[]
 }
 
-/** Reads files and folders. Throws UsageError. */
+/** Reads the manifests in files and folders. Throws UsageError. */
 export async function openFiles(names: readonly string[], options: ReadOptions): Promise<OpenFiles> {
   const documents = await readDocuments(names, options)
   return { documents, unread: unreadIn([documents]) }
 }
 
-/** Reads a single state, such as a revision. Throws UsageError. */
+/** Reads the manifests of one state: a file, a folder, or a revision such as `git:main`. Throws UsageError. */
 export async function openState(name: string, options: ReadOptions): Promise<OpenFiles> {
   const documents = await readState(name, '.', options)
   return { documents, unread: unreadIn([documents]) }
 }
 
-/** Reads the old and the new state in the arguments. Throws UsageError. */
+/** Reads the old and the new state of the manifests, which the arguments name. Throws UsageError. */
 export async function openTwoStates(
   names: readonly string[],
   options: ReadOptions,
@@ -132,7 +133,7 @@ export async function openOverlay(
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 
-/** The files of both states that could not be read; prints a line for each document that is not judged. */
+/** The files of these states that could not be read; prints a line for each document that is not judged. */
 function unreadIn(states: readonly Documents[]): readonly Unread[] {
   printLines(states.flatMap(({ notJudged }) => notJudged))
   return [...states.flatMap(({ unread }) => unread), ...printEmpty(states)]

@@ -17,10 +17,10 @@ export function cursorAt(text: TextDocument, position: Position): Cursor | undef
   return cursorIn(text.getText(), text.offsetAt(position))
 }
 
-/** Replaces the incomplete word in the text that is parsed. */
+/** The word by which the incomplete word at the cursor is replaced before the text is parsed. */
 const MARK = 'vmcp-cursor'
 
-/** The word at the cursor, and whether it is a key or a value (`on`): a key where a field or an item can begin. */
+/** The incomplete word at the cursor; `on` is `key` where a field or an item can begin, otherwise `value`. */
 export interface Typing extends Cursor {
   /** The start and end of the word, in UTF-16 code units from the start of the line. */
   readonly start: number
@@ -45,7 +45,7 @@ export function typingAt(text: TextDocument, position: Position): Typing | undef
   return cursor && { ...cursor, start: word, end }
 }
 
-/** The longest text, in characters, that is parsed for a cursor, because each typed word requires it. */
+/** The longest text, in characters, that is parsed to find a cursor: it is parsed again after each typed word. */
 const LONGEST_TEXT = 2 ** 20
 
 function cursorIn(text: string, offset: number): Cursor | undefined {

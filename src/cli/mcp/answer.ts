@@ -82,7 +82,7 @@ interface Files {
   readonly release?: string
 }
 
-/** The arguments of a command: the files of a call, the old state first, and these flags. Throws UsageError. */
+/** The arguments of a command: the files of a tool call, the old state first, and the flags. Throws UsageError. */
 function invocation<F extends object>(
   table: F,
   server: ServerFlags,
@@ -94,7 +94,7 @@ function invocation<F extends object>(
   return { flags: { ...flagsOf(table, server, release), ...own }, names, args: [], environment: {} }
 }
 
-/** The values of a command's flags: those of the server, with the release of the call. Throws UsageError. */
+/** The values of a command's flags: those of the MCP server, but the release of the tool call. Throws UsageError. */
 function flagsOf<F extends object>(table: F, server: ServerFlags, release = server.release): Values<F> {
   const { values } = readFlags(table, release === '' ? [] : [`--release=${release}`], {})
   const known = Object.entries(server).filter(([name]) => name in table && name !== 'release')

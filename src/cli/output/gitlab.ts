@@ -37,7 +37,7 @@ export const printGitLab: Format = (report, printing) => {
 
 const NOTE = { id: 'note', kind: '', namespace: '', name: '' } as const
 
-/** A note about the whole run is placed at the top of the repository. */
+/** The location of an item of the report; an item without a file gets the top of the repository. */
 const locationOf = ({ file, line }: Pick<Located, 'file' | 'line'>) => ({
   path: slashed(file ?? '.'),
   lines: { begin: Math.max(1, line) },

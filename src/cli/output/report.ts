@@ -72,7 +72,7 @@ export interface ReportedEnd extends Located, GivenSubject {
   readonly path: string
 }
 
-/** A place in a file in a form that editors and terminals can open; only the file when all of it is meant. */
+/** A place in a file in a form that editors and terminals can open; only the file name when the whole file is meant. */
 export const placeText = ({ file, line, column }: FilePlace): string =>
   `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
 
@@ -135,12 +135,12 @@ export type Format = (report: Report, printing: Printing) => string
 
 export type FilePlace = Pick<Located, 'file' | 'line' | 'column'>
 
-/** Finds the places of objects and their parts in files. */
+/** Finds the lines and columns of objects, and of fields in them, in files. */
 export interface Places {
   readonly of: (finding: Finding) => FilePlace
-  /** The place of a part of the judged object: of its key or of its value. */
+  /** The place of the field at this path in the judged object: of its key or of its value. */
   readonly part: (at: readonly Segment[], target: 'key' | 'value') => FilePlace
-  /** The place of a part in any object. */
+  /** The place of the field at this path in any object that was read. */
   readonly end: (object: ObjectName, at: readonly Segment[]) => FilePlace
 }
 

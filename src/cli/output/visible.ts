@@ -1,6 +1,6 @@
 /**
- * Escapes text of strangers in outputs, so that it can only be read: it moves no cursor, adds no line or markup, and is
- * not a command for a CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
+ * This file escapes text of strangers in outputs, so that it can only be read: it moves no cursor, adds no line or
+ * markup, and is not a command for a CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
 
 /** Control characters, line ends and characters that change the direction of text. */
@@ -10,7 +10,7 @@ const MARK = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
  * Texts that a CI treats as the start of a command anywhere in a line: `##[…]` (GitHub, Azure), `##vso[…]` (Azure),
- * `##teamcity[…]`, `travis_fold:`. The search in .NET ignores invisible characters, such as U+00AD.
+ * `##teamcity[…]`, `travis_fold:`. A CI that is written in .NET ignores invisible characters in these, such as U+00AD.
  */
 const COMMAND = /#\p{DI}*#[\p{L}\p{DI}]*\[|_fold:/giu
 /** The start of a line, after blanks, that GitHub treats as a command: `::…::`. */
@@ -84,7 +84,7 @@ export const commandProperty = (text: string): string =>
 
 /**
  * Texts that GitHub and GitLab convert to links, mentions, references, formulas and emoji. They do so after parsing
- * Markdown, so a backslash or an entity does not prevent it, but code does.
+ * Markdown, so a backslash or an entity does not prevent the conversion; a code span does.
  */
 const ACTIVE = /:\/\/|\bwww\.|[@#!&$~%^]\S|:[\w+-]+:|mailto:|xmpp:/i
 

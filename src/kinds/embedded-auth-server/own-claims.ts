@@ -1,6 +1,6 @@
 /**
- * Claims in both sets below, for users and for assertions. The claim with the scopes is `scp` (toolhive 0.44 to 0.63:
- * authserver/integration_test.go).
+ * Claims that every token of an embedded authorization server may have, for users and for assertions. The claim with
+ * the scopes is `scp` (toolhive 0.44 to 0.63: authserver/integration_test.go).
  */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 

@@ -34,7 +34,7 @@ export type MatcherResult =
       readonly constant?: boolean
       /** Set when the matcher tests values of claims but may be true for a caller without any claim. */
       readonly mayBeOpen?: true
-      /** The claim, when it is the whole matcher and never a bool. */
+      /** The claim that is the whole matcher, such as `claims.sub`, if it is never a bool. */
       readonly claim?: string
       /** A claim that the matcher uses as a list although it is a string, or the reverse. */
       readonly misfit?: Misfit
@@ -51,7 +51,7 @@ export type MatcherResult =
 
 const LONGEST_PHRASE = 200
 
-/** A cache, because the same matchers recur in updates, dry runs and other objects. */
+/** Caches results, because the same matchers recur in updates, dry runs and other objects. */
 const verdicts = new BoundedCache<MatcherResult>('matcher verdicts', 8 * 2 ** 20)
 /** Estimated bytes of a verdict in the cache. */
 const VERDICT = 100
@@ -63,8 +63,8 @@ export const COMPILED_PER_UNIT = 4
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /**
- * The verdict on a CEL expression over `claims`, which may be any text. Within a review each text is charged once.
- * Throws OutOfBudget.
+ * The verdict on a CEL expression over `claims`, which may be any text. Within a review each text is charged to the
+ * budget once. Throws OutOfBudget.
  */
 export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherResult =>
   remembered(memo, verdictWithin, text, budget)

@@ -2,7 +2,7 @@ import { flag, newer, oneOf, text } from '../fields.ts'
 import { allowPrivateEndpoint, headerForward, OF_PROXIES, remoteUrl, SESSIONS } from '../newer-parts.ts'
 import { workload } from '../parts.ts'
 
-/** Specification, section 1. */
+/** The schema of an MCPRemoteProxy (section 1 of the specification). */
 export const MCPRemoteProxy = workload(
   'MCPRemoteProxy',
   {

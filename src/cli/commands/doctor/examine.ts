@@ -22,7 +22,7 @@ export interface Diagnosis {
   readonly findings: readonly DoctorFinding[]
   readonly certificates: readonly FoundCertificate[]
   readonly probe: Probe
-  /** The release whose CRDs are installed, as text; absent when the CRDs were not read. */
+  /** The operator release whose CRDs are installed, as text; absent when the CRDs were not read. */
   readonly release?: string
   /** Describes the trial server (`--local-cluster`) that is registered instead of an installation. */
   readonly trial?: string
@@ -95,7 +95,7 @@ export async function examine(place: CheckedInstallation): Promise<Diagnosis> {
   }
 }
 
-/** Examines a trial of `--local-cluster`: its configurations fail open, and it has no objects in the namespace. */
+/** Examines a trial server of `--local-cluster`: its webhooks fail open, and nothing is deployed in the namespace. */
 async function examineTrial(
   place: CheckedInstallation,
   stored: readonly (Readonly<Record<string, unknown>> | undefined)[],

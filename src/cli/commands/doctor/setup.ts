@@ -22,7 +22,7 @@ export interface Setup {
   readonly objectSelector: LabelSelector
   readonly timeoutSeconds: number
   readonly mode: string
-  /** The severities of the profile, then the severities in the flags; the last one has effect. */
+  /** The severities of the profile, then those in the flags; if a rule has several, the last one has effect. */
   readonly severities: readonly SeveritySetting[]
 }
 
@@ -48,7 +48,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   const account = part(pod, 'serviceAccountName')
   return {
     deployment: name,
-    // The server's default.
+    // The default of the server's flag `--role`.
     role: valueOf('role') ?? 'all',
     arming: valueOf('arming') ?? 'off',
     certificates: valueOf('certificates') ?? 'local',

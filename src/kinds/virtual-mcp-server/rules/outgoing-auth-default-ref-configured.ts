@@ -23,7 +23,7 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
     if (spec?.outgoingAuth?.source !== 'inline' || !fallback) return
     if (!isAbsent(fallback, 'externalAuthConfigRef')) return
     const isEmpty = Object.keys(fallback).length === 0
-    // Releases have a field `type` here, as in `backends`; the specification does not.
+    // Operator releases have a field `type` in `default`, as in `backends`; the specification does not.
     const isReference = 'type' in fallback && fallback.type === 'externalAuthConfigRef'
     if (isEmpty || isReference)
       yield advice(path.spec.outgoingAuth.default, 'does nothing; set `externalAuthConfigRef` or remove it')

@@ -78,7 +78,7 @@ export const upstreamFilterProviderExists = defineRule({
   },
 })
 
-/** Advice about each name in a filter that is not the name of a provider, or is the name of the first provider. */
+/** Yields advice about each name in a filter that is not that of an upstream provider, or is that of the first one. */
 function* wrongNames(
   [first, ...others]: readonly string[],
   names: readonly (string | undefined)[],
