@@ -3,13 +3,13 @@ import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
 
-/** An old and a new value; null on the side where it does not exist. */
+/** An item before and after a change; null in the state in which the item does not exist. */
 export interface PlanDifference<T> {
   readonly old: T | null
   readonly new: T | null
 }
 
-/** The changes at one VirtualMCPServer; null for a field that stays the same. */
+/** The changes of the authentication at one VirtualMCPServer; a field is null when it stays the same. */
 export interface GatewayChange {
   readonly namespace: string
   readonly name: string
@@ -27,7 +27,7 @@ export interface BackendChange extends PlanDifference<Outgoing> {
   readonly change: 'added' | 'removed' | 'changed'
 }
 
-/** The VirtualMCPServers whose effective authentication changes, sorted by namespace and name. */
+/** The VirtualMCPServers whose effective authentication differs between two states, sorted by namespace and name. */
 export function compare(before: readonly Plan[], after: readonly Plan[]): GatewayChange[] {
   return paired(before, after, ({ namespace, name }) => JSON.stringify([namespace, name]))
     .map(([old, now]) => changeOf(old, now))
@@ -35,7 +35,7 @@ export function compare(before: readonly Plan[], after: readonly Plan[]): Gatewa
     .toSorted((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name))
 }
 
-/** Pairs the old and the new item with the same key. */
+/** Pairs the items of two lists that have the same key; undefined where a list has no item with the key. */
 function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
   const old = new Map(before.map((item) => [keyOf(item), item]))
   const now = new Map(after.map((item) => [keyOf(item), item]))
@@ -71,7 +71,7 @@ function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[])
 const verb = (old: unknown, now: unknown) =>
   old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
 
-/** The old and the new value; null when they are equal in the compared fields. */
+/** The change from the old to the new value; null when the fields that `counted` selects are equal in both. */
 function difference<T>(
   old: T | null = null,
   now: T | null = null,
@@ -81,7 +81,7 @@ function difference<T>(
   return same ? null : { old, new: now }
 }
 
-/** Descriptions of the old and the new side of a backend, with enough details to tell them apart. */
+/** Describes the authentication of a backend before and after a change, with enough details to show the difference. */
 export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [string, string] {
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
   if (old === null || now === null) return [before, after]
@@ -95,11 +95,13 @@ export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [
     : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
 }
 
-/** The most roles that a description of the old or the new side lists. */
+/** The most roles that the description of a backend in one state lists. */
 const MOST_ROLES = 3
 const LONGEST_ROLE = 160
 
-/** For each side, the roles (with conditions) that the other side lacks; all roles if only their order differs. */
+/**
+ * Lists the roles (with conditions) of each state that the other state lacks; all roles if only their order differs.
+ */
 function roleSides(old: readonly string[], now: readonly string[]): readonly [string, string] {
   if (deepEqual(old, now)) return ['', '']
   const [before, after] = [new Set(old), new Set(now)]
@@ -117,7 +119,7 @@ function rolesText(roles: readonly string[]): string {
   return shown.length === 0 ? '' : ` [${[...shown, ...(rest === 0 ? [] : [`${rest} more`])].join('; ')}]`
 }
 
-/** Fields that tell two sides of a backend apart when their summaries are equal, each with its word in the output. */
+/** Fields that describe a changed backend whose summary stays the same, each with its word in the output. */
 const DETAILS = [
   ['config', 'MCPExternalAuthConfig'],
   ['source', 'source'],

@@ -1,6 +1,6 @@
 import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
 
-/** Why a field has no value: it is absent or unreadable. */
+/** Says why a field has no value: it is missing, or it is a placeholder or of a wrong JSON type. */
 export function unreadable<T extends object>(
   holder: T,
   field: keyof T & string,
@@ -9,11 +9,11 @@ export function unreadable<T extends object>(
   return isAbsent(holder, field) ? `${text} is missing` : `${text} is a placeholder or of a wrong JSON type`
 }
 
-/** The reason for a value that the specification does not list; operator releases may support it. */
+/** Says that the specification does not list the value of a field (`what`); operator releases may support the value. */
 export const notSpecified = (what: string, value: string): string =>
   `${what} ${JSON.stringify(value)} is not in the specification`
 
-/** Why an object is not known: it does not exist, or its kind cannot be read. */
+/** Why an object of this kind is not known: it does not exist, or its kind cannot be read. */
 export const absence = (kind: string, cluster: Cluster): string =>
   `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
 

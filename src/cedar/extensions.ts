@@ -1,6 +1,6 @@
 import { TYPE } from './requests.ts'
 
-/** The argument types of each extension function or method, and the type of its result. */
+/** For each Cedar extension function or method, the types of its arguments and of its result, as bits of `TYPE`. */
 export const EXTENSIONS: ReadonlyMap<string, readonly [takes: readonly number[], gives: number]> = new Map(
   extensions(),
 )
@@ -21,6 +21,6 @@ function* extensions(): Iterable<[string, readonly [takes: readonly number[], gi
   yield ['durationSince', [[TYPE.datetime, TYPE.datetime], TYPE.duration]]
 }
 
-/** Whether the function `decimal` accepts the text. */
+/** Whether the Cedar function `decimal` accepts the text. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 const DECIMAL = /^[+-]?\d{1,15}\.\d{1,4}$/

@@ -2,7 +2,7 @@ import type { EntityName, Variable } from './ast.ts'
 import type { Fault, Origin } from './faults.ts'
 import { ANY, TYPE } from './requests.ts'
 
-/** By key, the attributes that are known to be present (true) or absent (false) when an expression is evaluated. */
+/** The attributes, by key, that are known to be present (true) or absent (false) when an expression is evaluated. */
 export type KnownAttributes = ReadonlyMap<string, boolean>
 export const NOTHING: ReadonlyMap<string, boolean> = new Map()
 
@@ -10,10 +10,11 @@ export interface EvaluatedExpr {
   /** The possible types of the value, as bits of `TYPE`; 0 when the evaluation always fails. */
   readonly types: number
   readonly fails: boolean
-  /** The attributes known to be present or absent after the evaluation. */
+  /** The attributes known to be present or absent after the evaluation of the expression. */
   readonly facts: KnownAttributes
   /**
-   * For a boolean: the attributes known when it is true, and when it is false; undefined if it cannot have that value.
+   * For a value that may be a boolean: the attributes known when it is true, and when it is false; undefined if it
+   * cannot be true, or cannot be false.
    */
   readonly whenTrue?: KnownAttributes | undefined
   readonly whenFalse?: KnownAttributes | undefined
@@ -21,7 +22,7 @@ export interface EvaluatedExpr {
   readonly literal?: string | bigint | boolean
   readonly entity?: EntityName
   readonly variable?: Variable
-  /** The items of a set, when all of them are known. */
+  /** The items of the value, when it is a set and all its items are known. */
   readonly items?: readonly EvaluatedExpr[]
   readonly entries?: ReadonlyMap<string, EvaluatedExpr>
 }
@@ -49,7 +50,7 @@ export const longOf = ({ literal }: EvaluatedExpr): bigint | undefined =>
 
 export const failed = (facts: KnownAttributes): EvaluatedExpr => ({ types: 0, fails: true, facts })
 
-/** A value of any type, whose evaluation may fail. */
+/** The result of an expression whose value may have any type, and whose evaluation may fail. */
 export const anything = (facts: KnownAttributes): EvaluatedExpr => ({ types: ANY, fails: true, facts })
 
 export const either = (facts: KnownAttributes, fails: boolean): EvaluatedExpr =>
@@ -66,7 +67,7 @@ export const decided = (
   whenFalse,
 })
 
-/** The result of a value as a condition: unless it is certainly a boolean, it may be true, be false, or fail. */
+/** The result of using a value as a condition: the evaluation may fail unless the value is certainly a boolean. */
 export function asBoolean(result: EvaluatedExpr): EvaluatedExpr {
   if (result.types === 0 || (result.types & TYPE.boolean) === 0)
     return { ...result, whenTrue: undefined, whenFalse: undefined }
@@ -89,7 +90,7 @@ export function summed(
 export const withFact = (facts: KnownAttributes, key: string, isThere: boolean): KnownAttributes =>
   facts.get(key) === isThere ? facts : new Map([...facts, [key, isThere]])
 
-/** The attributes that both arguments know to be present, or both know to be absent. */
+/** The attributes that both arguments say are present, or both say are absent; an undefined argument is ignored. */
 export function joined(
   one: KnownAttributes | undefined,
   other: KnownAttributes | undefined,

@@ -16,7 +16,7 @@ import {
 } from './types.ts'
 import type { Type } from './types.ts'
 
-/** One signature of a function. */
+/** One signature of a CEL function. */
 export interface Overload {
   readonly name: string
   /** Whether the first argument is a receiver: `text.size()`. */
@@ -25,7 +25,7 @@ export interface Overload {
   readonly result: Type
   /** Whether the signature has type parameters. */
   readonly generic: boolean
-  /** Whether the signature compares two number types, which cel-go allows only in some places. */
+  /** Whether the signature compares two different number types, which cel-go 0.32 allows, and only in some places. */
   readonly mixedNumbers: boolean
 }
 
@@ -133,7 +133,7 @@ export const STRING_FUNCTIONS: readonly Overload[] = [
   method('split', [string, string], list(string)),
 ]
 
-/** The names of types, such as those that an expression compares with `type(x)`; each has its own type. */
+/** The names of types as values in an expression, such as `int` in `type(x) == int`; each name has its own type. */
 export const typeNames: ReadonlyMap<string, Type> = new Map(
   [bool, int, uint, double, string, bytes, nullType, timestamp, duration]
     .map((type): [string, Type] => [type.kind, typeType(type)])

@@ -1,4 +1,4 @@
-/** The parser: turns the tokens of a CEL expression into a syntax tree, by recursive descent. */
+/** The CEL parser: turns the tokens of an expression into a syntax tree, by recursive descent. */
 
 import type { Expr, MapEntry } from './ast.ts'
 import { SyntaxProblem, TreeBuilder, maxDepth, tooDeep } from './builder.ts'
@@ -22,12 +22,12 @@ const reservedWords = new Set(
   ).split(' '),
 )
 
-/** The comparison operators, all left-associative, and the function name of each. */
+/** The comparison operators, all left-associative, each with the name of its CEL function. */
 const comparisonOperators = new Map(
   ['==', '!=', '<', '<=', '>', '>=', 'in'].map((kind) => [kind, kind === 'in' ? '@in' : `_${kind}_`]),
 )
 
-/** The arithmetic operators, all left-associative, by precedence, the lowest first. */
+/** The arithmetic operators, all left-associative, each with the name of its CEL function and its precedence. */
 const calculationOperators = new Map(
   [
     ['+', '-'],
@@ -86,7 +86,7 @@ function parseAnd(parser: Parser): Expr {
   return parseLogical(parser, '&&', '_&&_', parseRelation)
 }
 
-/** A chain of && or || becomes a balanced tree: long chains are common and must not count as deep nesting. */
+/** Parses a chain of && or || into a balanced tree: long chains are common and must not count as deep nesting. */
 function parseLogical(
   parser: Parser,
   operator: string,
@@ -104,7 +104,7 @@ function parseLogical(
   return balance(parser, name, terms, offsets, 0, offsets.length)
 }
 
-/** A balanced tree of terms[from] to terms[to]; offsets[i] is the offset of the operator after terms[i]. */
+/** Builds a balanced tree of terms[from] to terms[to]; offsets[i] is the offset of the operator after terms[i]. */
 function balance(
   parser: Parser,
   name: string,
@@ -171,7 +171,8 @@ function parseUnary(parser: Parser): Expr {
     throw failAt(next, "'-' cannot follow '!' here, use parentheses")
   }
   if (first.kind === '-' && count === 1 && isSignedNumber(next)) {
-    // A single minus belongs to the number: -9223372036854775808 is a literal, --9223372036854775808 out of range.
+    // A single minus belongs to the number literal, so the parser steps back to it: -9223372036854775808 is a literal,
+    // --9223372036854775808 is out of range.
     parser.index--
     return parseMember(parser)
   }
@@ -306,7 +307,7 @@ function parseMap(parser: Parser): Expr {
   return parser.build.map(open.start, entries)
 }
 
-/** Parses items until `close`; one trailing comma is allowed, even without an item. */
+/** Parses list elements, map entries or fields until `close`; one trailing comma is allowed, even without an item. */
 function parseItems(parser: Parser, close: string, parseItem: () => void): void {
   let empty = true
   while (peek(parser).kind !== close && peek(parser).kind !== ',') {
@@ -333,7 +334,7 @@ function parseName(parser: Parser): Expr {
   return macro ?? parser.build.flatCall(open.start, name.text, args)
 }
 
-/** The index of the '{' that makes the preceding dotted name a message; undefined when there is none. */
+/** The index of the '{' token that makes a dotted name a message, as in `a.B{}`; undefined when no '{' follows. */
 function messageBrace(parser: Parser): number | undefined {
   let index = parser.index + 1
   while (parser.tokens[index]?.kind === '.' && parser.tokens[index + 1]?.kind === 'ident') index += 2

@@ -32,36 +32,38 @@ import { errorMessage } from '../rule/index.ts'
 
 export interface SelfManagedOptions {
   readonly store: SecretStore
-  /** DNS names and addresses for the serving certificate. */
+  /** The DNS names and IP addresses for which the serving certificate is issued. */
   readonly names: readonly string[]
   readonly settings: RotationSettings
   /** Whether this replica makes, rotates and stores the CA; other replicas only read the CA and sign with it. */
   readonly writes: boolean
-  /** Milliseconds for which both stored webhook configurations have had each CA, by fingerprint; see Propagation. */
+  /**
+   * Milliseconds for which both stored webhook configurations have had each CA, by its fingerprint; see Propagation.
+   */
   readonly propagatedFor: () => ReadonlyMap<string, number>
   /** Receives each new serving certificate. */
   readonly onPair: (pair: ServingPair) => void
-  /** Receives the CAs (PEM) for the webhook configurations. */
+  /** Receives the bundle of CAs (PEM) to write into the webhook configurations, each time it changes. */
   readonly onBundle: (bundle: string) => void
-  /** Receives each change that this replica made to the shared state. */
+  /** Receives each change that this replica made to the CAs stored in the Secret. */
   readonly onChange: (change: RotationChange) => void
-  /** Receives a problem when it appears, again only after it was solved. */
+  /** Receives the text of a problem when it appears, and again only if the problem was solved in between. */
   readonly onProblem: (problem: string) => void
-  /** The wall clock. */
+  /** Returns the time of the wall clock in Unix milliseconds; Date.now by default. */
   readonly now?: () => number
   /**
-   * Milliseconds by which the wall clock is ahead of the API server's; undefined before the first answer with a Date.
+   * Milliseconds by which the wall clock is ahead of the API server's; undefined before an answer with a Date header.
    */
   readonly clockOffset: () => number | undefined
 }
 
 /** The state of self-managed certificates, for metrics; times are Unix milliseconds. */
 export interface SelfManagedStatus {
-  /** The CA that signs now. */
+  /** The CA that signs leaf certificates now. */
   readonly authority: Authority | undefined
   /** The CA of the current leaf certificate. */
   readonly leafAuthority: Authority | undefined
-  /** The CA that will sign next. */
+  /** The CA that will sign leaf certificates after the next rotation. */
   readonly next: Authority | undefined
   readonly bundle: readonly Authority[]
   /** Expiry times of the certificates; the bundle expires with the first of its CAs. */
@@ -70,7 +72,7 @@ export interface SelfManagedStatus {
     readonly authority: number | undefined
     readonly bundle: number | undefined
   }
-  /** Number of times that this replica has seen another CA begin to sign. */
+  /** Number of rotations that this replica has seen: each time another CA begins to sign. */
   readonly rotations: number
   /** Number of leaf certificates that this replica has signed. */
   readonly leaves: number
@@ -81,31 +83,34 @@ export interface SelfManagedStatus {
   readonly clockProblem: string | undefined
 }
 
-/** Attempts to write the Secret, enough for five replicas that write at once; then the next check tries again. */
+/** Attempts of one check to write the Secret: enough when five replicas write at the same time. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** Milliseconds after which the state last read may be outdated: then only a replica without a valid leaf signs one. */
+/**
+ * Milliseconds after which the CAs in memory may be outdated: a replica whose leaf certificate is still valid then
+ * signs no new one with them.
+ */
 const STALE = SLACK / 2
 /**
- * A leaf with less time left (milliseconds) is treated as expired: the next check comes only after RETRY and the
- * deadline of an API request.
+ * Milliseconds before its expiry at which a leaf certificate counts as expired: the next check comes only after RETRY
+ * and the deadline of an API request.
  */
 const LAST = 30_000
 
-/** The names with which a Service is called, and localhost. */
+/** The DNS names under which clients call a Service, and localhost; `more` adds further names. */
 export function serviceNames(service: string, namespace: string, more: readonly string[] = []): string[] {
   const short = `${service}.${namespace}`
   return [...new Set([`${short}.svc`, `${short}.svc.cluster.local`, short, 'localhost', ...more])]
 }
 
-/** Shares the CA with other replicas in a Secret, and keeps a serving certificate in memory. */
+/** Shares a CA with the other replicas through a Secret, and keeps a serving certificate in memory. */
 export class SelfManaged {
   readonly #options: SelfManagedOptions
   readonly #now: () => number
   readonly #problems: Problems
   #state: AuthorityState | undefined
-  /** CAs that were trusted but are missing in the stored state: they stay in the bundle until stored again. */
+  /** CAs that were trusted but are missing in the Secret: they stay in the bundle while they may be in use. */
   #orphaned: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
@@ -143,7 +148,7 @@ export class SelfManaged {
       leaves: this.#leaves,
       errors: this.#problems.count,
       problem: this.#problems.present,
-      // Computed from the clock at this moment, not at the last check.
+      // Uses the clock as it is now, not as it was at the last check.
       clockProblem: offset === undefined ? this.#clockProblem : problemWithClock(offset, settings),
     }
   }
@@ -179,9 +184,8 @@ export class SelfManaged {
   }
 
   /**
-   * Compares the clock with the API server's; returns the time for judging certificates. If the clocks disagree, that
-   * is the API server's time: then this replica makes no certificates, and only uses certificates that other replicas
-   * store.
+   * Compares this replica's clock with the API server's; returns the time (Unix milliseconds) by which certificates are
+   * judged. If the clocks disagree, it is the API server's time, and this replica makes no CA or leaf certificate.
    */
   #readClock(problems: string[]): number {
     const { settings, clockOffset } = this.#options
@@ -192,7 +196,10 @@ export class SelfManaged {
     return this.#now() - (offset ?? 0)
   }
 
-  /** Reads and updates the stored CAs until no change is left, then signs a leaf certificate that is due. */
+  /**
+   * Reads and updates the CAs in the Secret until no update is due, then signs a leaf certificate that is due. Resolves
+   * with the milliseconds until the next check.
+   */
   async #settle(problems: string[]): Promise<number> {
     const { store } = this.#options
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
@@ -246,8 +253,8 @@ export class SelfManaged {
   }
 
   /**
-   * The current leaf. Undefined when this replica only reads and the stored state lacks the CA of the leaf: then
-   * another leaf is signed at once.
+   * The current leaf certificate. Undefined when this replica only reads the CAs and the Secret lacks the CA that
+   * signed the leaf: then another leaf is signed at once.
    */
   #leafBeside(stored: AuthorityState | undefined): Leaf | undefined {
     const leaf = this.#leaf
@@ -257,7 +264,7 @@ export class SelfManaged {
       : undefined
   }
 
-  /** Keeps the stored state in memory and passes on its bundle; ignores an unusable state (undefined). */
+  /** Remembers the CAs that the Secret contains and passes on their bundle; ignores an unusable Secret (undefined). */
   #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state
@@ -275,7 +282,10 @@ export class SelfManaged {
     this.#options.onBundle(bundle)
   }
 
-  /** Signs a due leaf with the remembered state, if that is recent, while the API server cannot be reached. */
+  /**
+   * Signs a leaf certificate that is due while the API server cannot be reached, with the CA in memory. If the CA was
+   * not read recently, signs only when the current leaf certificate has expired.
+   */
   async #signFromMemory(problems: string[]): Promise<void> {
     if (this.#state === undefined) return
     const now = this.#readClock(problems)
@@ -307,7 +317,7 @@ export class SelfManaged {
   }
 }
 
-/** Problems of stored CAs whose times are in the future. */
+/** A problem for each CA in the Secret whose validity begins in the future. */
 const futureIn = (state: AuthorityState, now: number): string[] =>
   notYetValid(state, now).map(
     ({ fingerprint, issued }) =>

@@ -4,8 +4,9 @@ import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-// The location of files that come with the program: in the clone, in the bundle (whose folders all have the same
-// depth), or as assets of a single-file executable, made by `generate/executables.ts`.
+// Whether the program runs in a clone of the repository. Files that come with the program are in the clone, in the
+// bundle (whose folders all have the same depth), or assets of a single-file executable, made by
+// `generate/executables.ts`.
 const IN_CLONE = import.meta.url.endsWith('.ts')
 const WORKERS = {
   'worker.js': IN_CLONE
@@ -16,7 +17,7 @@ const WORKERS = {
     : new URL('../cli/call.js', import.meta.url),
 }
 
-/** The text of an HTML page from `generate/pages.ts`; a clone generates it at each call. */
+/** The text of an HTML page from `generate/pages.ts`; a clone of the repository generates the page at each call. */
 export function readPage(name: 'playground' | 'audit'): string {
   if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
   if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
@@ -33,7 +34,7 @@ export const startWorker = (name: keyof typeof WORKERS, options: WorkerOptions):
     ? new Worker(getAsset(name, 'utf8'), { ...options, execArgv: [], eval: true })
     : new Worker(WORKERS[name], { ...options, execArgv: [] })
 
-/** The pages in docs/: of the clone, the package, or the executable; empty in a container image. */
+/** Functions that read the pages in docs/, by page name; empty in a container image, which has no docs. */
 export function readDocs(): ReadonlyMap<string, () => string> {
   if (isSea()) {
     const names = JSON.parse(getAsset('docs', 'utf8')) as string[]

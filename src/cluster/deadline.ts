@@ -14,7 +14,7 @@ export class Deadline {
     return this.#controller.signal
   }
 
-  /** Restarts the time: the signal aborts after this many milliseconds, with the result of `reason`. */
+  /** Restarts the timer: the signal aborts after this many milliseconds, with the result of `reason`. */
   set(milliseconds: number, reason: () => Error): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#controller.abort(reason()), milliseconds)

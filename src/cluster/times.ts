@@ -1,13 +1,13 @@
-/** Durations in milliseconds; actual watches and pauses last between three quarters of these and the whole. */
+/** Durations in milliseconds; an actual watch or pause lasts a random time between 75 % and 100 % of the value. */
 export interface Times {
   /**
    * The duration of a watch that the API server is asked for (`timeoutSeconds`); client-go asks for 5 to 10 minutes.
    */
   readonly watch: number
   /**
-   * The longest time without an event or a bookmark before a watch is opened again from where it ended. API servers
-   * send a bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead connection
-   * sooner, but not behind a proxy, which keeps its own connection alive.
+   * The longest time without an event or a bookmark before a watch is opened again from the last known resourceVersion.
+   * API servers send a bookmark about once a minute, unless nothing at all has changed. TCP keep-alive notices a dead
+   * connection sooner, but not behind a proxy, which keeps its own connection alive.
    */
   readonly silence: number
   /**
@@ -15,16 +15,16 @@ export interface Times {
    * tight loop.
    */
   readonly brief: number
-  /** The shortest time between two lists while the cache lacks objects because it is full. */
+  /** The shortest time between two list requests while the cache lacks objects because it is full. */
   readonly relist: number
-  /** The longest time from sending a request to the headers of its answer, with credentials, connection and TLS. */
+  /** The longest time from a request to the headers of its answer, including credentials, connection and TLS. */
   readonly answer: number
-  /** The longest time between two parts of a body. */
+  /** The longest time between two chunks of the body of an answer. */
   readonly idle: number
-  /** The first pause after a failure; each later one is twice as long, up to `longestPause`. */
+  /** The pause after a first failed request; it doubles with each further failure in a row, up to `longestPause`. */
   readonly pause: number
   readonly longestPause: number
-  /** The longest pause while a kind is absent or forbidden. */
+  /** The longest pause between requests for a kind that is absent or forbidden. */
   readonly longestRefusedPause: number
   /**
    * The time for which a kind that was readable must be refused before it counts as absent or forbidden: an API server

@@ -4,16 +4,16 @@ import type { Release, ReleaseSchema } from '../release/index.ts'
 import { shortQuote } from '../rule/index.ts'
 import { UsageError } from './flags.ts'
 
-/** The folder with the known releases; found like other files of the program (`cli/program-files.ts`). */
+/** The folder of known operator releases; located like other files of the program (`cli/program-files.ts`). */
 const RELEASES = new URL(
   import.meta.url.endsWith('.ts') ? '../../releases/' : '../releases/',
   import.meta.url,
 )
 
-/** The name that users write instead of a release when the specification alone decides. */
+/** The word that users write instead of an operator release when the specification alone decides. */
 export const NO_RELEASE = 'none'
 
-/** A release as users write it: a minor version, with or without a patch version. */
+/** An operator release as users write it: a minor version, with or without a patch version. */
 const RELEASE = /^v?(\d+\.\d+)(?:\.\d+)?$/
 
 /** The content of a file in `releases/`. */
@@ -28,7 +28,7 @@ const fileNames = (): readonly string[] =>
 const textOf = (name: string): string =>
   isSea() ? getAsset(`releases/${name}`, 'utf8') : readFileSync(new URL(name, RELEASES), 'utf8')
 
-/** The releases that users can name, the oldest first. */
+/** The operator releases that users can name, the oldest first. */
 export const knownReleases = (): readonly string[] =>
   fileNames()
     .map((name) => name.replace(/\.json$/, ''))
@@ -36,7 +36,7 @@ export const knownReleases = (): readonly string[] =>
 
 const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
 
-/** A release that comes with this program; for a patch version, the release of its minor version. Throws UsageError. */
+/** Reads an operator release that comes with this program, for a patch version its minor one. Throws UsageError. */
 export function knownRelease(written: string): Release {
   const minor = minorOf(written)
   const known = knownReleases()
@@ -47,7 +47,7 @@ export function knownRelease(written: string): Release {
 const notKnown = (written: string, known: readonly string[]): string =>
   `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`
 
-/** Why a configuration file cannot name this release; undefined when it can. */
+/** Why a configuration file cannot name this operator release; undefined when it can. */
 export function problemWithRelease(written: string): string | undefined {
   if (written === NO_RELEASE) return undefined
   if (!RELEASE.test(written)) return `${shortQuote(written)} is not a release of the operator such as '0.63'`
@@ -60,14 +60,14 @@ export function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
   return new Map(Object.entries(schemas))
 }
 
-/** The release that a configuration file names; undefined when it names none. */
+/** The operator release that a configuration file names; undefined when it names none. */
 export const releaseOfFile = ({
   release = NO_RELEASE,
 }: {
   readonly release?: string
 }): Release | undefined => (release === NO_RELEASE ? undefined : knownRelease(release))
 
-/** The versions as ranges, with gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
+/** Minor versions, sorted, as a text of ranges with gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
 export function inRanges(versions: readonly string[]): string {
   const minor = (version: string | undefined) => Number(version?.split('.')[1])
   const starts = versions.filter((version, i) => minor(versions[i - 1]) !== minor(version) - 1)

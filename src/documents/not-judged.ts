@@ -8,18 +8,18 @@ export interface NotJudged {
   /** The field that the message is about; empty for the whole document. */
   readonly at: readonly (string | number)[]
   readonly detail: string
-  /** Set when the document certainly belongs to our API group; otherwise the message is only a note. */
+  /** Set when the document certainly belongs to the API group of the operator; otherwise the message is only a note. */
   readonly finding?: Finding
   readonly resource: Resource
 }
 
-/** The only one of the seven kinds whose name other products use too. */
+/** The only judged kind with a name that other products use for their kinds too. */
 const OF_OTHERS_TOO = 'MCPServer'
 const OF_THE_PRODUCT = /toolhive|stackloc?k/i
 
 /**
- * Why a document that looks like one of our resources is not judged: it has another kind or group, or is a list.
- * Undefined for all other documents.
+ * The message that a document is not judged although it looks like a resource of the operator: it has another kind or
+ * API group, or is a list. Undefined for all other documents.
  */
 export function notJudged(value: unknown, reading: DocumentReading): NotJudged | undefined {
   if (Array.isArray(value)) return ofList(value, reading)
@@ -54,7 +54,7 @@ function ofList(values: readonly unknown[], reading: DocumentReading): NotJudged
   return meant('kind-known', [index], detail, values[index] as Resource, reading)
 }
 
-/** Kinds that the operator still supports, but will remove. */
+/** Deprecated kinds of the operator, which later releases will remove, each with the advice of its message. */
 const DEPRECATED_KINDS: ReadonlyMap<string, string> = new Map([
   [
     'MCPRegistry',
@@ -62,7 +62,7 @@ const DEPRECATED_KINDS: ReadonlyMap<string, string> = new Map([
   ],
 ])
 
-/** The message about a document of our API group whose kind is not one of the seven; undefined when it is. */
+/** The message about a document of the operator's API group whose kind is not judged; undefined for judged kinds. */
 function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefined {
   const { kind } = value
   if (typeof kind !== 'string') {
@@ -80,7 +80,7 @@ function ofKind(value: Resource, reading: DocumentReading): NotJudged | undefine
     : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading, near)
 }
 
-/** The message about a document of one of the seven kinds in another API group. */
+/** The message about a document that has the name of a judged kind, but another API group. */
 function ofGroup(value: Resource, kind: string, reading: DocumentReading): NotJudged {
   const { group, strict, placeholders } = reading
   const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined

@@ -11,17 +11,17 @@ import {
 import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 
-/** The context of an object whose defaults depend on other objects. */
+/** Facts on which the defaults of an object depend, in addition to the object. */
 export interface Known {
   readonly cluster: Cluster
   readonly group: string
-  /** Name of the object. */
+  /** Name of the object that gets the defaults. */
   readonly name: string
-  /** The audience of service account tokens from the settings; empty when not set (decision 4). */
+  /** The audience that the settings give to service account tokens; empty when not set (decision 4). */
   readonly serviceAccountAudience: string
 }
 
-/** The defaults that depend on other objects. The resource has the JSON types of its schema, and no nulls. */
+/** The defaults of a resource (with the JSON types of its schema, and no nulls) that depend on other objects. */
 export function defaultsBetween(kind: string, resource: Resource, known: Known): FieldChange[] {
   if (kind === 'MCPExternalAuthConfig') return subjectProvider(resource as AuthConfig, known)
   if (kind === 'VirtualMCPServer') return audience(resource as Gateway, known)
@@ -31,9 +31,9 @@ export function defaultsBetween(kind: string, resource: Resource, known: Known):
 const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
 
 /**
- * The upstream provider whose token is exchanged, with the annotation that records it (specification 2.4.5, decision
- * 25). A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer determines
- * it.
+ * The default of `subjectProviderName`, the upstream provider whose token is exchanged, and the annotation that records
+ * it (specification 2.4.5, decision 25). A value that /mutate wrote counts as absent: it is written again, or removed
+ * when no VirtualMCPServer determines the provider.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): FieldChange[] {
   const written = writtenProvider(config, group)
@@ -51,13 +51,13 @@ function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): F
   return [{ at: FIELD, value: provider }, ...record(config, annotation, provider)]
 }
 
-/** Sets the annotation, and creates `metadata.annotations` when it is absent. */
+/** Sets the annotation that records the provider, and creates `metadata.annotations` when it is absent. */
 function record({ metadata }: AuthConfig, annotation: FieldChange['at'], provider: string): FieldChange[] {
   const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
   return [...parents, { at: annotation, value: provider }]
 }
 
-/** The audience of service account tokens, for a VirtualMCPServer without one (specification 2.3). */
+/** The default audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
 function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): FieldChange[] {
   const incomingAuth = spec?.incomingAuth
   const reference = incomingAuth?.oidcConfigRef

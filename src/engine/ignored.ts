@@ -13,13 +13,16 @@ import {
   type Settings,
 } from './settings.ts'
 
-/** By default a comment ignores errors too, because it never reaches a cluster; an annotation ignores warnings only. */
+/**
+ * By default an ignore comment affects errors too, because it never reaches a cluster; an annotation affects only
+ * warnings.
+ */
 const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids that cannot be ignored: for parts not judged, refusals by the API server, and problems with ignores. */
+/** Ids of findings that cannot be ignored: about parts not judged, refusals by the API server, and wrong ignores. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',
@@ -30,7 +33,7 @@ const NEVER_IGNORED: ReadonlySet<string> = new Set([
   'registration-covers-known-kinds',
 ])
 
-/** Why findings of an id cannot be ignored; undefined when they can. */
+/** Why findings with this id cannot be ignored; undefined when they can. */
 export function problemWithIgnoredId(id: string): string | undefined {
   if (NEVER_IGNORED.has(id))
     return `'${id}' cannot be ignored: nothing behind it is judged, or the API server refuses it`
@@ -51,7 +54,7 @@ export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
   matches(object.namespace, judged.namespace) &&
   matches(object.name, judged.name)
 
-/** Whether a text matches the pattern, in which `*` stands for any characters. */
+/** Whether a text matches a pattern, in which `*` stands for any characters; without a pattern, every text does. */
 const matches = (pattern: string | undefined, text: string): boolean =>
   pattern === undefined || pattern === text || (text.length <= LONGEST_NAME && fitsGlob(pattern, text))
 
@@ -59,8 +62,8 @@ const matches = (pattern: string | undefined, text: string): boolean =>
 const LONGEST_NAME = 1_000
 
 /**
- * Removes the ignored findings from a verdict. The exemptions of the configuration come first; an ignore in the
- * manifest affects errors only if the settings allow it.
+ * Moves the ignored findings of a verdict to `ignored`. The exemptions of the configuration come first; an ignore in
+ * the manifest affects errors only if the settings allow it.
  */
 export function withoutIgnored<V extends Verdict>(
   verdict: V,
@@ -106,10 +109,10 @@ const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): bool
 export const isLeftOut = ({ leftOut }: Pick<Settings, 'leftOut'>, namespace: string): boolean =>
   leftOut.some((pattern) => matches(pattern, namespace))
 
-/** The annotation with ignores for findings of its object, one `ID: reason` a line. */
+/** The name of the annotation whose lines, each `ID: reason`, ignore findings of its object. */
 export const ignoreAnnotation = (group: string): string => `${group}/vmcp-admission-ignore`
 
-/** The ignores in an object's annotation, and the problems of lines without effect. */
+/** The ignores in an object's annotation, and the problems of the lines that have no effect. */
 export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; problems: string[] } {
   const { annotations } = metadataOf(object)
   const text = isObject(annotations) ? annotations[ignoreAnnotation(group)] : undefined
@@ -125,7 +128,7 @@ export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; 
   return { ignores, problems }
 }
 
-/** The parts of `ID: reason`. A text with a line break inside has no id. */
+/** Splits the text `ID: reason` of an ignore. For a text with a line break inside, id and reason are empty. */
 export function ignoreOf(line: string): { readonly id: string; readonly reason: string } {
   const [id = ''] = /^[\w-]{0,80}/.exec(line) ?? []
   const rest = line.slice(id.length).trimStart()
@@ -133,15 +136,15 @@ export function ignoreOf(line: string): { readonly id: string; readonly reason: 
   return /[\r\u2028\u2029]/.test(reason) ? { id: '', reason: '' } : { id, reason }
 }
 
-/** The most lines of the ignore annotation that are read; the others have no effect. */
+/** The most lines of the ignore annotation that are read; further lines have no effect. */
 const MOST_LINES = 100
 
-/** Why an ignore cannot have an effect on any finding; undefined when it can. */
+/** Why an ignore cannot have an effect on any finding; undefined when it can. `form`: how to write such an ignore. */
 export const problemWithIgnore = (id: string, reason: string, form: string): string | undefined =>
   (id === '' ? `it names no id: write ${form}` : problemWithIgnoredId(id)) ??
   (reason === '' ? `'${id}' has no effect without a reason: write ${form}` : undefined)
 
-/** Why an ignore has no effect on a finding that it names. */
+/** Why the settings do not let an ignore affect a finding that it names. */
 export function refusal({ id, written }: Ignore, settings: Settings): string {
   const allowed = allowedIgnores(settings, written)
   return allowed === 'none'
@@ -180,7 +183,7 @@ const IN_STORED: ReadonlySet<string> = new Set([
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids of findings that are made only on request: at deletions, with Secrets and ConfigMaps, and by `probe`. */
+/** Ids of findings that not every run looks for: at deletions, with Secrets and ConfigMaps, and by `probe`. */
 const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ...PROBE_IDS.map(({ id }) => id),
   ...allRules().flatMap(({ id, when, reads }) =>
@@ -189,8 +192,8 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
 ])
 
 /**
- * Whether every run over a cluster, or over files, reports this id when it applies: only then does the absence of a
- * finding prove that there is no mistake.
+ * Whether every run over a cluster, or over files, reports this id when the mistake exists: only then does the absence
+ * of a finding prove that there is no mistake.
  */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)
@@ -201,6 +204,6 @@ export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolea
 export const isForOne = ({ object }: Exemption): boolean =>
   object?.name !== undefined && !Object.values(object).some((part: string) => part.includes('*'))
 
-/** An exemption in messages: `ID at path`. */
+/** The text for an exemption in messages: `ID at path`. */
 export const exemptionText = ({ id, path }: Exemption): string =>
   path === undefined ? `'${id}'` : `'${id}' at ${path}`

@@ -7,9 +7,9 @@ export interface StrictGroup {
 }
 
 /**
- * A rule belongs here if each of its findings is certainly a mistake. It stays a warning if the user may mean it
- * (storage in memory, an anonymous server), if a later apply can correct it (a missing reference), or if a change has
- * to go through that state.
+ * The warnings that `strict` turns into errors: those of rules whose every finding is certainly a mistake. A rule stays
+ * a warning if the user may mean it (storage in memory, an anonymous server), if a later apply can correct it (a
+ * missing reference), or if a change has to pass through that state.
  */
 export const STRICT: readonly StrictGroup[] = [
   {
@@ -102,6 +102,6 @@ const STRICT_IDS: ReadonlySet<string> = new Set(STRICT.flatMap(({ ids }) => ids)
 /** Whether the profile `strict` turns findings with this id into errors. */
 export const isStrictError = (id: string): boolean => STRICT_IDS.has(id)
 
-/** The severities that a profile sets. The user's own settings come after them, and the last one has effect. */
+/** The severities that a profile sets. The user's settings come after them in the list, and the last one has effect. */
 export const severitiesOf = (profile: Profile): readonly SeveritySetting[] =>
   profile === 'strict' ? Array.from(STRICT_IDS, (id) => ({ id, severity: 'error' })) : []

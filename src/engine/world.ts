@@ -7,13 +7,13 @@ import type { WrittenDefaults } from './defaults.ts'
 import { isAbout, readVersion } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
-/** Everything beside the object that a judgement depends on. No field is optional: each has a value for "not known". */
+/** Everything but the object that a verdict depends on. No field is optional: each has a value for "not known". */
 export interface World {
   readonly group: string
   readonly settings: Settings
-  /** The schemas of the operator's CRDs; when they are not known, the specification alone decides. */
+  /** The operator release with the schemas of its CRDs; when it is not known, the specification alone decides. */
   readonly release: Release | 'specification'
-  /** The objects that rules look up beside the judged one. */
+  /** The other objects of the cluster, which rules look up. */
   readonly state: ClusterState | 'no cluster'
   readonly defaults: Completion
 }
@@ -21,26 +21,27 @@ export interface World {
 /** Which defaults /mutate writes. */
 export interface Completion {
   readonly written: WrittenDefaults
-  /** The audience of service account tokens; when empty, none is written (decision 4). */
+  /** The default audience of service account tokens; when empty, /mutate writes no audience (decision 4). */
   readonly serviceAccountAudience: string
 }
 
-/** All defaults that do not depend on the setup of the cluster. */
+/** All defaults except the audience of service account tokens, which depends on the setup of the cluster. */
 export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience: '' }
 
-/** A world with values that are computed from it once. */
+/** A `World`, with values that are derived from it only one time for all verdicts. */
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
-  /** The release of the operator as rules read it: see `readVersion`. */
+  /** The operator release by which rules decide: see `readVersion`. */
   readonly version: string | undefined
   readonly state: ClusterState | undefined
-  /** The objects of a namespace: the same `Cluster` until one of them changes, so that judgements share its memo. */
+  /** The objects of a namespace: the same `Cluster` until one of them changes, so that verdicts share its cache. */
   shared(namespace: string): Cluster | undefined
-  /** The rules of a kind that apply to the release, with their paths. */
+  /** The rules for a kind that apply to the release, with the paths of the fields that they judge. */
   rulesOf(kind: Kind, selection: Selection): readonly RulesAt[]
   /**
-   * The severity of each finding in a namespace; undefined when no setting makes it differ between findings of a rule.
+   * Gives the severity of each finding in a namespace; undefined when all findings of a rule have the same severity,
+   * because no setting names a path.
    */
   severityIn(namespace: string): ((finding: Finding) => Severity) | undefined
 }
@@ -67,7 +68,7 @@ export function prepare(world: World): Prepared {
   }
 }
 
-/** The same world with other objects. */
+/** The same prepared world with other objects of the cluster (`state`). */
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },

@@ -11,7 +11,10 @@ import { rbac } from './rbac.ts'
 
 const CHART = 'deploy/helm/vmcp-admission'
 
-/** Files of the chart that are copies of others in the repository, because helm reads no files outside of a chart. */
+/**
+ * The generated files of the Helm chart: copies of other files (Helm reads no files outside of a chart), the valid
+ * severity settings, and the README.
+ */
 export function* chart(): Iterable<GeneratedFile> {
   for (const { path, text } of rbac()) {
     yield {
@@ -41,7 +44,7 @@ function severities(): GeneratedFile {
     ids: [...ALL_IDS, ...FORMER_IDS.keys()].filter((id) => !FIXED.has(id)).sort(),
     fixed: [...FIXED].sort(),
     configuration: Object.keys(ConfigurationSchema.properties),
-    // `closed` has the paths of objects whose fields are all known; to those in `open` any field may be added.
+    // A severity setting may name a path of `closed` as it is, and a path of `open` also with further fields after it.
     closed: listed(false),
     open: listed(true),
   }
@@ -50,7 +53,7 @@ function severities(): GeneratedFile {
   return { path: `${CHART}/files/severities.yaml`, text: head + text }
 }
 
-/** The paths in a schema without list indexes, with `<name>` for keys of maps; `isOpen`: any field may follow. */
+/** The paths of all fields in a schema: no list indexes, `<name>` for map keys; `isOpen`: any field may follow. */
 function* pathsIn(node: SchemaNode, path: string): Iterable<[path: string, isOpen: boolean]> {
   if (node.items !== undefined) {
     yield* pathsIn(node.items, path)
@@ -89,7 +92,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** A row for each value with a comment; a map without a comment is replaced by the rows of its values. */
+/** A row of the README for each value with a comment; a map without a comment is replaced by the rows of its values. */
 function rows(map: YAMLMap, schema: Schema, at: string): string[][] {
   return map.items.flatMap(({ key, value }, index) => {
     if (!isScalar(key)) throw new Error(`values.yaml: a key of ${at} is not a text`)

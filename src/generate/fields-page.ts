@@ -22,7 +22,7 @@ of maps \`<name>\`. Patterns are read as Go reads them.`
 
 const REQUIRED = `A field that is required only beside another one is not marked: [a rule](rules/README.md) asks for it.`
 
-/** docs/fields.md: the field reference. */
+/** Generates docs/fields.md, the reference of the fields. */
 export function fieldsPage(): GeneratedFile {
   const text = page([
     GENERATED,

@@ -13,7 +13,7 @@ interface Version {
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
 }
 
-/** The schemas of a field by release, the oldest first; releases without the field are left out. */
+/** The schemas of one field by release, the oldest first; releases without the field are left out. */
 type Versions = readonly (readonly [minor: string, schema: ReleaseSchema])[]
 
 /** The text of src/release/generated/known-fields.ts: the fields of each kind in any release of `releases/`. */
@@ -47,7 +47,7 @@ const versionsOf = (releases: readonly Version[], kind: string): Versions =>
     return schema === undefined ? [] : [[minor, schema] as const]
   })
 
-/** The schemas of the fields inside a field, by release. */
+/** The schemas of a part of a field, such as one of its properties or its items, by release. */
 const below = (
   versions: Versions,
   part: (schema: ReleaseSchema) => ReleaseSchema | boolean | undefined,
@@ -61,7 +61,7 @@ const namesIn = (versions: Versions): readonly string[] => [
   ...new Set(versions.flatMap(([, { properties = {} }]) => Object.keys(properties))),
 ]
 
-/** The fields that all releases require without a default but the specification does not; undefined for none. */
+/** The fields that every release requires without a default but the specification does not; undefined for none. */
 function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded | undefined {
   if (versions.length === 0) return undefined
   const required = namesIn(versions).filter((name) =>
@@ -94,7 +94,8 @@ function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded 
 }
 
 /**
- * A schema that accepts all that any of the releases accepts; `since` is set if the field came later than its parent.
+ * A schema that accepts all that any of the releases accepts; `since` is set if the field came later than its parent,
+ * which came with the release `around`.
  */
 function merged(versions: Versions, around: string): KnownField {
   const [[since, { type }] = ['', {} as ReleaseSchema]] = versions

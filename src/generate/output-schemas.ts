@@ -1,7 +1,7 @@
 import { OUTPUT_SCHEMAS } from '../cli/output/schemas.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
-/** schemas/output: the schemas of `--output json` for each command. */
+/** Generates schemas/output: the schemas of `--output json` for each command. */
 export function* outputSchemas(): Iterable<GeneratedFile> {
   for (const [name, { of: title, schema }] of Object.entries(OUTPUT_SCHEMAS)) {
     const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }

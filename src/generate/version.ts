@@ -13,11 +13,11 @@ const FILES = [
 ]
 
 /**
- * Matches the version in these files: as the version of the package in the lock file, of the chart, in labels, images,
- * files of a release and Git tags.
+ * Matches the version of the program in `FILES`: as the version of the package in the lock file, of the chart, in
+ * labels, images, files of a release and Git tags.
  */
 const PLACE =
-  // eslint-disable-next-line redos/no-vulnerable -- reads texts of ours only.
+  // eslint-disable-next-line redos/no-vulnerable -- reads only files of this repository.
   /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|vmcp-admission[-:]|vmcp-admission[@#]v|releases\/download\/v|\brev: v|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-(?!linux)[a-z\d]+(?:\.\d+)*)?/gm
 
 const UNRELEASED = '## Unreleased\n'
@@ -42,7 +42,10 @@ function setVersion(root: string, day: string): void {
   writeFileSync(join(root, 'CHANGELOG.md'), changelog.replace(UNRELEASED, heading))
 }
 
-/** Why `tag` cannot be released: a file contains another version, or the changelog has no entry for this version. */
+/**
+ * Why the version cannot be released: a file contains another version or, if `tag` is given, the tag does not fit or
+ * the changelog has no entry.
+ */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)
   const elsewhere = globSync(FILES, { cwd: root })

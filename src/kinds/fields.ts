@@ -3,7 +3,7 @@ import type { Statement } from '../rule/index.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**
- * Functions that create schemas. In addition to JSON Schema, a field may have:
+ * Keywords that the schema of a field may have in addition to JSON Schema:
  * - `source`: the section of the specification (or decision) with its table of fields;
  * - `statements`: other statements of the specification about the field, for contributing/coverage.md;
  * - `rePattern`: the pattern as the specification writes it, for CRDs (`pattern` is the ECMAScript equivalent);
@@ -42,19 +42,19 @@ const describe = (description: string, annotations: Annotations = {}): Annotatio
   ...annotations,
 })
 
-/** A string that may be empty. */
+/** Creates the schema of a string that may be empty. */
 export const text = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, annotations))
 
-/** A required string. Decision 17 adds to the specification that it must not be empty. */
+/** Creates the schema of a required string. Decision 17 adds to the specification that it must not be empty. */
 export const name = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, decided: ['minLength'], ...annotations }))
 
-/** A string for which the specification itself requires minLength 1. */
+/** Creates the schema of a string for which the specification itself requires minLength 1. */
 export const filled = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, ...annotations }))
 
-/** A string that must match a pattern of section 2.5, in a field of the specification. */
+/** Creates the schema of a string that must match a pattern of section 2.5, in a field of the specification. */
 export const matching = (
   pattern: keyof typeof PATTERNS,
   description: string,
@@ -65,7 +65,7 @@ export const matching = (
     ...annotations,
   })
 
-/** A string that must match a pattern of section 2.5, in a field that only newer releases have. */
+/** Creates the schema of a string that must match a pattern of section 2.5, in a field of newer releases only. */
 export const like = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
   Type.String(
     describe(description, {
@@ -75,18 +75,18 @@ export const like = (pattern: keyof typeof PATTERNS, description: string, annota
     }),
   )
 
-/** A string that must be one of these values. */
+/** Creates the schema of a string that must be one of these values. */
 export const oneOf = <T extends string>(
   values: readonly T[],
   description: string,
   annotations?: Annotations,
 ) => Type.Unsafe<T>(describe(description, { type: 'string', enum: values, ...annotations }))
 
-/** An integer of 32 bits. */
+/** Creates the schema of an integer of 32 bits. */
 export const int32 = (description: string, annotations?: Annotations) =>
   Type.Integer(describe(description, { format: 'int32', ...annotations }))
 
-/** An integer of 64 bits; JSON numbers beyond 2^53 lose digits (decision 17). */
+/** Creates the schema of an integer of 64 bits; JSON numbers beyond 2^53 lose digits (decision 17). */
 export const int64 = (description: string, annotations?: Annotations) =>
   Type.Integer(describe(description, { format: 'int64', ...annotations }))
 
@@ -96,13 +96,13 @@ export const flag = (description: string, annotations?: Annotations) =>
 export const list = <T extends TSchema>(item: T, description: string, annotations?: Annotations) =>
   Type.Array(item, describe(description, annotations))
 
-/** A map with any keys: `additionalProperties` in JSON Schema, as in structural CRD schemas. */
+/** Creates the schema of a map with any keys: `additionalProperties` in JSON Schema, as in structural CRD schemas. */
 export const map = <T extends TSchema>(value: T, description: string, annotations?: Annotations) =>
   Type.Unsafe<Record<string, Type.Static<T>>>(
     describe(description, { type: 'object', additionalProperties: value, ...annotations }),
   )
 
-/** An object with these fields, which are required unless they are in `optional` or `newer`. */
+/** Creates the schema of an object with these fields, which are required unless they are in `optional` or `newer`. */
 export const object = <P extends TProperties>(
   properties: P,
   description: string,
@@ -110,8 +110,9 @@ export const object = <P extends TProperties>(
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
 /**
- * An optional field that only releases have, with its type there; our CRDs do not declare it. `since` is the first
- * known release with the field, such as `0.43`: `unknown-field` reports it when the installed release is not known.
+ * Marks a field as optional and as one that only releases have, not the specification: the CRDs of this project do not
+ * declare it. `since` is the first known release with the field, such as `0.43`: the rule `unknown-field` reports it
+ * when the installed release is not known.
  */
 export const newer = <T extends TSchema>(field: T, since?: string) =>
   Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })

@@ -1,6 +1,7 @@
 /**
- * The patterns of section 2.5. Go's RE2 is the reference (decision 16): `specification` is the original text, which
- * CRDs contain; `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` have another meaning.
+ * A pattern of section 2.5 of the specification. Go's RE2 is the reference (decision 16): `specification` is the
+ * original text, which CRDs contain; `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` have
+ * another meaning.
  */
 interface Pattern {
   /** The name of the pattern in the specification. */
@@ -88,21 +89,21 @@ const READ_BY_TERM = new Map<string, (text: string) => boolean>([
   [PATTERNS.conditionType.ecmaScript, isConditionType],
 ])
 
-/** Returns a test of texts against an ECMAScript pattern, which takes time linear in the length of the text. */
+/** Returns a function that tests texts against an ECMAScript pattern, in time linear in the length of the text. */
 export function compilePattern(ecmaScript: string): { test(text: string): boolean } {
   const read = READ_BY_TERM.get(ecmaScript)
-  // eslint-disable-next-line no-restricted-syntax -- test/patterns.test.ts proves all of PATTERNS.
+  // eslint-disable-next-line no-restricted-syntax -- test/patterns.test.ts proves that PATTERNS take linear time.
   return read === undefined ? new RegExp(ecmaScript, 'u') : { test: read }
 }
 
-/** Whether the text from `start` on consists of one or more terms, followed by the tail up to its end. */
+/** Whether the text, from `start` on, consists of one or more terms and then a tail that ends the text. */
 function repeats(text: string, start: number, term: RegExp, tail: RegExp): boolean {
   let end = start
   for (let next = endOf(term, text, end); next >= 0; next = endOf(term, text, end)) end = next
   return end > start && endOf(tail, text, end) >= 0
 }
 
-/** The end of a match that starts at `from`, or -1. */
+/** The index at which a match that starts at `from` ends; -1 when the pattern does not match there. */
 function endOf(sticky: RegExp, text: string, from: number): number {
   sticky.lastIndex = from
   return sticky.test(text) ? sticky.lastIndex : -1

@@ -1,15 +1,15 @@
 import { shortQuote, slipOf } from '../rule/index.ts'
 
-/** Scopes of OpenID Connect. */
+/** The standard scopes of OpenID Connect. */
 const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
 
-/** The known scope that was meant by a misspelt one; undefined for others. Scopes are case-sensitive. */
+/** The known scope that a misspelt scope means; undefined when there is none. Scopes are case-sensitive. */
 const meantBy = (scope: string): string | undefined =>
   KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
 
 type ScopeSlip = readonly [index: number, problem: string]
 
-/** Findings about misspelt scopes, by index; `consequence` is a sentence about an unknown scope. */
+/** The problems of misspelt scopes, by index; `consequence` is a sentence about the effect of an unknown scope. */
 export function scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,

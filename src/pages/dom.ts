@@ -4,7 +4,7 @@ export type Child = Node | string | undefined | readonly Child[]
 const SVG = 'http://www.w3.org/2000/svg'
 
 /**
- * Creates an element. A function becomes a listener (`onclick`), `true` an attribute without a value; `false` and
+ * Creates an HTML element. A function becomes a listener (`onclick`), `true` an attribute without a value; `false` and
  * undefined are skipped.
  */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
@@ -42,7 +42,7 @@ const nodesOf = (children: readonly Child[]): (Node | string)[] =>
     child === undefined ? [] : typeof child === 'string' || child instanceof Node ? [child] : nodesOf(child),
   )
 
-/** The element with the id. */
+/** The element of the page with this id. Throws an Error when the page has no such element of the type. */
 export function element<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const found = document.getElementById(id)
   if (found instanceof type) return found
@@ -52,10 +52,10 @@ export function element<Type extends HTMLElement>(id: string, type: new () => Ty
 /** The JSON in the data block with this id in the page. */
 export const dataOf = (id: string): unknown => JSON.parse(document.getElementById(id)?.textContent ?? 'null')
 
-/** The longest word that may not be broken. */
+/** The longest word, in characters, that is never broken. */
 const LONGEST_WORD = 16
 
-/** A text whose long words, such as paths, kinds and ARNs, may be broken after a mark or before a capital letter. */
+/** Splits a text so that long words, such as paths and ARNs, may break after a mark or before a capital letter. */
 export const breakable = (text: string): Child[] =>
   text.split(/(?<=\s)/).flatMap((word) => {
     if (word.length <= LONGEST_WORD) return [word]
@@ -64,6 +64,6 @@ export const breakable = (text: string): Child[] =>
       .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
   })
 
-/** A text in which parts between backticks become code. */
+/** Splits a text so that the parts between backticks become code. */
 export const prose = (text: string): Child[] =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : h('code', {}, part)))

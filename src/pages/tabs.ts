@@ -1,4 +1,4 @@
-/** Starts tabs that follow the ARIA pattern: arrow keys move between them, Tab moves on into the panel. */
+/** Starts tabs that follow the ARIA pattern: arrow keys move between tabs, the Tab key moves into the panel. */
 export function startTabs(list: HTMLElement): void {
   const tabs = [...list.querySelectorAll<HTMLButtonElement>('[role=tab]')]
   const select = (chosen: HTMLButtonElement) => {

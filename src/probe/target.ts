@@ -7,7 +7,7 @@ export interface NamedResource {
   readonly resource: Resource
 }
 
-/** A reference to CAs (PEM) in a ConfigMap; the operator trusts only them, or also the CAs of the system. */
+/** A reference to CAs (PEM) in a ConfigMap. `isOnly`: the operator trusts only these CAs, not those of the system. */
 export interface Bundle {
   readonly name: string
   readonly key: string
@@ -78,13 +78,13 @@ export type Skipped = Omit<LeftOut, 'subject'>
 
 export const isGiven = (url: string | undefined): url is string => url !== undefined && url !== ''
 
-/** The path of a field, even one that the type does not declare. */
+/** The path of a field inside `path`, even of a field that the type does not declare. */
 export const fieldAt = (path: Path<unknown>, field: string): readonly Segment[] => [
   ...segmentsOf(path),
   field,
 ]
 
-/** The connection of token requests: to any address, with the CAs of the system. */
+/** How the operator connects for token requests: to any address, with the CAs of the system. */
 export const TOKEN_REQUESTS: Connecting = { http: true, allowsPrivate: true, redirects: 'followed' }
 
 export const texts = (list: readonly (string | undefined)[] | undefined): string[] =>

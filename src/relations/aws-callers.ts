@@ -37,15 +37,15 @@ export interface Front {
   /** The VirtualMCPServer or the workload that calls AWS. */
   readonly caller: ObjectName
   readonly server: Server
-  /** The MCPExternalAuthConfig that contains a workload's server; undefined for a VirtualMCPServer with its own. */
+  /** The MCPExternalAuthConfig that contains a workload's server; undefined for a server inside a VirtualMCPServer. */
   readonly config: ObjectName | undefined
-  /** The index of each upstream provider in the server, by the provider's name. */
+  /** The index of each upstream provider in the authorization server, by the provider's name. */
   readonly places: () => ReadonlyMap<string | undefined, number>
   /** The name of the first upstream provider whose access tokens may be JWTs. */
   readonly readable: () => string | undefined
 }
 
-/** Makes a Front that computes its answers once, because many MCPExternalAuthConfigs ask for the same server. */
+/** Makes a Front that computes its results only one time, because many MCPExternalAuthConfigs use one server. */
 function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
   const providers = server.upstreamProviders ?? []
   let places: ReadonlyMap<string | undefined, number> | undefined
@@ -77,7 +77,7 @@ function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front
   return own && frontOf(caller, own.server, own.to)
 }
 
-/** An MCPExternalAuthConfig that chooses AWS roles for the callers of `front`, and the path at which it is used. */
+/** An MCPExternalAuthConfig that chooses AWS roles for callers of a server (`front`), and where it is used. */
 export interface UsedBehind {
   readonly config: string
   readonly awsSts: AwsSts
@@ -121,7 +121,7 @@ const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[
 })
 
 /**
- * The VirtualMCPServers and proxies that use one MCPExternalAuthConfig to choose roles: `fronts` have an embedded
+ * The VirtualMCPServers and proxies that use one MCPExternalAuthConfig to choose AWS roles: `fronts` have an embedded
  * authorization server, `others` have none.
  */
 export interface Fronts {
@@ -152,7 +152,7 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
 })
 
 /**
- * Whether the authorization server's tokens may have the claim. Without upstream providers they lack name and email.
+ * Whether the authorization server's tokens may have the claim; without upstream providers, they lack name and email.
  */
 export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
   upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
@@ -161,19 +161,18 @@ export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): bool
 
 /** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
-  /** The names of the claims. */
   readonly claims: readonly string[]
-  /** The indexes of the mappings that therefore never match; `isEach` when no other mapping is left. */
+  /** The indexes of the role mappings that never match for lack of the claims; `isEach`: these are all mappings. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of the mappings compares the value of `roleClaim`. */
+  /** Whether one of these role mappings compares the value of `roleClaim`. */
   readonly byRoleClaim: boolean
 }
 
-/** The most mappings that are read when they are in another object than the judged one. */
+/** The most role mappings of an `awsSts` that are read, because it may be in another object than the judged one. */
 const MOST_MAPPINGS = 1_000
 
-/** The mappings that never match tokens of the server; undefined for none. Stops when the budget runs out. */
+/** The role mappings that never match tokens of the server; undefined for none. Stops when the budget runs out. */
 export function foreignMappings(awsSts: AwsSts, server: Server, context: Compiling): Foreign | undefined {
   const given = awsSts.roleMappings ?? []
   const roleClaim = roleClaimOf(awsSts)
@@ -200,24 +199,26 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
   return { claims: [...claims], mappings, isEach: mappings.length === given.length, byRoleClaim }
 }
 
-/** The claim that mappings with `claim` are compared with, given or default; undefined when it is unreadable. */
+/** The claim whose value role mappings compare with `claim`, explicit or default; undefined when it is unreadable. */
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
-/** A claim that cannot be the session name: the authorization server's tokens lack it, or it is not a string. */
+/** A claim that cannot be the AWS session name: the authorization server's tokens lack it, or it is not a string. */
 export interface UnfitSessionName {
   readonly claim: string
   readonly isLacking: boolean
 }
 
-/** The configured session name claim, if tokens of the server lack it or its value is not a string; else undefined. */
+/**
+ * The configured claim for the AWS session name, if the server's tokens lack it or it is not a string; else undefined.
+ */
 export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): UnfitSessionName | undefined {
   if (!sessionNameClaim) return undefined
   const isLacking = !mayHaveClaim(server, sessionNameClaim)
   return isLacking || isStructuredClaim(sessionNameClaim) ? { claim: sessionNameClaim, isLacking } : undefined
 }
 
-/** Advice for the session name claim: STS refuses spaces (in `name`) and slashes (in `iss`). */
+/** Says which claim to use as the AWS session name: STS refuses the spaces in `name` and the slashes in `iss`. */
 export const sessionRemedy = ({ upstreamProviders }: Server): string =>
   upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
 
@@ -238,7 +239,7 @@ export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): st
     : 'no mapping matches, everyone gets fallbackRoleArn'
 }
 
-/** The most mappings that a message names; further ones are only counted. */
+/** The most role mappings that a message names; further ones are only counted. */
 const MOST_PLACES = 2
 
 function placesText(mappings: readonly number[]): string {
@@ -247,27 +248,28 @@ function placesText(mappings: readonly number[]): string {
   return rest === 0 ? named.join(' and ') : `${named.join(', ')} and ${rest} more`
 }
 
-/** The key in `causes` of an error that an MCPExternalAuthConfig needs claims that its callers' tokens never have. */
+/** The key, in `causes`, of errors that an MCPExternalAuthConfig needs claims that its callers' tokens never have. */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 
-/** The place of the embedded authorization server for `related`, with a phrase about it. */
+/** A `related` place of an error: the embedded authorization server, with a phrase about it. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
   config === undefined
     ? end(caller, GATEWAY.spec.authServerConfig, text)
     : end(config, AUTH_CONFIG.spec.embeddedAuthServer, text)
 
-/** The upstream provider whose access token goes to STS. */
+/** The upstream provider whose access token is sent to AWS STS. */
 export interface SubjectToken {
   readonly provider: Provider
   readonly index: number
-  /** Whether `subjectProviderName` names the provider; otherwise it is the first one. */
+  /** Whether `subjectProviderName` names the provider; otherwise it is the first upstream provider. */
   readonly isNamed: boolean
 }
 
 /**
- * The provider whose access token is sent to STS; undefined if missing or unreadable. A workload sends the token of its
- * only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
+ * The upstream provider whose access token is sent to AWS STS; undefined if missing or unreadable. A workload sends the
+ * token of its only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go,
+ * vmcp/auth/types/defaults.go).
  */
 export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
@@ -278,11 +280,11 @@ export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): Su
   return provider && { provider, index, isNamed }
 }
 
-/** A provider whose access tokens STS refuses, because they are not JWTs. */
+/** An upstream provider whose access tokens AWS STS refuses, because they are not JWTs. */
 export interface Opaque extends SubjectToken {
-  /** The name of the company or product, such as GitHub. */
+  /** The name of the company or product of the provider, such as GitHub. */
   readonly issuer: string
-  /** The name of another provider, whose tokens may be JWTs. */
+  /** The name of another upstream provider, whose tokens may be JWTs; undefined for none. */
   readonly other: string | undefined
 }
 
@@ -293,7 +295,7 @@ export function opaqueSubject(awsSts: AwsSts, front: Front): Opaque | undefined 
   return issuer === undefined ? undefined : { ...subject, issuer, other: front.readable() }
 }
 
-/** The provider of the token and the remedy, as parts of a message. */
+/** The upstream provider whose token is not a JWT, and the remedy, as parts of a message. */
 export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { caller }: Front) => ({
   subject: `${isNamed ? '' : 'the first provider '}${shortQuote(provider.name ?? '')} (${issuer})`,
   remedy:
@@ -304,7 +306,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** The place of an upstream provider in the authorization server for `related`, with a phrase about it. */
+/** A `related` place of an error: an upstream provider in the authorization server, with a phrase about it. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

@@ -18,8 +18,8 @@ export const lackingGroups = ({ setting }: PolicyList): Callers => {
 const ANONYMOUS_CLAIMS = new Set(['sub', 'iss', 'aud', 'exp', 'iat', 'nbf', 'email', 'name'])
 
 /**
- * Callers without a token: releases make up claims for them. The subject is not known: in a workload it is the user
- * that runs its process.
+ * Callers without a token: operator releases make up claims for them. The value of `sub` is not known: in a workload it
+ * is the local user that runs its process.
  */
 export const ANONYMOUS: Callers = {
   canHave: (claim) => ANONYMOUS_CLAIMS.has(claim),
@@ -27,13 +27,13 @@ export const ANONYMOUS: Callers = {
   subject: undefined,
 }
 
-/** The claims that policies use and the callers cannot have, without repeats. */
+/** The claims that policies use and that the callers' tokens cannot have, without repeats. */
 export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] {
   const found = list.policies.flatMap((policy) => claimsIn(policy, list.setting))
   return [...new Set(found)].filter((claim) => !canHave(claim))
 }
 
-/** The requests that policies deny to callers because their tokens lack claims. */
+/** The effect of policies that deny requests to callers because their tokens lack claims. */
 export interface Denial {
   /** The claims that the policies use and the callers cannot have. */
   readonly claims: readonly string[]
@@ -42,8 +42,9 @@ export interface Denial {
 }
 
 /**
- * The claims whose absence makes policies deny to these callers what they permit to others; `isWhole` when this is
- * everything: no permit can apply, an evaluation fails or a forbid always applies. Undefined when nothing is denied.
+ * The claims whose absence makes policies deny requests to these callers that they permit to other callers. `isWhole`:
+ * all requests are denied, because no permit can apply, an evaluation fails or a forbid always applies. Undefined when
+ * no request is denied.
  */
 export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
@@ -53,7 +54,7 @@ export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): De
 
 function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const { setting } = list
-  // When the groups are not known, any policy may permit one of them.
+  // When it is not known how callers get groups, any policy may permit a group of these callers.
   if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
   const theirs: Setting = { ...setting, callers }
   const idle = new Set<ListedPolicy>()
@@ -80,7 +81,7 @@ interface Effects {
   readonly active: ReadonlySet<ListedPolicy>
   /** The policies that deny every request: they always fail, or always forbid. */
   readonly denying: ReadonlySet<ListedPolicy>
-  /** Number of permits that can apply to a request. */
+  /** Number of `permit` policies that can apply to a request. */
   readonly permitting: number
 }
 
@@ -102,10 +103,10 @@ function effectsOf({ policies }: PolicyList, requests: KnownRequests, budget: Bu
   return { active, denying, permitting }
 }
 
-/** A claim that a policy uses, or the entity type of a group of principals. */
+/** A claim that a policy uses, or the entity type of a group that it names. */
 type Mention = { readonly claim: string } | { readonly type: string }
 
-/** The claims that a policy reads or tests, and the claim that its groups are made from. */
+/** The claims that a policy reads or tests, and the claim from which the groups that it names are made. */
 function claimsIn({ parsed }: ListedPolicy, { groupType, groupClaims = [] }: Setting): string[] {
   if (parsed?.kind !== 'policy') return []
   const { policy } = parsed

@@ -1,7 +1,7 @@
 /**
- * The requests for which policies are evaluated, as releases make them from a token and a call (stacklok/toolhive,
- * pkg/authz/authorizers/cedar). The code was read in release 0.44 and run in 0.63; anything without a release in its
- * comment is older than 0.26.
+ * The requests for which Cedar policies are evaluated, as releases of toolhive make them from a token and an MCP call
+ * (stacklok/toolhive, pkg/authz/authorizers/cedar). The code was read in release 0.44 and run in 0.63; a comment here
+ * that names no release is about behaviour that is older than 0.26.
  */
 
 import {
@@ -14,24 +14,27 @@ import {
 } from '../cedar/index.ts'
 import type { PolicyEntities } from './policy-entities.ts'
 
-/** The kinds of requests. Listing has no action: a list shows the items for which these actions are permitted. */
+/**
+ * The kinds of requests for which policies are evaluated. Listing has no action of its own: a list shows the items for
+ * which these actions are permitted.
+ */
 export const REQUESTS = [
   { action: 'call_tool', type: 'Tool', what: 'tool call' },
   { action: 'get_prompt', type: 'Prompt', what: 'prompt' },
   { action: 'read_resource', type: 'Resource', what: 'resource read' },
 ] as const
-/** Reading a skill: a kind of request that release 0.63 has, and perhaps earlier ones. */
+/** Reading a skill: a kind of request that release 0.63 has, and perhaps some earlier releases. */
 const SKILLS = { action: 'get_skill', type: 'Skill', what: 'skill' } as const
 export type RequestKind = (typeof REQUESTS)[number] | typeof SKILLS
 
 const WITH_SKILLS: readonly RequestKind[] = [...REQUESTS, SKILLS]
-/** The kinds of requests for which the policies are evaluated: skills only when a policy mentions them. */
+/** The kinds of requests for which these policies are evaluated; reading skills only when a policy mentions them. */
 export const kindsAskedIn = (texts: readonly (string | undefined)[]): readonly RequestKind[] =>
   texts.some((text) => text !== undefined && /skill/i.test(text)) ? WITH_SKILLS : REQUESTS
 
 export const ACTIONS: readonly string[] = WITH_SKILLS.map(({ action }) => action)
 export const RESOURCE_TYPES: readonly string[] = WITH_SKILLS.map(({ type }) => type)
-/** Actions in older documentation that releases never use, with the action that they use instead. */
+/** Actions that older documentation names but that releases never use, each with the action that they use instead. */
 export const LISTS: ReadonlyMap<string, string> = new Map([
   ['list_tools', 'call_tool'],
   ['list_prompts', 'get_prompt'],
@@ -42,7 +45,7 @@ export const LISTS: ReadonlyMap<string, string> = new Map([
 /** Annotations of MCP tools, available as attributes of the resource; each may be absent. */
 export const HINTS: readonly string[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
 
-/** The JSON types of well-known claims, and whether every token has them. All other claims may have any type. */
+/** The types of well-known claims (bits of `TYPE`), and whether every token has the claim. Others have any type. */
 const CLAIMS = new Map<string, readonly [types: number, presence: 'always' | 'maybe']>([
   ['sub', [TYPE.string, 'always']],
   ['iss', [TYPE.string, 'always']],
@@ -60,35 +63,35 @@ for (const name of 'scope email name preferred_username upn given_name family_na
 for (const name of 'tid oid hd locale sid typ acr'.split(' ')) CLAIMS.set(name, [TYPE.string, 'maybe'])
 for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name, [TYPE.set, 'maybe'])
 
-/** Claims that contain the groups of a caller by default. */
+/** Claims from which, by default, the groups of a caller are read. */
 export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
 export const DEFAULT_GROUP_TYPE = 'THVGroup'
 
-/** Facts about the tokens of callers. */
+/** Facts about the tokens of a group of callers. */
 export interface Callers {
   /** Whether a token of these callers can have the claim. */
   readonly canHave: (claim: string) => boolean
-  /** Claims that all tokens of these callers have, beside those that every token has. */
+  /** Claims that all tokens of these callers have, in addition to those that every token has. */
   readonly always: ReadonlySet<string>
-  /** The subject in all tokens of these callers; undefined when not known. */
+  /** The value of `sub` in all tokens of these callers; undefined when not known. */
   readonly subject: string | undefined
 }
 
 export const ANYBODY: Readonly<Callers> = { canHave: () => true, always: new Set(), subject: undefined }
 
-/** The settings that determine which requests are made to a resource. */
+/** The settings of a resource that determine for which requests its policies are evaluated. */
 export interface Setting {
   readonly kinds: readonly RequestKind[]
-  /** The entity type of groups; undefined when not known. */
+  /** The Cedar entity type of groups; undefined when not known. */
   readonly groupType: string | undefined
   /** The claims that groups are read from; undefined when not known. */
   readonly groupClaims: readonly string[] | undefined
-  /** Whether requests have `claimset_…` attributes: since 0.41, when a ConfigMap sets `multi_valued_claims`. */
+  /** Whether requests have `claimset_…` attributes: since release 0.41, when a ConfigMap sets `multi_valued_claims`. */
   readonly hasClaimSets: boolean
   readonly entities: PolicyEntities
-  /** The name of the resource, which policies use for the server; undefined until the resource has one. */
+  /** The name of the resource, by which policies name its MCP server; undefined until the resource has a name. */
   readonly server: string | undefined
-  /** Whether tools are members of a `Backend` entity, as for a VirtualMCPServer in release 0.63. */
+  /** Whether tools are members of a Cedar entity `Backend`, as for a VirtualMCPServer in release 0.63. */
   readonly hasBackends: boolean
   readonly callers: Callers
 }
@@ -96,7 +99,7 @@ export interface Setting {
 const CLAIM_SOURCE: Attribute = { presence: 'always', types: TYPE.string, key: 'thv_claim_source' }
 const ABSENT: Attribute = { presence: 'never', types: 0, key: '' }
 
-/** The requests of one kind: all of them or, given `lacks`, only those without certain attributes. */
+/** The requests of one kind; with `lacks`, only those without the attributes for which `lacks` is true. */
 export class KnownRequests implements Requests {
   readonly #kind: RequestKind
   readonly #setting: Setting
@@ -120,7 +123,7 @@ export class KnownRequests implements Requests {
       if (name.startsWith('claim_')) return this.#claim(name.slice('claim_'.length))
       if (name.startsWith('claimset_')) return this.#claimSet(name)
     }
-    // Release 0.63 has this attribute, and perhaps some earlier ones; releases up to 0.44 do not.
+    // Release 0.63 has this attribute, and perhaps some earlier releases; releases up to 0.44 do not.
     if (name === 'thv_claim_source' && of !== 'resource') return CLAIM_SOURCE
     if (of === 'principal') return ABSENT
     if (name.startsWith('arg_'))
@@ -147,7 +150,7 @@ export class KnownRequests implements Requests {
     }
   }
 
-  /** The possible types of a claim; with `multi_valued_claims` also string and set, because lists become strings. */
+  /** The possible types (bits) of a claim; with `multi_valued_claims` also string and set: lists become strings. */
   #typesOf(types: number): number {
     return this.#setting.hasClaimSets ? types | TYPE.string | TYPE.set : types
   }
@@ -185,7 +188,10 @@ export class KnownRequests implements Requests {
     return this.#isMember(entity) ? 'maybe' : 'never'
   }
 
-  /** Whether requests that lack a claim have no groups: few callers have groups in a second default claim. */
+  /**
+   * Whether requests without some of the group claims have no groups: true when only default claims other than `groups`
+   * are left, because few callers have groups in two claims.
+   */
   #lacksGroups(groupClaims: readonly string[] = []): boolean {
     const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))
     return (

@@ -9,7 +9,7 @@ import {
 } from '../rule/index.ts'
 import type { Gateway } from './related-resources.ts'
 
-/** The ports of a VirtualMCPServer and, by default, of a workload's proxy. */
+/** The port of a VirtualMCPServer; `PROXY_PORT` is the default port of a workload's proxy. */
 const GATEWAY_PORT = 4483
 const PROXY_PORT = 8080
 
@@ -18,11 +18,11 @@ interface Reference {
   readonly resourceUrl?: string | undefined
 }
 
-/** The process that validates the tokens of an embedded authorization server. */
+/** The process of a VirtualMCPServer or proxy that validates the tokens of an embedded authorization server. */
 export interface Checker {
-  /** The name of the resource that runs the process; empty until the resource has one. */
+  /** The name of the resource that runs the process; empty until the resource has a name. */
   readonly name: string
-  /** The namespace of the resource; undefined when the deployment chooses it. */
+  /** The namespace of the resource; undefined when the manifest names none. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
@@ -32,7 +32,10 @@ export interface Checker {
   readonly resourceUrl: Path<unknown>
 }
 
-/** The VirtualMCPServer, if it validates its own authorization server's tokens; undefined if not, or if unreadable. */
+/**
+ * The process of a VirtualMCPServer that validates the tokens of its own authorization server; undefined when it does
+ * not, or when its audience is missing or unreadable.
+ */
 export function gatewayChecker(
   { spec }: Gateway,
   { name, namespace }: Pick<Checker, 'name' | 'namespace'>,
@@ -58,8 +61,8 @@ export function gatewayChecker(
 }
 
 /**
- * Errors when the expected audience is not `resourceUrl`, which all tokens of an embedded authorization server have.
- * When `resourceUrl` is absent, operator releases use the address of a Service named like the resource.
+ * Errors when the expected audience is not `resourceUrl`, the audience of all tokens of an embedded authorization
+ * server. When `resourceUrl` is absent, operator releases use the address of a Service named like the resource.
  */
 export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   const { reference, audience, at } = checker
@@ -83,9 +86,7 @@ function isResource(text: string): boolean {
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
 }
 
-/**
- * Whether releases use this URL when `resourceUrl` is absent; if name or namespace are unknown, whether they may do so.
- */
+/** Whether releases may use this URL when `resourceUrl` is absent; any Service URL if name or namespace is unknown. */
 function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean {
   const end = `.svc.cluster.local:${port}`
   return name === '' || namespace === undefined
@@ -93,7 +94,7 @@ function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean 
     : url === `http://${name}.${namespace}${end}`
 }
 
-/** The namespace of the judged resource; undefined when the deployment chooses it. */
+/** The namespace of the judged resource; undefined when the manifest names none. */
 export function namespaceOf({ metadata }: Resource): string | undefined {
   return metadata?.namespace === '' ? undefined : metadata?.namespace
 }
@@ -102,7 +103,7 @@ interface Resource {
   readonly metadata?: { readonly namespace?: string | undefined } | undefined
 }
 
-/** The port of the proxy of an MCPServer or MCPRemoteProxy; undefined when unreadable. */
+/** The explicit or default port of the proxy of an MCPServer or MCPRemoteProxy; undefined when unreadable. */
 export function proxyPortOf(spec: { readonly proxyPort?: number | undefined }): number | undefined {
   return isAbsent(spec, 'proxyPort') ? PROXY_PORT : spec.proxyPort
 }

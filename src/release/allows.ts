@@ -11,12 +11,12 @@ export interface Broken {
   readonly holder?: unknown
 }
 
-/** The keywords, beside `required`, that releases are known to apply differently from the specification. */
+/** The keywords of JSON Schema, beside `required`, that releases apply differently from the specification. */
 const COMPARED: ReadonlySet<string> = new Set(['enum', 'minItems', 'minLength', 'maxLength'])
 
 /**
- * Whether a release accepts the value although it violates the constraint. False for a field that the release does not
- * have, because the API server drops it.
+ * Whether a release accepts a value that violates a constraint of the specification. False for a field that the release
+ * does not have, because the API server drops it.
  */
 export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Broken): boolean {
   if (keyword === 'required') return mayLack(schema, at, holder)
@@ -26,7 +26,7 @@ export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Br
   return around === undefined || !breaksRule(around, holder)
 }
 
-/** Whether the release has the field, and neither `required` nor a CEL rule of the release demands it. */
+/** Whether the field at this path may be absent: the release has it, and no `required` or CEL rule demands it. */
 function mayLack(schema: ReleaseSchema, at: readonly Segment[], value: unknown): boolean {
   const holder = schemaAt(schema, at.slice(0, -1))
   const key = String(jsonKey(at.at(-1) ?? ''))

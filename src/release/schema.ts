@@ -43,7 +43,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ])
 
-/** The schema without descriptions and other keywords that are never read. */
+/** The schema without descriptions and other keywords that this project never reads. */
 export function compared(schema: ReleaseSchema): ReleaseSchema {
   const { properties, items, additionalProperties } = schema
   return {
@@ -61,7 +61,7 @@ export function compared(schema: ReleaseSchema): ReleaseSchema {
   }
 }
 
-/** A schema that accepts anything. */
+/** A schema that accepts any value. */
 export const ANYTHING: ReleaseSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
 /** The schema of a field of an object or of a value of a map; undefined when the API server drops the field. */
@@ -72,7 +72,7 @@ export function fieldOf(schema: ReleaseSchema, key: string): ReleaseSchema | und
   return more === true || schema['x-kubernetes-preserve-unknown-fields'] === true ? ANYTHING : undefined
 }
 
-/** The schema of the value at a place; undefined when the API server drops the value. */
+/** The schema of the value at a path; undefined when the API server drops the value. */
 export function schemaAt(root: ReleaseSchema, at: readonly Segment[]): ReleaseSchema | undefined {
   let schema: ReleaseSchema | undefined = root
   for (const segment of at) {
@@ -83,6 +83,6 @@ export function schemaAt(root: ReleaseSchema, at: readonly Segment[]): ReleaseSc
   return schema
 }
 
-/** The schema of an item of a list. */
+/** The schema of an item of a list; undefined when the API server drops the items. */
 export const itemOf = ({ items, ...schema }: ReleaseSchema): ReleaseSchema | undefined =>
   items ?? (schema['x-kubernetes-preserve-unknown-fields'] === true ? ANYTHING : undefined)

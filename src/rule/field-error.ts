@@ -3,8 +3,8 @@ import { goQuote, goQuoteStart, goValue, withoutUserInfo } from './go-text.ts'
 import { LONGEST_SHOWN, type Path, type Segment, segmentsOf } from './path.ts'
 
 /**
- * The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the `StatusCause` reason of
- * each.
+ * The error types of `k8s.io/apimachinery/pkg/util/validation/field`, each with its phrase and its `StatusCause`
+ * reason.
  */
 const ERROR_TYPES = {
   required: { phrase: 'Required value', cause: 'FieldValueRequired' },
@@ -35,14 +35,14 @@ export interface FieldError {
   readonly detail: string
   /** The other objects whose content or absence causes this error. */
   readonly dependsOn?: readonly ObjectName[]
-  /** For a warning: its `dependsOn` when a severity setting turns it into an error. */
+  /** For a warning: the value of `dependsOn` when a severity setting turns the warning into an error. */
   readonly dependsOnAsError?: readonly ObjectName[]
   /**
    * Identifies what the error is about; by default the value at its path. The ratchet (decision 8) excuses an error
    * when the stored object has errors about the same things, whatever their rule, place and text.
    */
   readonly about?: () => Iterable<Thing>
-  /** The other places of a contradiction: at most four, the most helpful one first. */
+  /** The other places that take part in a contradiction: at most four, the most helpful one first. */
   readonly related?: readonly Related[]
   /**
    * Keys of the contradictions between objects that the error reports. They are the same whichever of these objects is
@@ -50,33 +50,33 @@ export interface FieldError {
    */
   readonly causes?: () => Iterable<Thing>
   /**
-   * For a warning: the operator is certain to fail. It becomes an error where the release is known. If it depends on
-   * other objects, then only for files, because a later apply to a cluster may bring these objects.
+   * Set for a warning about a certain failure of the operator. The warning becomes an error when the operator release
+   * is known; if it depends on other objects, only for files, because a later apply to a cluster may bring the objects.
    */
   readonly isOutage?: true
   /** A change that corrects the error; given only when it is certainly right and changes nothing else. */
   readonly fix?: Fix
 }
 
-/** A safe change of the object as it was given, and what it does: `write '168h'`. */
+/** A safe change of the object as the user wrote it; `title` says what the change does: `write '168h'`. */
 export interface Fix {
   readonly title: string
   readonly edits: readonly Edit[]
 }
 
-/** One step of a fix, at a place of the object. */
+/** One step of a fix, at a path in the object. */
 export type Edit =
   | { readonly op: 'rename'; readonly at: readonly Segment[]; readonly to: string }
   | { readonly op: 'set' | 'add'; readonly at: readonly Segment[]; readonly value: unknown }
   | Moving
 
-/** Moves members within the object at a place, all or none of them. An object that loses its last member is removed. */
+/** Moves members within the object at `at`, all of them or none. An object that loses its last member is removed. */
 export interface Moving {
   readonly op: 'move'
   readonly at: readonly Segment[]
-  /** Paths from the object. A move without `to` removes the member. */
+  /** The old and the new path of each member, from the object at `at`. A move without `to` removes the member. */
   readonly moves: readonly { readonly from: readonly string[]; readonly to?: readonly string[] }[]
-  /** Members to add before the moves. */
+  /** Members to add before the moves, with their paths from the object at `at`. */
   readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
 }
 
@@ -93,53 +93,53 @@ export type Thing = readonly [what: string, ...names: readonly string[]]
 type At = Path<unknown>
 type Value<T> = NonNullable<T>
 
-/** `Required value`: a field is missing. */
+/** An error `Required value`: a field is missing. */
 export function required(path: At, detail: string): FieldError {
   return { type: 'required', at: segmentsOf(path), detail }
 }
 
-/** `Forbidden`: the field must not be set. Prints no value. */
+/** An error `Forbidden`: the field must not be set. The message prints no value. */
 export function forbidden(path: At, detail: string): FieldError {
   return { type: 'forbidden', at: segmentsOf(path), detail }
 }
 
-/** `Invalid value`: shows the value, and what it must be. */
+/** An error `Invalid value`: the message shows the value, and what it must be. */
 export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'invalid', at: segmentsOf(path), value, detail }
 }
 
-/** `Not found`: a reference to an object or key that does not exist. */
+/** An error `Not found`: a reference to an object or key that does not exist. */
 export function notFound<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'notFound', at: segmentsOf(path), value, detail }
 }
 
-/** `Too many`: the number of items, and the most that are allowed. */
+/** An error `Too many`: the message shows the number of items, and the most that are allowed. */
 export function tooMany(path: At, count: number, detail: string): FieldError {
   return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
 }
 
-/** The error with the other objects that it depends on. Every error about two objects needs this. */
+/** Adds to an error the other objects that it depends on. Every error about two objects needs this. */
 export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName[]): FieldError {
   return { ...error, dependsOn }
 }
 
 /**
- * The warning with the other objects that it depends on once a setting turns it into an error: only then does the
- * webhook read them from the API server.
+ * Adds to a warning the other objects that it depends on when a severity setting turns it into an error: only then does
+ * the webhook read them from the API server.
  */
 export function dependingAsError(error: FieldError, ...dependsOnAsError: readonly ObjectName[]): FieldError {
   return { ...error, dependsOnAsError }
 }
 
-/** The warning, marked as a certain failure of the operator: an error where the release is known. */
+/** Marks a warning as a certain failure of the operator: it becomes an error when the operator release is known. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
-/** The error with the one thing that it is about, for the ratchet (decision 8). */
+/** Adds to an error the one thing that it is about, for the ratchet (decision 8). */
 export function about(error: FieldError, ...thing: Thing): FieldError {
   return { ...error, about: () => [thing] }
 }
 
-/** The error with the things that it is about, which are listed only when the ratchet (decision 8) asks. */
+/** Adds to an error the things that it is about; `things` is called only when the ratchet (decision 8) needs them. */
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }
@@ -147,7 +147,7 @@ export function aboutEach(error: FieldError, things: () => Iterable<Thing>): Fie
 /** The most `related` places that an error has. */
 const MOST_RELATED = 4
 
-/** The error with the other places of the contradiction, and with keys that identify the contradictions it reports. */
+/** Adds to an error the other places of a contradiction, and keys that identify the contradictions (`causes`). */
 export function relatedTo(
   error: FieldError,
   related: readonly Related[],
@@ -156,24 +156,24 @@ export function relatedTo(
   return { ...error, related: related.slice(0, MOST_RELATED), ...(causes && { causes }) }
 }
 
-/** The place of a path in an object, with a phrase about it. */
+/** A `related` place of an error: a path in an object, with a phrase about the value there. */
 export const end = (object: ObjectName, path: At, text: string): Related => ({
   object,
   at: segmentsOf(path),
   text,
 })
 
-/** `Duplicate value`: an earlier item has the same value. */
+/** An error `Duplicate value`: an earlier item has the same value. */
 export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {
   return { type: 'duplicate', at: segmentsOf(path), value, detail: '' }
 }
 
-/** `Too long`: prints no value. */
+/** An error `Too long`: the message prints no value. */
 export function tooLong(path: At, detail: string): FieldError {
   return { type: 'tooLong', at: segmentsOf(path), detail }
 }
 
-/** Advice: for warnings only. Prints the path and the sentence, no phrase and no value. */
+/** An advice, for warnings only: the message has the path and the sentence `detail`, no error phrase and no value. */
 export function advice(path: At, detail: string): FieldError {
   return { type: 'advice', at: segmentsOf(path), detail }
 }
@@ -183,7 +183,10 @@ export function supportedValues(allowed: readonly string[]): string {
   return `supported values: ${allowed.map(goQuote).join(', ')}`
 }
 
-/** The text after the path, as `field.Error.ErrorBody()` prints it. A value over 1,024 characters is cut and says so. */
+/**
+ * The message of an error after the path, as `field.Error.ErrorBody()` prints it. A value over 1,024 characters is cut,
+ * and the message says so.
+ */
 export function errorBody({ type, value, detail }: FieldError): string {
   const { phrase } = ERROR_TYPES[type]
   if (type === 'advice') return detail
@@ -192,8 +195,8 @@ export function errorBody({ type, value, detail }: FieldError): string {
 }
 
 /**
- * The value is cut before it is quoted: a request may hold one of seven million characters, and quoting them all is
- * slow.
+ * A value as messages show it, cut before it is quoted: a request may hold a value of seven million characters, and
+ * quoting them all is slow.
  */
 function shownValue(value: unknown): string {
   const text = typeof value === 'string' ? withoutUserInfo(value, LONGEST_SHOWN) : undefined
@@ -202,7 +205,7 @@ function shownValue(value: unknown): string {
   return `${shown.slice(0, LONGEST_SHOWN).toWellFormed()}… (${(text ?? shown).length} characters)`
 }
 
-/** The machine-readable reason of a cause: `metav1.StatusCause.reason`. */
+/** The machine-readable reason for an error type: `metav1.StatusCause.reason`. */
 export function causeOf(type: ErrorType): string {
   return ERROR_TYPES[type].cause
 }

@@ -1,9 +1,9 @@
 /** The parts of a URL that rules read, as the user wrote them; only the scheme is in lower case. */
 export interface Url {
-  /** Empty in a relative reference. */
+  /** The scheme in lower case; empty in a relative reference. */
   readonly scheme: string
   readonly hasUserInfo: boolean
-  /** Without port and brackets; empty when the URL has no host. */
+  /** The host without port and brackets; empty when the URL has no host. */
   readonly host: string
   readonly port: string
 }
@@ -39,14 +39,14 @@ export function parseUrl(text: string): Url | undefined {
 }
 
 /**
- * `localhost` in any case, `127.x.x.x` of four decimal numbers as Go's net.ParseIP reads them, `::1` (decision 13).
- * Other spellings of `::1` are not loopback.
+ * Whether a host is loopback: `localhost` in any case, `127.x.x.x` of four decimal numbers as Go's net.ParseIP reads
+ * them, or `::1` (decision 13). Other spellings of `::1` are not loopback.
  */
 export function isLoopback(host: string): boolean {
   return host === '::1' || /^localhost$/i.test(host) || LOOPBACK_IPV4.test(host)
 }
 
-/** Matches nearly every real URL; the full parser would give the same result for these. */
+/** Matches nearly every real URL quickly, with the same result as the full parser. */
 const PLAIN = /^(https?):\/\/([A-Za-z0-9.-]+)(?::(\d*))?(?:\/[A-Za-z0-9\-._~/]*)?$/
 
 const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
@@ -56,9 +56,9 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/
 /** The ASCII characters that Go accepts unescaped in a host, and everything beyond ASCII. */
 const HOST_CHARACTERS = /^[A-Za-z0-9!"$&'()*+,\-.:;<=>[\]_~\u0080-\uffff]*$/
-/** In a host a percent-escape stands for a byte beyond ASCII or for the percent sign. */
+/** The percent-escapes that Go accepts in a host: for bytes beyond ASCII and for `%`. */
 const HOST_ESCAPE = /%(?:25|[89A-Fa-f][0-9A-Fa-f])/g
-/** In an IPv6 zone a percent-escape stands for an ASCII character allowed in a host, a space or the percent sign. */
+/** The percent-escapes that Go accepts in an IPv6 zone: for ASCII characters allowed in a host, space and `%`. */
 const ZONE_ESCAPE = /%(?:2[0-24-9A-Ea-e]|3[0-9A-Ea-e]|4[1-9A-Fa-f]|5[0-9AaBbDdFf]|6[1-9A-Fa-f]|7[0-9AaEe])/g
 
 function isUserInfo(text: string): boolean {
@@ -82,7 +82,7 @@ function parseHost(scheme: string, text: string): Pick<Url, 'host' | 'port'> | u
   return port === undefined ? undefined : { host: colon < 0 ? text : text.slice(0, colon), port }
 }
 
-/** The port of `:80`, `:` or nothing. */
+/** The port in `:80` (80), in `:` or in an empty text (both empty); undefined for other texts. */
 function optionalPort(text: string): string | undefined {
   return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
 }
@@ -113,7 +113,7 @@ function isIpv6(text: string): boolean {
 
 const DOTTED_QUAD_AT_END = /:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
 
-/** The text before and after the first separator. */
+/** The text before and after the first separator; without a separator, the whole text and an empty one. */
 function cut(text: string, separator: string): readonly [string, string] {
   const at = text.indexOf(separator)
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)]

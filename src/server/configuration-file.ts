@@ -10,7 +10,7 @@ import type { Release } from '../release/index.ts'
 import { errorMessage } from '../rule/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds between two reads; kubelets update a ConfigMap in a pod within about a minute. */
+/** Milliseconds between two reads of the file; kubelets update a ConfigMap in a pod within about a minute. */
 const EVERY = 10_000
 
 /** The state of the configuration file, for metrics. */
@@ -39,7 +39,7 @@ export class ConfigurationFile {
   #since = 0
   #problem: string | undefined
 
-  /** `now` returns the time of the wall clock. */
+  /** `now` returns the time of the wall clock in Unix milliseconds. */
   constructor(flags: Flags, logger: Pick<Logger, 'info' | 'warn' | 'error'>, now: () => number = Date.now) {
     this.#flags = flags
     this.#logger = logger
@@ -51,7 +51,7 @@ export class ConfigurationFile {
     return this.#settings
   }
 
-  /** The release that the file names; an installed release in the cluster takes precedence. */
+  /** The operator release that the file names; an installed release in the cluster takes precedence. */
   get release(): Release | undefined {
     return this.#release
   }
@@ -74,7 +74,7 @@ export class ConfigurationFile {
     await this.#read()
   }
 
-  /** Reads the file until the signal aborts; calls `onChange` when the settings have changed. Never rejects. */
+  /** Keeps reading the file until the signal aborts; calls `onChange` when the settings have changed. Never rejects. */
   async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
     while (!signal.aborted) {
       await sleep(EVERY, undefined, { signal, ref: false }).catch(() => undefined)
@@ -82,7 +82,7 @@ export class ConfigurationFile {
     }
   }
 
-  /** Reads the file; true when the settings have changed. */
+  /** Reads the file; true when the settings have changed, also because an exemption has expired. Never rejects. */
   async check(): Promise<boolean> {
     try {
       const isOther = await this.#read()
@@ -97,7 +97,7 @@ export class ConfigurationFile {
     return this.#expire()
   }
 
-  /** Reads the file if its content has changed, and returns true then. Throws UsageError when it is invalid. */
+  /** Reads the file, and returns true if its content has changed. Throws UsageError when the content is invalid. */
   async #read(): Promise<boolean> {
     const file = this.#flags['config-file']
     const text = await readRegularFile(file).catch((error: unknown) => {
@@ -120,7 +120,7 @@ export class ConfigurationFile {
     return true
   }
 
-  /** Drops exemptions that have expired since the last read; returns whether there were any. */
+  /** Drops exemptions that have expired since the last read; returns whether there were such exemptions. */
   #expire(): boolean {
     const settings = this.#choose()
     if (settings.exemptions.length === this.#settings.exemptions.length) return false

@@ -8,7 +8,7 @@ import { errorMessage, metadataOf } from '../rule/index.ts'
 /** Milliseconds between two reads of the CRDs: an upgrade of the operator takes effect within a minute. */
 const EVERY = 30_000
 
-/** The CustomResourceDefinitions of the cluster as a release (decision 3), read again every 30 s. */
+/** The operator release to which the CRDs in the cluster belong (decision 3), read again every 30 s. */
 export class InstalledRelease {
   readonly #connection: Pick<ClusterConnection, 'installation'>
   readonly #group: string
@@ -29,8 +29,8 @@ export class InstalledRelease {
   }
 
   /**
-   * The installed release by the last successful read of the CRDs; undefined when these are missing, are those of this
-   * project, or could not be read so far.
+   * The operator release by the last successful read of the CRDs; undefined when the CRDs are missing, are those of
+   * this project, or could not be read so far.
    */
   current(): Release | undefined {
     return this.#release
@@ -41,7 +41,7 @@ export class InstalledRelease {
     return this.#isRead
   }
 
-  /** Reads the CRDs until the signal aborts; calls `onChange` when the release has changed. Never rejects. */
+  /** Keeps reading the CRDs until the signal aborts; calls `onChange` when the release has changed. Never rejects. */
   async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
     while (!signal.aborted) {
       await this.#read(onChange)

@@ -3,9 +3,9 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 
 const BATCH = 16_384
 const MOST_MILLISECONDS = 1_000
-/** Characters that may wait for a slow reader; further lines are dropped. */
+/** Characters of log lines that may wait for a slow reader; further lines are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024
-/** Milliseconds between attempts to write the last lines to a slow reader; the next constant is the most attempts. */
+/** Milliseconds between attempts to write the last lines to a slow reader; there are at most `ATTEMPTS` attempts. */
 const PAUSE = 10
 const ATTEMPTS = 100
 const STDOUT = 1
@@ -54,7 +54,7 @@ export function logDestination() {
     })
   }
   const flushSync = () => {
-    // The operating system already has the batch that is being written.
+    // A batch that is being written is not sent again, because the operating system already has it.
     const batches = [isWriting ? undefined : sending, take()]
     if (!isWriting) sending = undefined
     let left = Buffer.concat(batches.map((batch) => batch?.bytes ?? Buffer.alloc(0)))
@@ -82,7 +82,7 @@ export function logDestination() {
     },
     /** Writes all waiting lines before it returns; gives up after a second if the reader is slow. */
     flushSync,
-    /** Number of lines dropped since the start. */
+    /** Number of log lines that were dropped since the start. */
     dropped: () => dropped,
   }
 }

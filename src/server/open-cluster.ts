@@ -17,32 +17,32 @@ import { openReports } from './open-reports.ts'
 import type { ReportKeeper } from './report-keeper.ts'
 import { errorMessage } from '../rule/index.ts'
 
-/** The cluster cache, and functions that read from the API server. */
+/** The cluster cache, with its informers and functions that read from the API server. */
 export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: LiveReads
   /**
-   * The schemas of the installed operator or, when these are not known, of the release that the configuration file
-   * names.
+   * The schemas of the installed operator or, when these are not known, of the operator release that the configuration
+   * file names.
    */
   release(): Release | undefined
   isSynced(): boolean
-  /** Keeps reports of the current findings, where that is set (`--reports`). */
+  /** Writes reports of the current findings to the cluster; undefined unless `--reports` is set. */
   readonly reports: ReportKeeper | undefined
   /** Checks all stored objects again, after a change of the settings. */
   recheck(): void
-  /** Stops the informers; the connection stays open. */
+  /** Stops the informers; the connection to the API server stays open. */
   stop(): void
 }
 
-/** The share of the heap for the cache; the rest is for parsing requests and answers. */
+/** The share of the heap for the cluster cache; the rest is for parsing requests and answers. */
 const CACHE_SHARE = 0.3
-/** The most estimated bytes of an object that is stored completely; an ordinary one has two thousand. */
+/** The most estimated bytes of an object that the cache stores completely; an ordinary object has two thousand. */
 const MOST_OF_ONE = 256 * 1024
 
 /**
- * A connection to the cluster of the kubeconfig or, without one, of the pod; undefined when there is neither. Sends
- * nothing yet. Throws UsageError for a kubeconfig that cannot be used.
+ * A connection to the cluster of the kubeconfig or, without a kubeconfig, of the pod; undefined when there is neither.
+ * Sends no request yet. Throws UsageError for a kubeconfig that cannot be used.
  */
 export async function openConnection(
   configuration: ServerConfiguration,

@@ -2,21 +2,21 @@ import type { ServingPair } from '../certificates/serving-pair.ts'
 
 /** A source of serving certificates. */
 export interface Serving {
-  /** Describes the source, for the person at the terminal. */
+  /** Describes the source of the certificates in the text that the server prints at its start. */
   readonly source: string
-  /** The first certificate; later ones come through `onNext`. Rejects with an Error when none comes in time. */
+  /** The first certificate; later ones come through `onNext`. Rejects with an Error when there is none in time. */
   first(): Promise<ServingPair>
-  /** Calls back with each certificate after the first. */
+  /** Registers a callback for each certificate after the first. */
   onNext(use: (pair: ServingPair) => void): void
   /** The CAs (PEM) to write into the webhook configurations; undefined when another component injects them. */
   caBundle(): string | undefined
-  /** To be called with the caBundle (PEM) of each entry in both webhook configurations, as currently stored. */
+  /** Receives the caBundle (PEM) of each entry in both webhook configurations, as currently stored. */
   observe(caBundles: readonly string[]): void
-  /** Whether both webhook configurations have, or once had, the CA of the current serving certificate. */
+  /** Whether both webhook configurations contain, or contained earlier, the CA of the current serving certificate. */
   isTrusted(): boolean
   /** Why the clock of this replica is too wrong to sign; undefined if it is right, or the replica signs nothing. */
   clockProblem(): string | undefined
-  /** The state for metrics. */
+  /** The state of the source, for metrics. */
   state(): ServingState
 }
 

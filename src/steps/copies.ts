@@ -7,7 +7,7 @@ const LONGEST_NAME = 253
 
 /**
  * Adds to the changes, for each MCPOIDCConfig that changes, a temporary copy of its new version with another name. An
- * object that changes together with it can then refer to the copy for a while, and later to the original. Undefined
+ * object that changes together with the MCPOIDCConfig can first refer to the copy, and later to the original. Undefined
  * when no object could use a copy.
  */
 export function withCopies(
@@ -37,7 +37,7 @@ export function withCopies(
 const CONFIG = 'MCPOIDCConfig'
 const referenceOf = ({ kind }: ChangedObject) => segmentsOf(oidcReferencePath(kind.kind).name).map(String)
 
-/** The key of the MCPOIDCConfig that the new version of an object names; undefined unless the change is an update. */
+/** The key of the MCPOIDCConfig to which the object's new version refers; undefined unless the change is an update. */
 function namedBy(change: ChangedObject): string | undefined {
   const { namespace, versions } = change
   const name = isUpdate(change) ? valueIn(versions.at(-1)?.value, referenceOf(change)) : undefined
@@ -64,7 +64,7 @@ function copyOf(change: ChangedObject, isTaken: (key: string) => boolean): Chang
   }
 }
 
-/** The new version of an object with its reference changed from the MCPOIDCConfig to the copy. */
+/** The new version of an object, with its reference to the MCPOIDCConfig changed to the copy; empty for a deletion. */
 function versionWith(change: ChangedObject, copy: ChangedObject): Version[] {
   const { value } = change.versions.at(-1) ?? {}
   if (value === undefined) return []

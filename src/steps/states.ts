@@ -14,7 +14,7 @@ import type { Release } from '../release/index.ts'
 
 export type Manifest = Readonly<Record<string, unknown>>
 
-/** An object of one of the seven kinds. */
+/** An object of a kind that this project judges. */
 export interface Item {
   readonly kind: Kind
   readonly namespace: string
@@ -22,7 +22,7 @@ export interface Item {
   readonly value: Manifest
 }
 
-/** The objects of a state by their key, in the order of the documents. */
+/** The objects of a cluster state by their key, in the order of the documents. */
 export type Items = ReadonlyMap<string, Item>
 
 export const keyOf = ({ kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>): string =>
@@ -40,16 +40,16 @@ export function itemsOf(values: readonly unknown[], reading: DocumentReading): I
   return items
 }
 
-/** How the webhook judges and which defaults it writes, in all states. */
+/** The settings by which the webhook judges and writes defaults, the same in all states of the cluster. */
 export interface StateJudging {
   readonly settings: Settings
   readonly reading: DocumentReading
   readonly defaults: WrittenDefaults
-  /** The schemas of the operator's CRDs, if they are known. */
+  /** The operator release with the schemas of its CRDs; undefined when it is not known. */
   readonly release?: Release | undefined
 }
 
-/** A judge like the webhook's, for this cluster state, which may change later. */
+/** A judge that decides as the webhook would in this cluster state; later changes of the state have effect. */
 export const judgeIn = (
   state: ClusterState,
   { settings, reading, defaults: written, release }: StateJudging,
@@ -62,7 +62,7 @@ export const judgeIn = (
     defaults: { written, serviceAccountAudience: '' },
   })
 
-/** Stores an object in the state, replacing the object with its name; for undefined, only removes that object. */
+/** Stores an object in the cluster state, replacing the object with its name; undefined removes that object. */
 export function put(
   state: ClusterState,
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
@@ -73,7 +73,7 @@ export function put(
   else putAll(state, [value], { ...reading, namespace })
 }
 
-/** The request that an apply of an object over the stored one sends. */
+/** The admission request that an apply of `value` over the stored object sends. */
 export function submitted(
   { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
   value: unknown,
@@ -87,20 +87,22 @@ export function submitted(
   )
 }
 
-/** Whether the value sets `subjectProviderName`: an apply without the field would keep what /mutate wrote. */
+/** Whether the manifest sets `subjectProviderName`: an apply without the field keeps what /mutate wrote. */
 function namesProvider(value: unknown): boolean {
   const { tokenExchange } = isObject(value) && isObject(value.spec) ? value.spec : {}
   return isObject(tokenExchange) && tokenExchange.subjectProviderName !== undefined
 }
 
-/** The object with `subjectProviderName` always set, if only to '', so that an apply changes the stored value. */
+/** The manifest with `subjectProviderName` set, to '' if it is absent, so that an apply changes the stored value. */
 export function namingProvider(value: Manifest): Manifest {
   const { spec } = value
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return value
   return { ...value, spec: { ...spec, tokenExchange: { subjectProviderName: '', ...spec.tokenExchange } } }
 }
 
-/** The objects as the API server stores them after all are applied: with the defaults of /mutate. */
+/**
+ * Applies the objects to the state; returns them by key as the API server stores them, with the defaults of /mutate.
+ */
 export function storedItems(
   items: Items,
   before: ReadonlyMap<string, unknown>,

@@ -8,16 +8,16 @@ import { ALONE, type Behind, canExist } from '../role/behind.ts'
 import { shrink } from './shrink.ts'
 import { onlyThose, soughtFirst } from './usual.ts'
 
-/** A field that grants an access, and the callers who get it from there. */
+/** A field that grants an access (such as a role), and the callers who get the access from this field. */
 export interface Grant {
   readonly access: string
-  /** The field, such as `roleMappings[0]`. */
+  /** The field that grants the access, such as `roleMappings[0]`. */
   readonly by: string
-  /** The condition for these callers, in the words of the manifest; null when it includes all callers. */
+  /** The condition that these callers satisfy, in the words of the manifest; null when all callers satisfy it. */
   readonly callers: string | null
-  /** Callers who satisfy the condition, but whom an earlier field gives something else. */
+  /** Callers who satisfy the condition, but to whom an earlier field gives another access or no access. */
   readonly except: readonly Taken[]
-  /** Whether it is proved that nothing can be left out of the description. */
+  /** Whether it is proved that no part of `callers` and `except` can be left out. */
   readonly isMinimal: boolean
   readonly answer: Answer
 }
@@ -26,18 +26,18 @@ type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
 
 type Answer =
   | { readonly is: 'somebody'; readonly example: Claims }
-  /** Proved: no caller. `takenBy` are the earlier fields that together include all callers of this field. */
+  /** Proved: no caller gets the access from this field; `takenBy` names earlier fields that match all its callers. */
   | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
   | { readonly is: 'not decided'; readonly why: string }
 
 interface Taken {
   readonly callers: string
   readonly by: string
-  /** The access that these callers get instead; null for none. */
+  /** The access that these callers get instead; null when they get no access. */
   readonly access: string | null
 }
 
-/** The result when role mappings, or a policy, are too large for the budget. */
+/** The result of `grantsOf` when the role mappings, or the policy, are too large for the budget. */
 const UNREAD: Grant = {
   access: '',
   by: '',
@@ -49,13 +49,13 @@ const UNREAD: Grant = {
 
 interface Settings {
   readonly budget?: Budget
-  /** Claims to try first as an example of a caller. */
+  /** The claims of callers that are tried first as the example of a caller who gets the access. */
   readonly callers?: readonly Claims[]
   /** The tokens that callers can have: only claims that at least one of these tokens has are considered. */
   readonly behind?: Behind
 }
 
-/** The fields of role mappings or a policy that grant a wanted access, each with the callers who get it from there. */
+/** The fields of role mappings or a policy that grant a wanted access, and the callers who get it from each field. */
 export function grantsOf(
   choice: Choice,
   isAsked: (access: string) => boolean,
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** Those of the earlier fields that are needed to include all callers of this field. */
+/** Removes from the earlier fields (`taking`) those that are not needed to match all callers of a field. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {
@@ -131,8 +131,8 @@ const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean
   solve(world, literals).is === 'impossible'
 
 /**
- * Describes the callers in the words of the manifest, without superfluous parts. An earlier field with the same access
- * is not an exception.
+ * Describes the callers who get an access from a field, in the words of the manifest, without superfluous parts. An
+ * earlier field that gives the same access is not listed as an exception.
  */
 function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
   let { condition } = way
@@ -163,7 +163,7 @@ const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): De
   isMinimal,
 })
 
-/** The smallest condition found that is equivalent for all callers for whom `around` is true. */
+/** The smallest condition found that is equivalent to `condition` for all callers for whom `around` is true. */
 function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
   const saysTheSame = (other: Condition) =>
     isImpossible(world, [...around, condition.when, -other.when]) &&

@@ -3,7 +3,7 @@ import { LIST_CLAIMS, TEXT_CLAIMS } from '../../kinds/mcp-external-auth-config/c
 import type { Behind } from '../role/behind.ts'
 import type { Claims } from '../role/claims.ts'
 
-/** Assumptions that claims have the JSON types with which identity providers issue them. */
+/** Assumptions that every claim has the JSON type with which identity providers issue it. */
 const usualForms = (world: ClaimsWorld): Literal[] =>
   [...world.root.parts].flatMap(([name, place]) => {
     if (LIST_CLAIMS.has(String(name))) return others(place, ['absent', 'list'])
@@ -16,7 +16,7 @@ const usualForms = (world: ClaimsWorld): Literal[] =>
 const others = ({ forms }: ValuePlace, usual: readonly Form[]): Literal[] =>
   Object.entries(forms).flatMap(([form, literal]) => (usual.includes(form as Form) ? [] : [-literal]))
 
-/** The first claim with a JSON type with which no identity provider issues it. */
+/** The name of the first claim whose value has a JSON type with which no identity provider issues this claim. */
 export function unusualClaim(claims: Claims): string | undefined {
   return Object.keys(claims).find((name) => {
     const value = claims[name]
@@ -26,14 +26,18 @@ export function unusualClaim(claims: Claims): string | undefined {
 }
 
 /**
- * Assumptions that exclude claims which tokens of embedded authorization servers lack, if only some callers have these.
+ * Assumptions that claims are absent which embedded authorization servers never issue; for the case that some of the
+ * callers have tokens of such servers.
  */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
   partly === undefined
     ? []
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
 
-/** Asks about callers with usual claims that all their tokens may have; else with usual claims; else about any. */
+/**
+ * Asks the solver about callers with usual claims that every token may have, then about usual claims, then about any
+ * claims, until an answer is 'possible'.
+ */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
   behind: Pick<Behind, 'partly'>,
@@ -52,7 +56,7 @@ export function soughtFirst<A extends { readonly is: string }>(
   return ask([])
 }
 
-/** Excludes claims that none of the callers' tokens has. */
+/** Assumes for all questions to the solver that claims are absent which none of the callers' tokens has. */
 export function onlyThose(world: ClaimsWorld, { lacks }: Pick<Behind, 'lacks'>): void {
   if (lacks === undefined) return
   for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])

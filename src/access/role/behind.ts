@@ -14,25 +14,27 @@ import {
 import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
-/** The tokens that callers of an MCPExternalAuthConfig can have, by the VirtualMCPServers and workloads using it. */
+/** Facts about the tokens of an MCPExternalAuthConfig's callers, from the VirtualMCPServers and workloads using it. */
 export interface Behind {
   /**
-   * Whether no token has the claim; undefined when some callers have tokens of issuers other than embedded servers,
-   * which may have any claim.
+   * Whether none of the callers' tokens has the claim; undefined when some tokens come from other issuers than embedded
+   * authorization servers, because such tokens may have any claim.
    */
   readonly lacks: ((claim: string) => boolean) | undefined
   /**
-   * Set when only some callers have tokens of embedded servers: `lacks` is about these tokens, `others` names an object
-   * whose callers have other tokens.
+   * Set when only some callers have tokens of embedded authorization servers: `lacks` is about these tokens, `others`
+   * names an object whose callers have tokens of another issuer.
    */
   readonly partly: { readonly lacks: (claim: string) => boolean; readonly others: string } | undefined
-  /** The issuers of the tokens, and their claims: `VirtualMCPServer vmcp issues …`; empty when `lacks` is undefined. */
+  /**
+   * Says which object issues the tokens, with which claims: `VirtualMCPServer vmcp issues …`; empty without `lacks`.
+   */
   readonly issued: string
-  /** A description of the token that is sent to STS, by the VirtualMCPServer or workload that sends it. */
+  /** Descriptions of the tokens sent to AWS STS, by kind and name of the sending VirtualMCPServer or workload. */
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** Nothing is known about the tokens, for example because no known object uses the MCPExternalAuthConfig. */
+/** The value when nothing is known about the tokens, for example because no object uses the MCPExternalAuthConfig. */
 export const ALONE: Behind = { lacks: undefined, partly: undefined, issued: '', tokens: new Map() }
 
 /** The tokens that callers of the MCPExternalAuthConfig with this name can have. */
@@ -62,8 +64,8 @@ export function behindOf(name: string, cluster: Cluster): Behind {
 }
 
 /**
- * Whether callers of an MCPRemoteProxy have tokens of one of these issuers (embedded servers), or none: then the proxy
- * uses the claims of a local user.
+ * Whether an MCPRemoteProxy accepts only tokens of one of these issuers (embedded authorization servers), or needs no
+ * token: then the proxy uses the claims of a local user.
  */
 function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>, cluster: Cluster): boolean {
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}
@@ -74,7 +76,7 @@ function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>
   return issuer !== undefined && issuers.has(issuer)
 }
 
-/** Describes the token that a VirtualMCPServer or workload with an embedded server sends to STS. */
+/** Describes the token that a VirtualMCPServer or workload with an embedded authorization server sends to AWS STS. */
 function tokenOf(awsSts: AwsSts, front: Front): string {
   const opaque = opaqueSubject(awsSts, front)
   const subject = subjectOf(awsSts, front)
@@ -95,15 +97,15 @@ function tokenWithoutServer(kind: string, awsSts: AwsSts): string {
     : 'the token of the caller'
 }
 
-/** Whether a caller can have these claims. */
+/** Whether the token of a caller can have all of these claims. */
 export const canExist = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): boolean =>
   lacks === undefined || !Object.keys(claims).some(lacks)
 
-/** The claims, without those that no token has. */
+/** Removes the claims that no caller's token has. */
 export const arriving = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
-/** The changes of the token that is sent to STS, for objects that send one in both states. */
+/** The changes of the tokens that objects send to AWS STS; objects that send one in only one state are left out. */
 export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)
@@ -111,7 +113,7 @@ export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   })
 }
 
-/** A change of the token that one object sends to STS. */
+/** A change of the token that one object sends to AWS STS. */
 export interface TokenChange {
   readonly sender: string
   readonly old: string

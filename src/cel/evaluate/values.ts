@@ -1,6 +1,6 @@
 import type { Budget } from '../../rule/index.ts'
 
-/** A value at run time (CEL language definition, "Values"); an int is a bigint, a double is a number. */
+/** A CEL value at run time (CEL language definition, "Values"); an int is a bigint, a double is a number. */
 export type Value =
   | null
   | boolean
@@ -15,7 +15,7 @@ export type Value =
   | CelMap
   | readonly Value[]
 
-/** The result of an evaluation that fails. It propagates like a value until an operator such as `||` absorbs it. */
+/** The result of a CEL evaluation that fails. It propagates like a value until an operator such as `||` absorbs it. */
 export class Failure {
   readonly message: string
 
@@ -65,9 +65,12 @@ export class TypeName {
   }
 }
 
-/** A map. As in cel-go, 1, 1u and 1.0 are three different keys, and a look-up tries the same number types as cel-go. */
+/**
+ * A CEL map. As in cel-go, 1, 1u and 1.0 are three different keys, and a look-up tries the number types that cel-go
+ * tries.
+ */
 export class CelMap {
-  /** Whether the map is an object inside the claims, rather than one written in the expression. */
+  /** Whether the map comes from an object in the claims, and not from a map literal in the expression. */
   readonly ofClaims: boolean
   readonly #entries = new Map<unknown, readonly [Value, Value]>()
 
@@ -175,13 +178,16 @@ export function isList(value: Value): value is readonly Value[] {
  */
 export type Spend = (cost: number, work?: number) => void
 
-/** Spends the work of an evaluation from a budget. */
+/** A `Spend` that takes the work of an evaluation from a budget, and does not limit the cost that cel-go counts. */
 export const spendingFrom =
   (budget: Budget): Spend =>
   (cost, work = cost / 4) =>
     budget.spend(work)
 
-/** Equality (CEL language definition, "Equality"): numbers by value, other types only equal their own type. */
+/**
+ * Equality as the CEL language definition has it: numbers are equal by value, across number types; other values are
+ * equal only to values of their own type.
+ */
 export function equal(a: Value, b: Value, spend: Spend): boolean {
   spend(1 / 64)
   const [x, y] = [numeric(a), numeric(b)]
@@ -213,7 +219,7 @@ const numeric = (value: Value): bigint | number | undefined => {
   return value instanceof Uint ? value.value : undefined
 }
 
-/** Negative, 0 or positive; NaN when one value is NaN; undefined when the two values cannot be ordered. */
+/** The order of two values: negative, 0 or positive; NaN when one is NaN; undefined when they cannot be ordered. */
 export function compare(a: Value, b: Value): number | undefined {
   const [x, y] = [numeric(a), numeric(b)]
   if (x !== undefined && y !== undefined) return order(x, y)
@@ -225,7 +231,7 @@ export function compare(a: Value, b: Value): number | undefined {
   return undefined
 }
 
-/** As in cel-go, an integer is converted to a double when the other number is one. */
+/** Orders two numbers: as in cel-go, an integer is converted to a double when the other number is a double. */
 function order(a: bigint | number, b: bigint | number): number {
   if (typeof a !== typeof b) return order(Number(a), Number(b))
   if (a < b) return -1
@@ -233,7 +239,7 @@ function order(a: bigint | number, b: bigint | number): number {
   return a === b ? 0 : NaN
 }
 
-/** Orders by code points, as Go orders UTF-8 bytes. */
+/** Orders two texts by code points, which is also the order of their UTF-8 bytes in Go. */
 function compareTexts(a: string, b: string): number {
   let i = 0
   while (i < a.length && a.charCodeAt(i) === b.charCodeAt(i)) i++

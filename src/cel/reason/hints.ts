@@ -1,4 +1,4 @@
-/** Candidate values for tests that cannot be expressed as formulas. */
+/** Candidate values of claims, for tests in a matcher that cannot be expressed as formulas for the solver. */
 
 export const TEXTS = ['', '0', '1', '3', '42', 'true', 'false', '1.5', '1h', '2026-01-31T12:00:00Z', 'a', 'x']
 export const NUMBERS = [
@@ -6,11 +6,14 @@ export const NUMBERS = [
   -1e19, 1e300,
 ]
 
-/** The longest constant, in code units, that is split into candidate texts; the next constant limits its parts. */
+/**
+ * The longest constant of a matcher, in UTF-16 code units, that is split into candidate texts; `MOST_PARTS` limits the
+ * number of the parts.
+ */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40
 
-/** Candidate texts, made from a constant in the matcher. */
+/** Candidate texts for the value of a claim, made from a constant in the matcher. */
 export function textsFrom(hint: unknown): string[] {
   if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
   if (typeof hint !== 'string') return []
@@ -26,7 +29,7 @@ export function textsFrom(hint: unknown): string[] {
   ]
 }
 
-/** Candidate numbers, made from a constant in the matcher. */
+/** Candidate numbers for the value of a claim, made from a constant in the matcher. */
 export function numbersFrom(hint: unknown): number[] {
   const value = typeof hint === 'bigint' || typeof hint === 'string' ? Number(hint) : hint
   if (typeof hint === 'string') {

@@ -2,7 +2,7 @@
 
 import type { Budget } from '../../rule/index.ts'
 
-/** The code points from the first to the last, both included. */
+/** A range of code points; both ends belong to it. */
 export type Range = readonly [first: number, last: number]
 
 export type Instruction =
@@ -11,7 +11,7 @@ export type Instruction =
   | { readonly op: 'begin' | 'end'; readonly next: number }
   | { readonly op: 'match' }
 
-/** The largest program of a regular expression that is compiled, in instructions; counted repetitions are expanded. */
+/** The most instructions of a compiled regular expression; counted repetitions such as `a{9}` are expanded. */
 const MOST_INSTRUCTIONS = 2_000
 
 const LAST = 0x10ffff
@@ -36,10 +36,13 @@ type Tree =
   | { readonly op: 'all' | 'any'; readonly parts: readonly Tree[] }
   | { readonly op: 'repeat'; readonly part: Tree; readonly least: number; readonly most: number }
 
-/** Thrown for syntax that this parser does not support, such as `\b` and `\pL`; RE2 may accept it. */
+/**
+ * Thrown for syntax of regular expressions that this parser does not support, such as `\b` and `\pL`; RE2 may accept
+ * it.
+ */
 class Unread extends Error {}
 
-/** The program of a pattern that RE2 accepts; undefined when it has syntax that this parser does not support. */
+/** Compiles a regular expression to a program; undefined when it has syntax that this parser does not support. */
 export function programOf(pattern: string, budget: Budget): readonly Instruction[] | undefined {
   try {
     budget.spend(pattern.length / 4)
@@ -55,8 +58,8 @@ export function programOf(pattern: string, budget: Budget): readonly Instruction
 }
 
 /**
- * The text and position of a pattern that only searches for a plain text: at the start, at the end, as the whole, or
- * anywhere. Undefined for other patterns.
+ * The text and the anchors of a pattern that only searches for a plain text, such as `^abc`; undefined for other
+ * patterns.
  */
 export function plainPattern(
   program: readonly Instruction[],
@@ -74,7 +77,7 @@ export function plainPattern(
   return { text, atStart, atEnd }
 }
 
-/** The program of a regular expression, under construction. */
+/** The program of a regular expression while it is compiled. */
 interface Program {
   readonly instructions: Instruction[]
   readonly budget: Budget
@@ -85,7 +88,7 @@ function push({ instructions }: Program, instruction: Instruction): void {
   instructions.push(instruction)
 }
 
-/** Appends the instructions for a syntax tree; after them execution continues with the next instruction. */
+/** Appends the instructions for a part of the pattern; execution then continues with the instruction after them. */
 function emit(program: Program, tree: Tree): void {
   const { instructions, budget } = program
   budget.spend(1 / 4)
@@ -188,7 +191,7 @@ class PatternReader {
     return true
   }
 
-  /** Parses alternatives; flags that are set inside a group end with the group. */
+  /** Parses alternatives such as `a|b`; flags that are set inside a group end with the group. */
   #alternatives(): Tree {
     const flags = this.#flags
     const parts: Tree[] = []
@@ -201,7 +204,7 @@ class PatternReader {
   #sequence(): Tree {
     const parts: Tree[] = []
     while (!['', '|', ')'].includes(this.#peek())) {
-      // After flags such as `(?i)`, RE2 repeats the item before the flags.
+      // RE2 applies a repetition after flags, as in `a(?i)*`, to the item before the flags; this parser refuses it.
       if (this.#bounds() !== undefined) throw new Unread('a repetition of nothing')
       const part = this.#part()
       if (part !== undefined) parts.push(this.#repeated(part))

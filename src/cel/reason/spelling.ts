@@ -60,7 +60,7 @@ export function namesIn(expr: Expr, budget: Budget, names = new Set<string>()): 
   return names
 }
 
-/** The constants in an expression, as candidate JSON values. */
+/** The constants in an expression, as candidate JSON values for a claim. */
 export function constantsIn(expr: Expr): unknown[] {
   if (expr.kind !== 'literal') return subexpressions(expr).flatMap(constantsIn)
   return expr.value instanceof Uint8Array || expr.value === null ? [] : [expr.value]

@@ -5,7 +5,7 @@ import { EXIT } from '../output/report.ts'
 
 const PROGRAM = 'vmcp-admission'
 
-/** The command `completion`, which prints a script for completing these commands in a shell. */
+/** The command `completion`, which prints a script with which a shell completes the commands of this program. */
 export const completionOf = (commands: () => Iterable<Command>): Command =>
   defineCommand({
     name: 'completion',

@@ -13,16 +13,16 @@ import type { Resource } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
 
-/** The most objects that a note names. */
+/** The most objects that the note about objects that were not judged names. */
 const MOST_NAMES = 20
 
-/** Records the effects of the configuration's exemptions in one run. */
+/** Records, during one run, which exemptions of the configuration had an effect and which objects were not judged. */
 export class Exemptions {
   readonly #configuration: Configuration
   readonly #now: number
   readonly #used = new Set<unknown>()
   readonly #concerned = new Set<FileExemption>()
-  /** Descriptions of the objects in namespaces that the settings exclude. */
+  /** Descriptions (kind, namespace and name) of the objects in namespaces that the settings exclude from judging. */
   readonly #leftOut: string[] = []
 
   constructor(configuration: Configuration, now: number) {
@@ -30,13 +30,13 @@ export class Exemptions {
     this.#now = now
   }
 
-  /** To be called for each object that was judged. */
+  /** Records an object that was judged, and its ignored findings. */
   judged(subject: GivenSubject, ignored: readonly Ignored[]): void {
     for (const { by } of ignored) this.#used.add(by)
     for (const each of this.#configuration.exemptions) if (isFor(each, subject)) this.#concerned.add(each)
   }
 
-  /** To be called for each object in a namespace that the settings exclude. */
+  /** Records an object that is not judged, because the settings exclude its namespace. */
   leftOut(
     { kind, namespace, name }: GivenSubject,
     place?: { readonly file: string; readonly line: number },
@@ -45,7 +45,7 @@ export class Exemptions {
     this.#leftOut.push(`${kind} ${namespace}/${name}${where}`)
   }
 
-  /** The objects that were not judged, as an empty list or as one entry with their number and the first names. */
+  /** A note with the number and the first names of the objects that were not judged; empty when there are none. */
   get notJudged(): Located[] {
     const { length } = this.#leftOut
     if (length === 0) return []
@@ -57,9 +57,10 @@ export class Exemptions {
   }
 
   /**
-   * Notes about exemptions that have expired, or that had no effect. `judged` determines which unused exemptions
-   * certainly had no effect: for a whole cluster all of them; for files those that concern a judged object, because
-   * others may be for another repository; otherwise only those for one object that was judged.
+   * Notes about exemptions that have expired, or that had no effect. `judged` says which objects the run has judged,
+   * and so which unused exemptions certainly had no effect: for a whole cluster all of them; for files those that
+   * concern a judged object, because others may be for another repository; otherwise only those for one object that was
+   * judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -85,8 +86,8 @@ export class Exemptions {
 }
 
 /**
- * The resources among the documents in namespaces that the configuration excludes: none, or a single entry as in
- * `Exemptions.notJudged`.
+ * A note about the documents that are not judged because the configuration excludes their namespaces; empty when there
+ * are none. See `Exemptions.notJudged`.
  */
 export function leftOutIn(
   { documents }: Pick<Documents, 'documents'>,
@@ -105,7 +106,9 @@ export function leftOutIn(
   return exemptions.notJudged
 }
 
-/** Adds objects that were not judged to a report: to its unread objects if the run must fail because of them. */
+/**
+ * Adds notes about objects not judged to `notJudged` of a report, or to `unread` if the run must fail because of them.
+ */
 export function addNotJudged(
   { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },
   more: readonly Located[],

@@ -33,23 +33,23 @@ import { addVerdict, NO_PLACES, type FilePlace, type Report, type GivenSubject }
 
 export interface Judging extends DocumentReading {
   readonly settings: Settings
-  /** Records the effects of exemptions. */
+  /** Records which exemptions of the configuration have an effect. */
   readonly exemptions?: Exemptions
   readonly progress?: Progress
-  /** The schemas of the API server, if they are known. */
+  /** The operator release by whose CRD schemas documents are judged; undefined when it is not known. */
   readonly release?: Release | undefined
 }
 
-/** The other objects that may affect the findings of a document. */
+/** The state of the other objects, which may affect the findings of a document. */
 export interface Beside {
-  /** The judge for the state after an apply of the documents. */
+  /** Judges the document among the objects as they are after an apply of all documents. */
   readonly judge: Judge
-  /** The objects before the apply. */
+  /** The objects as they are stored before the apply. */
   readonly stored?: {
     readonly state: World['state']
     get(subject: GivenSubject): unknown
   }
-  /** The place of a part of another object: in a file, the line of its key; for an object in a cluster, none. */
+  /** The place of a value in another object: in a file, the line of its key; for an object in a cluster, no place. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 
@@ -67,7 +67,7 @@ export function judgeDocument(
   atOnce(judgingDocument(file, document, given, beside, report))
 }
 
-/** As `judgeDocument`, in steps: other requests can be answered between them. */
+/** Does the same as `judgeDocument` in steps, so that other requests can be answered between two steps. */
 export function* judgingDocument(
   file: string,
   document: ReadDocument,
@@ -137,13 +137,16 @@ export function* judgingDocument(
   return undefined
 }
 
-/** A map or list is marked at its key, because its value begins with its first member on another line. */
+/**
+ * Whether a finding about the value at a path marks the key or the value: the key for a map or list, because its value
+ * begins with its first member on another line.
+ */
 export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
 /**
- * Adds one note about the release that a document needs, at the field from the latest release; the note also names the
- * other new fields.
+ * Adds one note about the operator release that a document needs, because it has fields that older releases lack. The
+ * note is at the field from the latest release, and also names the other new fields.
  */
 function noteNewerFields(
   newer: readonly NewerField[],
@@ -166,7 +169,7 @@ function noteNewerFields(
   report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
 }
 
-/** The most names that one note lists. */
+/** The most fields that the note about new fields names. */
 const MOST_NAMES = 4
 
 function listed(names: readonly string[]): string {
@@ -177,7 +180,7 @@ function listed(names: readonly string[]): string {
 const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
-/** Whether a finding refers to an object that is missing in its namespace but exists in another. */
+/** Whether a finding refers to an object that does not exist in the document's namespace, but in another namespace. */
 function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, namespace: string): boolean {
   if (world.state === 'no cluster') return false
   const cluster = world.state.in(namespace)
@@ -187,7 +190,7 @@ function namesOtherNamespace({ errors, warnings }: Verdict, { world }: Judge, na
   )
 }
 
-/** An ignore comment; `ignore` is absent when the comment itself is wrong (`problem`). */
+/** An ignore comment in a manifest; when the comment is not valid, `problem` says why and `ignore` is absent. */
 interface Comment {
   readonly comment: IgnoreComment
   readonly ignore?: Ignore
@@ -195,7 +198,7 @@ interface Comment {
 }
 
 /**
- * The ignore comments of a document. A comment above a key or an item covers everything inside it; one at the top
+ * The ignore comments of a document. A comment above a key or an item covers everything inside it; a comment at the top
  * covers the whole document.
  */
 export const commentsOf = (document: ReadDocument): readonly Comment[] =>
@@ -212,7 +215,7 @@ export const commentsOf = (document: ReadDocument): readonly Comment[] =>
     return { comment, ignore: { id, reason, written: 'comment', covers } }
   })
 
-/** Adds notes about ignore comments without effect. */
+/** Adds notes about ignore comments that have no effect to the report. */
 function noteComments(
   file: string,
   given: {
@@ -267,7 +270,7 @@ function reportNotJudged(
   return verdict.ignored
 }
 
-/** The text on one line, shortened, because a template may be long and have several lines. */
+/** Puts a placeholder's text on one line and shortens it, because a template may be long and have several lines. */
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`

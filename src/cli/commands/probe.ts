@@ -157,7 +157,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   return exitCode(report)
 }
 
-/** The resources with addresses to probe, and the notes from reading them. */
+/** The resources whose addresses are probed, and the objects that were not judged or could not be read. */
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
@@ -220,7 +220,7 @@ async function readFromCluster(
   }
 }
 
-/** Makes a report of the findings, with the severities and exemptions in the settings. */
+/** Makes a report of the findings of a probe, with the severities and exemptions in the settings of the judge. */
 function reportOf(
   { files, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },

@@ -9,26 +9,26 @@ import { documentsOf } from '../input/texts.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
 import { type PlacedEdit, withEdits } from './text-edits.ts'
 
-/** A change of a file, and its reason. */
+/** A change of the text of a file, with the reason for it. */
 export interface FileChange {
   readonly file: string
   readonly edit: PlacedEdit
   readonly title: string
-  /** The id of the finding that the change fixes; empty for a default. */
+  /** The id of the finding that the change fixes; empty when the change adds a default. */
   readonly id: string
 }
 
 interface Fixed {
   readonly texts: ReadonlyMap<string, string>
   readonly changes: readonly FileChange[]
-  /** The findings whose fix cannot be written into the text. */
+  /** The findings whose fix cannot be written into the text of their file. */
   readonly left: readonly Located[]
 }
 
-/** The most rounds: a fix may lead to another one, because a renamed field is judged only after that. */
+/** The most rounds of `fixAll`: a renamed field is judged only in the round after its fix, and may need another fix. */
 const MOST_ROUNDS = 5
 
-/** Applies fixes until no finding has one, or for `MOST_ROUNDS` rounds. */
+/** Applies the fixes of findings to the texts in at most `MOST_ROUNDS` rounds, until no finding has a fix. */
 export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
   const texts = new Map(given)
   let changes: FileChange[] = []
@@ -56,11 +56,11 @@ interface Applied {
   readonly left: Located[]
 }
 
-/** Applies the fixes of findings to the texts. */
+/** Applies the fixes of findings to `texts` (by file name), which it changes. */
 export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
   apply(texts, changesOf(findings))
 
-/** Adds to the texts the defaults and providers that /mutate would write, if these objects were in the cluster. */
+/** Returns the texts with the defaults and providers that /mutate would write if all objects were in one cluster. */
 export function withDefaults(
   given: ReadonlyMap<string, string>,
   judging: Judging,
@@ -104,7 +104,7 @@ function notFixed({ file, edit, title }: FileChange, isCut: boolean): Located {
 const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): FileChange[] =>
   changesOf(judgeAlone(documentsOf(texts), judging).report.findings)
 
-/** The fixes of these findings, without repeats. */
+/** The changes that fix these findings; at most one for each place of a file. */
 function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
   const found = new Map<string, FileChange>()
   for (const { file, fix: mend, id } of findings)
@@ -115,7 +115,7 @@ function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
   return [...found.values()]
 }
 
-/** The documented defaults that are missing in the objects, as /mutate writes them. */
+/** Changes that add the documented defaults which the objects lack, as /mutate writes them. */
 function defaultsIn(
   texts: ReadonlyMap<string, string>,
   judging: Judging,

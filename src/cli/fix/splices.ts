@@ -1,11 +1,11 @@
-/** A change of a text that replaces some characters by others. */
+/** A change of a text: `length` characters from the offset `from` are replaced by `written`. */
 export interface Splice {
   readonly from: number
   readonly length: number
   readonly written: string
 }
 
-/** The text after the changes, which are sorted by offset; undefined when two of them overlap. */
+/** Applies changes, sorted by offset, to a text; undefined when two of the changes overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string | undefined {
   const parts: string[] = []
   let at = 0

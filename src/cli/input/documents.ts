@@ -10,12 +10,12 @@ import type { Located, Unread } from '../output/report.ts'
 
 /** The settings for reading files. */
 export interface ReadOptions {
-  /** The values of placeholders, by name. */
+  /** The values that replace placeholders, by name of the placeholder. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
   /** Limits the bytes of all files of the run together. */
   readonly allowance?: Allowance
-  /** Whether a document that is not judged is treated like one that cannot be read. */
+  /** Whether the run fails because of a document that is not judged, as it does for a document that cannot be read. */
   readonly failOnNotJudged?: boolean
 }
 
@@ -49,7 +49,7 @@ export async function readDocuments(names: readonly string[], given: ReadOptions
   })
 }
 
-/** The documents in the sources, without the patches of kustomizations. */
+/** Joins the documents of several sources, without the patches of kustomizations, which are not judged. */
 export function documentsFrom(
   batches: readonly Batch[],
   given: Pick<ReadOptions, 'failOnNotJudged'> & Pick<Documents, 'notJudged' | 'empty'>,
@@ -75,10 +75,10 @@ async function is(name: string, what: 'isDirectory' | 'isFile'): Promise<boolean
   return name !== '-' && (await stat(name).catch(() => undefined))?.[what]() === true
 }
 
-/** The documents from one argument. */
+/** The documents that were read from one argument of the command. */
 interface Read extends Batch {
   readonly name: string
-  /** Whether a document of this argument was left out. */
+  /** Whether a file of this argument was excluded. */
   readonly reduced: boolean
 }
 

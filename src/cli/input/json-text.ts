@@ -1,32 +1,32 @@
 /**
- * Parses JSON with the places of all parts, as kubectl's decoder does: by the grammar of Go's encoding/json (RFC 8259);
- * a text may contain several values in sequence.
+ * Parses JSON with the offset of every value, as kubectl's decoder does: by the grammar of Go's encoding/json (RFC
+ * 8259); a text may contain several values in sequence.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { NodeEntry, TextNode, Note } from './nodes.ts'
 
-/** A parsed value, and the offset of its end. */
+/** A parsed JSON value, and the offset in the text at which it ends. */
 export interface JsonRead {
   readonly node: TextNode
   readonly end: number
   readonly notes: readonly Note[]
 }
 
-/** Thrown when the text ends inside the value, or before it begins. */
+/** Thrown when the text ends inside a JSON value, or before one begins. */
 export class JsonEndError extends ReadError {}
 
 const space = /[ \t\r\n]*/y
 const number = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y
 const plainString = /"[^"\\\x00-\x1f]*"/y
 
-/** The offset of the next character that is not white space. */
+/** The offset of the first character, from `offset` on, that is not white space. */
 export function skipSpace(text: string, offset: number): number {
   space.lastIndex = offset
   space.test(text)
   return space.lastIndex
 }
 
-/** Parses one value, starting at `offset`. Throws ReadError (JsonEndError at the end of the text). */
+/** Parses one JSON value, starting at `offset`. Throws ReadError (JsonEndError at the end of the text). */
 export function readJson(text: string, offset: number): JsonRead {
   const notes: Note[] = []
   let position = skipSpace(text, offset)
@@ -49,11 +49,11 @@ export function readJson(text: string, offset: number): JsonRead {
     const end = stringEnd(text, position)
     const content = JSON.parse(text.slice(position, end)) as string
     position = end
-    // Go strings have no lone surrogates.
+    // As in Go, lone surrogates are replaced.
     return content.toWellFormed()
   }
 
-  /** Parses the members between brackets, and the closing bracket. */
+  /** Parses the members of an object, or the items of a list, and the closing bracket `close`. */
   function readItems(close: string, readItem: () => void): void {
     position = skipSpace(text, position + 1)
     if (text[position] !== close)
@@ -125,7 +125,7 @@ const literals = [
   ['null', null],
 ] as const
 
-/** The end of the string that begins at `start`. Throws ReadError when it is not a JSON string. */
+/** The offset at which the JSON string that begins at `start` ends. Throws ReadError when it is not a JSON string. */
 function stringEnd(text: string, start: number): number {
   let position = start + 1
   for (;;) {
@@ -145,6 +145,6 @@ function stringEnd(text: string, start: number): number {
 
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
-/** The note that a key occurs twice in a map. */
+/** The text of the note that a key occurs twice in a map. */
 export const duplicateKey = (key: string): string =>
   `the key ${JSON.stringify(key)} is given more than once: kubectl takes the last`

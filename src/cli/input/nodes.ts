@@ -1,6 +1,6 @@
 /**
- * A parsed document: its data, with the place of every part in the text. Aliases share parts, so a small tree may
- * represent a large value.
+ * A parsed document: its data, with the offset of every key and value in the text. YAML aliases share nodes, so a small
+ * tree may represent a large value.
  */
 import { setOwn } from '../../rule/index.ts'
 
@@ -25,7 +25,7 @@ export interface MapNode {
 }
 export type TextNode = ScalarNode | ListNode | MapNode
 
-/** A member of a map: the place of its key, and the node of its value. */
+/** A member of a map: the offset of its key, and the node of its value. */
 export interface NodeEntry {
   readonly keyOffset: number
   readonly node: TextNode
@@ -57,8 +57,8 @@ export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
 
 /**
- * The JSON data of a node; `depth` is its nesting depth. Parts that aliases share are copied. Throws ReadError for a
- * number that JSON cannot represent, and for too deep nesting.
+ * The JSON data of a node; `depth` is its nesting depth. Nodes that YAML aliases share are copied. Throws ReadError for
+ * a number that JSON cannot represent, and for too deep nesting.
  */
 export function toValue(node: TextNode, depth = 1): unknown {
   if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
@@ -80,7 +80,7 @@ export function toValue(node: TextNode, depth = 1): unknown {
   }
 }
 
-/** The node of a member or an item; undefined when it does not exist. */
+/** The member of a map with this key, or the item of a list with this index; undefined when it does not exist. */
 export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
   if (node.kind === 'map') return node.entries.get(String(segment))
   if (node.kind !== 'list' || typeof segment !== 'number') return undefined
@@ -89,9 +89,9 @@ export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
 }
 
 /**
- * The offset of the part of `root` at this path: of its key, or of its value. An item of a list is its own key; a value
- * that is not written (`key:`) has the place of its key. For a part that does not exist, the place of the nearest
- * existing parent: its key, or the start of the document.
+ * The offset in the text of the value at this path in `root`, or of its key. For an item of a list, both are the offset
+ * of the item; for a value that is not written (`key:`), both are the offset of its key. If the path does not exist:
+ * the offset of the key of the nearest existing parent, or the start of the document.
  */
 export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset

@@ -19,7 +19,7 @@ export interface Repository {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** A file in a commit. */
+/** A file in a commit: the id of its content in git, and whether it is a symbolic link. */
 export interface BlobName {
   readonly id: string
   readonly isLink: boolean
@@ -28,7 +28,7 @@ export interface BlobName {
 /** The most bytes that git may print (apart from contents of files), and the most seconds that it may take. */
 const [MOST_OUTPUT, MOST_SECONDS] = [2 ** 28, 120]
 
-/** Finds the repository of the working folder. Throws UsageError. */
+/** Finds the git repository that contains the working folder. Throws UsageError. */
 export function openRepository(environment: Environment): Repository {
   const cwd = process.cwd()
   const top = topAbove(cwd)
@@ -46,8 +46,8 @@ export function openRepository(environment: Environment): Repository {
 }
 
 /**
- * The environment of git. It inherits nothing: GIT_DIR, GIT_EXEC_PATH or GIT_CONFIG_PARAMETERS would change which files
- * and programs are used.
+ * The environment variables of git. They inherit nothing from this process: GIT_DIR, GIT_EXEC_PATH or
+ * GIT_CONFIG_PARAMETERS would change which files and programs are used.
  */
 const OWN_ENVIRONMENT = {
   LC_ALL: 'C',
@@ -62,11 +62,11 @@ const OWN_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
 } as const
 
-/** Windows starts no program without this variable. */
+/** The variable SYSTEMROOT, without which Windows starts no program. */
 const windows = ({ SYSTEMROOT }: Environment): Record<string, string> =>
   SYSTEMROOT === undefined ? {} : { SYSTEMROOT }
 
-/** Settings that take precedence over the configuration of the repository. */
+/** Git settings that take precedence over the configuration of the repository, so that git starts no other program. */
 const OWN_SETTINGS = [
   'safe.bareRepository=explicit',
   'protocol.allow=never',
@@ -79,7 +79,7 @@ const OWN_SETTINGS = [
   'credential.helper=',
 ].flatMap((setting) => ['-c', setting])
 
-/** The nearest folder with a `.git`; a commit cannot contain a folder with this name. */
+/** The nearest folder with a `.git`, from this folder upwards; undefined for none. A commit cannot contain a `.git`. */
 function topAbove(folder: string): string | undefined {
   if (statSync(join(folder, '.git'), { throwIfNoEntry: false }) !== undefined) return folder
   const above = dirname(folder)
@@ -90,8 +90,9 @@ function topAbove(folder: string): string | undefined {
 const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**
- * The repository that contains this one as a submodule; undefined for none. The author of its `.gitmodules` chose the
- * URL of this one and thus its branches: they cannot be the base for judging the outer repository.
+ * The repository that contains the repository at `top` as a submodule; undefined for none. The author of the outer
+ * `.gitmodules` chose the URL of the submodule and thus its branches: they cannot be the base for judging the outer
+ * repository.
  */
 function superproject(top: string): string | undefined {
   const file = join(top, '.git')
@@ -107,7 +108,7 @@ function superproject(top: string): string | undefined {
   return inOwner.startsWith('..') ? undefined : owner
 }
 
-/** Runs git; its output may contain any bytes. Throws UsageError. */
+/** Runs git and returns its output, which may contain any bytes. Throws UsageError. */
 function run(
   { git, top, environment }: Repository,
   args: readonly string[],
@@ -131,7 +132,7 @@ function run(
 const whyFailed = ({ code, message }: NodeJS.ErrnoException): string =>
   code === 'ENOBUFS' ? 'there is too much in the revision' : message
 
-/** The id of a commit. Throws UsageError. */
+/** The id of the commit that a revision, such as a branch, names. Throws UsageError. */
 export function commitOf(repository: Repository, revision: string): string {
   run(repository, ['rev-parse', '--git-dir'])
   try {
@@ -178,7 +179,7 @@ export function blobsOf(
   return contentsIn(run(repository, ['cat-file', '--batch'], input, all + asked.length * 100))
 }
 
-/** Parses `ID blob SIZE`, the content and a line end, for each of the blobs. */
+/** Parses the output of `git cat-file --batch`, which has `ID blob SIZE`, the content and a line end for each blob. */
 function contentsIn(output: Buffer): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (let at = 0; at < output.length;) {

@@ -5,17 +5,17 @@
 import type { ScalarValue } from './nodes.ts'
 import { goFloat } from '../../rule/index.ts'
 
-/** A scalar in the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
+/** A YAML scalar: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {
   readonly tag: string
-  /** Whether the content determines the type: the scalar is neither quoted nor a block. */
+  /** Whether the content determines the type: the scalar is neither quoted nor a block scalar. */
   readonly implicit: boolean
   readonly text: string
 }
 
 /**
- * A scalar with its Go type. An `int` fits int64, a `uint` only uint64; a timestamp remains text, and is a separate
- * type only with an explicit `!!timestamp`.
+ * A YAML scalar with its type in Go. An `int` fits int64, a `uint` only uint64; a timestamp remains text, and is a
+ * separate type only with an explicit `!!timestamp`.
  */
 export type Resolved =
   | { readonly type: 'null' }
@@ -38,7 +38,8 @@ define({ type: 'float', value: Infinity }, '.inf', '.Inf', '.INF', '+.inf', '+.I
 define({ type: 'float', value: -Infinity }, '-.inf', '-.Inf', '-.INF')
 
 /**
- * The Go value of a scalar. Throws an Error that describes the mismatch when the content does not fit an explicit tag.
+ * The Go value of a YAML scalar. Throws an Error that describes the mismatch when the content does not fit an explicit
+ * tag.
  */
 export function resolveScalar(scalar: ScalarText): Resolved {
   const { tag, implicit, text } = scalar
@@ -55,7 +56,7 @@ export function resolveScalar(scalar: ScalarText): Resolved {
 
 const typeName = (resolved: Resolved): string => (resolved.type === 'uint' ? 'int' : resolved.type)
 
-/** The type of a plain scalar without a tag, by its characters. */
+/** The value of a plain scalar without a tag, with the type that its characters determine. */
 function resolveText(text: string, timestamps: boolean): Resolved {
   const asString: Resolved = { type: 'str', value: text }
   const first = text.charCodeAt(0)
@@ -73,18 +74,18 @@ function resolveText(text: string, timestamps: boolean): Resolved {
 const dottedPattern = /^\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?$/
 const floatPattern = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 
-/** A number that begins with a dot. Go parses it with its own syntax: underscores only between digits. */
+/** The value of a number that begins with a dot. Go parses it with its own syntax: underscores only between digits. */
 function dottedFloat(text: string): Resolved | undefined {
   return dottedPattern.test(text) ? float(text.replaceAll('_', '')) : undefined
 }
 
-/** A float64; undefined when it is out of range, because Go then keeps the text. */
+/** Parses a float64; undefined when it is out of range, because Go then keeps the text. */
 function float(text: string): Resolved | undefined {
   const value = Number(text)
   return Number.isFinite(value) ? { type: 'float', value } : undefined
 }
 
-/** A number that begins with a digit or a sign; the underscores are already removed. */
+/** The value of a number that begins with a digit or a sign; the underscores are already removed. */
 function signedOrDigit(text: string): Resolved | undefined {
   const integer = parseInteger(text)
   if (integer !== undefined) return integer
@@ -99,7 +100,7 @@ const integerPattern = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
 
-/** Works as Go's strconv.ParseInt, then ParseUint, both with base 0. */
+/** Parses an integer as Go's strconv.ParseInt, then ParseUint, both with base 0; undefined when both would fail. */
 function parseInteger(text: string): Resolved | undefined {
   const match = integerPattern.exec(text)
   if (!match) return undefined
@@ -133,7 +134,7 @@ function isTimestamp(text: string): boolean {
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** The bytes of a `!!binary`, as the UTF-8 text that they are in JSON. */
+/** Decodes the base64 text of a YAML `!!binary` to the text that Go's JSON encoder makes of its bytes. */
 function decodeBase64(text: string): string {
   const clean = text.replace(/[\r\n]/g, '')
   if (!base64Pattern.test(clean)) throw new Error('!!binary holds text that is not base64')
@@ -177,7 +178,7 @@ export function jsonScalar(resolved: Resolved): ScalarValue {
   }
 }
 
-/** The JSON name of a scalar key. Throws an Error for the two types that kubectl refuses. */
+/** The JSON member name for a scalar that is a map key. Throws an Error for the two types that kubectl refuses. */
 export function jsonKey(resolved: Resolved): string {
   switch (resolved.type) {
     case 'null':

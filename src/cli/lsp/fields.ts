@@ -5,7 +5,7 @@ import type { SchemaTree } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/index.ts'
 import type { JsonPath } from './symbols.ts'
 
-/** The schema for an object of one of the seven kinds; its `apiVersion` may still be missing. */
+/** The schema for an object whose kind this project judges; the object may still lack its `apiVersion`. */
 export function schemaOf(object: unknown, reading: DocumentReading): SchemaTree | undefined {
   if (!isObject(object)) return undefined
   const kind =

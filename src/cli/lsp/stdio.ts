@@ -8,7 +8,10 @@ import type { Judging } from '../commands/judge-document.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import { type Configured, LanguageServer } from './serve.ts'
 
-/** Serves an editor over standard input and output; resolves to the exit code once the editor has closed it. */
+/**
+ * Serves an editor by the Language Server Protocol over standard input and output; resolves to the exit code when the
+ * editor has closed the connection.
+ */
 export function serveStdio(judging: Judging, options: ReadOptions, configured: Configured): Promise<number> {
   const connection = createConnection(
     ProposedFeatures.all,

@@ -3,7 +3,7 @@ import { startWorker } from '../program-files.ts'
 import type { CallResult, ToolCall } from './answer.ts'
 import { BOUNDS } from './bounds.ts'
 
-/** The result of a tool call, and its output on standard output and standard error. */
+/** The result of an MCP tool call, and its output on standard output and standard error. */
 export interface Called extends CallResult {
   readonly stdout: string
   readonly stderr: string
@@ -11,7 +11,7 @@ export interface Called extends CallResult {
 
 type CallBounds = Pick<Record<keyof typeof BOUNDS, number>, 'waiting' | 'seconds' | 'megabytes'>
 
-/** Runs tool calls one after the other, each in its own thread, which can be stopped and shares nothing. */
+/** Runs MCP tool calls one after the other, each in a worker thread that can be stopped and shares nothing. */
 export class Calls {
   readonly #bounds: CallBounds
   #last: Promise<unknown> = Promise.resolve()
@@ -21,7 +21,10 @@ export class Calls {
     this.#bounds = bounds
   }
 
-  /** Runs a call; throws an Error when too many wait, or when it takes too much time or memory, or is aborted. */
+  /**
+   * Runs a tool call with `manifests` as its standard input. Throws an Error when too many calls wait, or when the call
+   * takes too much time or memory, or is aborted.
+   */
   async run(call: ToolCall, manifests: string, signal: AbortSignal): Promise<Called> {
     const { waiting } = this.#bounds
     if (this.#waiting > waiting)

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { answer, type ToolCall } from './answer.ts'
 
-// Without a top-level await, which CommonJS, the format of single-file executables, does not support.
+// Uses no top-level await, because single-file executables use CommonJS, which does not support it.
 void answer(workerData as ToolCall).then((given) => {
   parentPort?.postMessage(given)
-  // Standard input that no call has read would keep the thread alive.
+  // Exits at once: standard input that the call did not read would keep the thread alive.
   process.exit()
 })

@@ -7,16 +7,16 @@ import { json, visible, visiblePatch } from './visible.ts'
 export interface Patch {
   readonly file: string
   readonly diff: string
-  /** Whether the diff is complete, so that `patch` can apply it. */
+  /** Whether no password was removed from the diff, so that `patch` can apply it. */
   readonly isWhole: boolean
 }
 
 export interface FixReport {
-  /** Empty when the files were written. */
+  /** The diffs of the files that would change; empty when the changes were written to the files. */
   readonly patches: readonly Patch[]
-  /** The changes in the patches, or the changes that were written. */
+  /** The changes in the patches or, if the files were written, the changes in the files. */
   readonly changes: readonly FileChange[]
-  /** The findings whose fix cannot be written into the text. */
+  /** The findings whose fix cannot be written into the text of their file. */
   readonly left: readonly Located[]
   readonly isWritten: boolean
   readonly unread: readonly Unread[]
@@ -39,7 +39,7 @@ export function problemWithPatch({ diff, isWhole }: Patch): string | undefined {
   return `${what}, so patch does not take it; --write makes the changes`
 }
 
-/** The diffs, or a line for each change that was written. Characters on which a log would act are escaped. */
+/** The diffs, or a line for each written change. Characters that a terminal or log would interpret are escaped. */
 export function fixText({ patches, changes, isWritten }: FixReport): string {
   if (!isWritten) return patches.map(({ diff }) => visiblePatch(diff)).join('')
   return changes.map((change) => `${visible(lineOf(change))}\n`).join('')

@@ -28,11 +28,11 @@ export const printLines: Format = (report, printing) => {
 export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
-/** The notes to print; those about documents that were not judged come first, and are printed even with `--quiet`. */
+/** The notes to print: first those about documents that were not judged, which are printed even with `--quiet`. */
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
   quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
 
-/** The notes; those about placeholders in the same file are merged into one, at the first place. */
+/** Merges the notes about placeholders in the same file into one, at the place of the first. */
 function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
   const firsts = new Set(Array.from(held.values(), ([first]) => first))
@@ -44,7 +44,7 @@ function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   })
 }
 
-/** The most placeholders that a note names. */
+/** The most placeholders that a merged note names. */
 const MOST_PLACEHOLDERS = 3
 
 function heldBack(notes: readonly ReportNote[]): string {
@@ -62,13 +62,13 @@ function heldBack(notes: readonly ReportNote[]): string {
 export const ignoredIn = ({ ignored }: Report, { showIgnored }: Printing): readonly ReportedIgnored[] =>
   showIgnored ? ignored : []
 
-/** The reason of an ignore, and where it is written. */
+/** The text that an ignored finding shows: where the ignore is written, and its reason. */
 export const reasonOf = ({ reason, by }: ReportedIgnored): string => `ignored by the ${by}: ${reason}`
 
 const ignoredLine = (finding: ReportedIgnored): string =>
   `${findingLine(finding, 0).replace(`: ${finding.severity}: `, `: ignored ${finding.severity}: `)}: ${reasonOf(finding)}`
 
-/** Orders by file (as in the list of files), then by line and column; places in a cluster come last. */
+/** Orders findings and notes by file (as in the list of files), line and column; those of a cluster come last. */
 export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
   const order = new Map(files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
@@ -76,7 +76,7 @@ export function inFileOrder({ files }: Report): (a: Located, b: Located) => numb
 }
 
 /**
- * A line for each finding. Findings about an outdated apiVersion, which often all documents of a repository have,
+ * The lines of the findings. Findings about an outdated apiVersion, which often all documents of a repository have,
  * become one line with a count.
  */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
@@ -90,7 +90,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
 const placeOf = (at: Located) => (at.file === null ? '' : `${placeText(at)}: `)
 
-/** The line for a finding; in a cluster it begins with the object instead of a file. */
+/** The line for a finding and `others` equal ones; in a cluster it begins with the object instead of a file. */
 export function findingLine(finding: ReportedFinding, others = 0): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`
@@ -100,7 +100,7 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
     : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
 }
 
-/** The last line: the counts, and the release or specification by which resources were judged. */
+/** The last line of the output: the counts, and the release or specification by which resources were judged. */
 export function summary(
   { judged, others, notes, notJudged, unread, findings, ignored }: Report,
   { scope, judgedBy, advice, showIgnored }: Printing,

@@ -73,7 +73,7 @@ interface FindingResult {
   readonly result: ReportResult
 }
 
-/** The results for the report: those of the findings, then those of the ignored findings. */
+/** The results for a policy report: those of the findings, then those of the ignored findings. */
 const resultsIn = (report: Report, printing: Printing): readonly FindingResult[] => [
   ...shownIn(report, printing).map((finding) => ({ finding, result: resultOf(finding) })),
   ...ignoredIn(report, printing).map((finding) => ({

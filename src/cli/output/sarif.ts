@@ -92,7 +92,10 @@ const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
   justification: reason,
 })
 
-/** The SARIF rule for results of `access`. It is not a rule of this project, because neither state is wrong. */
+/**
+ * The SARIF rule for changes that the command `access` reports. It is not a rule of this project, because neither the
+ * old nor the new access is wrong.
+ */
 const ACCESS_CHANGE = {
   severity: 'warning',
   summary: 'A caller gets another role after the change than before, or one or none.',
@@ -134,7 +137,7 @@ function physicalLocationOf({ file, line, column }: Located) {
   }
 }
 
-/** A relative path remains relative to the working folder: code scanning reads it from the top of the repository. */
+/** The URI of a file; a relative path stays relative: code scanning reads it from the top of the repository. */
 function uriOf(file: string): string {
   const path = slashed(file)
   if (/^(?:\/|[A-Za-z]:\/)/.test(path)) return pathToFileURL(file).href

@@ -2,21 +2,21 @@ import type { Static } from 'typebox'
 import { type Given, isAbsent } from '../../rule/index.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
-/** An embedded authorization server as rules see it; the types of its parts follow. */
+/** The configuration of an embedded authorization server as rules see it. */
 export type Server = Given<Static<typeof EmbeddedAuthServer>>
 export type Provider = NonNullable<NonNullable<Server['upstreamProviders']>[number]>
 export type OAuth2Config = NonNullable<Provider['oauth2Config']>
 export type RedisStorage = NonNullable<NonNullable<Server['storage']>['redis']>
 export type SentinelConfig = NonNullable<RedisStorage['sentinelConfig']>
 
-/** The type of storage, given or default; undefined when the given one is unreadable. */
+/** The explicit or default type of storage; undefined when the explicit type is unreadable. */
 export function storageType(server: Server): 'memory' | 'redis' | undefined {
   if (isAbsent(server, 'storage')) return 'memory'
   const { storage } = server
   return storage && isAbsent(storage, 'type') ? 'memory' : storage?.type
 }
 
-/** The scopes that are requested from a provider, given or default; only OpenID Connect has a default. */
+/** The scopes that are requested from an upstream provider, explicit or default; only OpenID Connect has a default. */
 export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oauth2Config') {
   const { oidcConfig } = provider
   if (config === 'oidcConfig' && oidcConfig && isAbsent(oidcConfig, 'scopes'))
@@ -28,13 +28,13 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
 export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
   !isAbsent(holder, field) && holder[field] === undefined
 
-/** Whether a boolean permission is true; also true when it is unreadable, because it may be. */
+/** Whether a boolean field that permits something is true; also true when it is unreadable, because it may be true. */
 export const mayBeTrue = <F extends string>(
   holder: Readonly<Partial<Record<F, boolean | undefined>>>,
   field: F,
 ): boolean => !isAbsent(holder, field) && holder[field] !== false
 
-/** Whether a field that newer releases have replaces a required one (decision 3); also true when it is unreadable. */
+/** Whether a field of newer releases replaces a required field (decision 3); also true when it is unreadable. */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }
@@ -61,7 +61,7 @@ export const acceptsAssertions = ({ trustedIssuers, inboundGrants }: Server): bo
   (trustedIssuers ?? []).some((issuer) => issuer?.jwtBearerGrant !== undefined) ||
   (inboundGrants?.jwtBearer?.issuerPolicies ?? []).length > 0
 
-/** The providers by name; the first one when several have the same name. */
+/** The upstream providers by name; the first one when several have the same name. */
 export function byName(providers: Server['upstreamProviders']): ReadonlyMap<string | undefined, Provider> {
   const found = new Map<string, Provider>()
   for (const provider of providers ?? [])

@@ -1,7 +1,7 @@
 import { type Expr, subexpressions } from '../../cel/index.ts'
 import { slipOf } from '../../rule/index.ts'
 
-/** Claims that every identity provider issues as a string. Without `scp` and `aud`, which some issue as a list. */
+/** Claims that every identity provider issues as a string; not `scp` and `aud`, which some issue as a list. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
   (
     'scope sub iss azp client_id appid jti nonce sid email name preferred_username given_name family_name nickname ' +
@@ -10,7 +10,7 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
 )
 /** Claims that every identity provider issues as a list. */
 export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
-/** Claims that are never a bool: numbers, objects, and those that are a string or a list, depending on the provider. */
+/** Claims that are never a bool: numbers, objects, and claims that some issue as a string, others as a list. */
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
 )
@@ -19,28 +19,29 @@ const KNOWN_CLAIMS: ReadonlySet<string> = new Set([...TEXT_CLAIMS, ...LIST_CLAIM
 const TEXT_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches'])
 
 /**
- * A claim that a matcher uses as a list although it is a string (`text`), or the reverse (`list`): then the evaluation
- * fails.
+ * A claim that a matcher uses as a list although it is a string (`text`), or as a string although it is a list
+ * (`list`): the evaluation of the matcher then fails.
  */
 export interface Misfit {
   readonly claim: string
   readonly is: 'text' | 'list'
 }
 
-/** Describes the effect on a matcher that uses a claim with the wrong type. */
+/** The message about a matcher that uses a claim with the wrong type; `consequence` is the effect of its failure. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
     ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
     : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
 
-/** The claim, when the whole expression is just a claim that no identity provider issues as a bool; else undefined. */
+/** The name of the claim, when the whole expression is just a claim that nobody issues as a bool; else undefined. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
   return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
 }
 
 /**
- * The constant value of an expression that its tests show, as in `claims.a == "x" && claims.a == "y"`; else undefined.
+ * The constant value of an expression that its tests show, such as false for `claims.a == "x" && claims.a == "y"`; else
+ * undefined.
  */
 export function constantOf(expr: Expr): boolean | undefined {
   if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
@@ -96,20 +97,23 @@ function demandsOneOf(exprs: readonly Expr[], from: number, refuses: boolean): b
 /** Whether a caller lacks the claim with this name. */
 type Lacks = (claim: string) => boolean
 
-/** The set of values that an expression may have, as bits; no bit when its evaluation fails. */
+/** The set of boolean values that an expression may have, as bits; no bit when its evaluation certainly fails. */
 type Values = number
 const TRUE = 1
 const FALSE = 2
 const BOTH = TRUE | FALSE
 
 /**
- * Whether an expression may be true for a caller who lacks some claims. False is certain: a missing claim makes every
- * call fail except logical operators.
+ * Whether an expression may be true for a caller who lacks some claims. The answer false is certain: a missing claim
+ * makes every call fail except logical operators.
  */
 export const mayBeTrueLacking = (expr: Expr, lacks: Lacks): boolean =>
   (valuesLacking(expr, lacks) & TRUE) !== 0
 
-/** Visits each subexpression once for both values: separate visits take twice as long for each nested choice. */
+/**
+ * The values (true, false) that an expression may have for a caller who lacks some claims. Finds both in one visit of
+ * each subexpression: separate visits would take twice as long for each nested conditional.
+ */
 function valuesLacking(expr: Expr, lacks: Lacks): Values {
   if (expr.kind === 'literal') return expr.type !== 'bool' ? BOTH : expr.value ? TRUE : FALSE
   const asked = claimAskedFor(expr)
@@ -135,7 +139,7 @@ function valuesLacking(expr: Expr, lacks: Lacks): Values {
 
 const opposite = (values: Values): Values => (values & TRUE ? FALSE : 0) | (values & FALSE ? TRUE : 0)
 
-/** The values of `&&` or `||` over tests: `decisive` if one test may have it, the other value if all may. */
+/** The values of `&&` or `||` of tests: `decisive` if one test may have it, the other value if all tests may. */
 function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): Values {
   let some = 0
   let every = BOTH
@@ -147,7 +151,7 @@ function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): 
   return (some & decisive) | (every & opposite(decisive))
 }
 
-/** Whether the loop is the macro `range.exists(x, test)`. */
+/** Whether the comprehension is the expanded macro `range.exists(x, test)`. */
 const isExists = (expr: Expr & { readonly kind: 'comprehension' }): expr is typeof expr & Exists =>
   expr.step.kind === 'call' && expr.step.name === '_||_'
 
@@ -175,7 +179,8 @@ function failsLacking(expr: Expr, lacks: Lacks): boolean {
 const MOST_NAMED = 3
 
 /**
- * The first claims that a caller lacks and without which the expression is never true; undefined when it may be true.
+ * Names of claims that a caller lacks and without which the expression is never true; undefined when it may be true, or
+ * when the caller lacks none of `claims`.
  */
 export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lacks): string[] | undefined {
   const lacking: string[] = []
@@ -185,7 +190,7 @@ export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lac
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
 
-/** The value of `&&` over these tests. As in cel-go, one false test decides even if another one fails. */
+/** The constant value of `&&` of these tests, if any. As in cel-go, one false test decides even if another fails. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
   if (values.includes(false) || contradict(tests)) return false
@@ -210,7 +215,7 @@ function contradict(tests: readonly Expr[]): boolean {
   return false
 }
 
-/** The operands of a call and of nested calls of the same operator; for other expressions, the expression itself. */
+/** The operands of nested calls of one operator, such as `a && b && c`, in one list; else only the expression. */
 function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
   if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
   else for (const each of expr.args) testsOf(each, operator, to)
@@ -221,7 +226,8 @@ const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly
   expr.kind === 'literal' && expr.type === 'string'
 
 /**
- * The first claim that a valid expression uses with the wrong type; undefined for none, or when it tests types itself.
+ * The first claim that a valid expression uses with the wrong type; undefined for none, or when the expression itself
+ * tests types.
  */
 export function misfitIn(expr: Expr): Misfit | undefined {
   const found = search(expr)
@@ -276,7 +282,10 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
   return undefined
 }
 
-/** The known claim that a name misspells. Names that only lack underscores are correct: some providers use them. */
+/**
+ * The known claim that a misspelt name means; else undefined. Names that only lack underscores are correct, because
+ * some providers use them.
+ */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)
   if (meant === undefined) return undefined

@@ -21,7 +21,7 @@ import type { roleMapping } from './schema.ts'
 export type RoleMapping = Given<Static<typeof roleMapping>>
 export type RoleMappings = readonly (RoleMapping | undefined)[]
 
-/** The most UTF-8 bytes of distinct matcher texts in an object (decision 15): the API server waits at most 30 s. */
+/** The most UTF-8 bytes of all distinct matchers of an object (decision 15): the API server waits at most 30 s. */
 const MOST_MATCHER_TEXT = 512 * 1024
 
 /** Result types of a usable matcher; `dyn` means that the type is known only at run time. */
@@ -39,12 +39,12 @@ export interface CompiledMatcher extends Matcher {
 
 /** Facts about the role mappings of an object, computed once for several rules. */
 interface Facts {
-  /** Indexes of the mappings with both a claim and a matcher; `neither` has those without any. */
+  /** Indexes of the role mappings that have both a claim and a matcher; `neither` has those that have neither. */
   readonly both: readonly number[]
   readonly neither: readonly number[]
-  /** Whether two mappings have an equal claim or an equal matcher. */
+  /** Whether two role mappings have an equal claim or an equal matcher. */
   readonly repeats: boolean
-  /** Matchers too long to compile. */
+  /** The matchers that are too long to compile. */
   readonly tooLong: readonly Matcher[]
   /** Whether the matchers that are not in `tooLong` are together within the length limit for compilation. */
   readonly fit: boolean
@@ -53,7 +53,7 @@ interface Facts {
    * version of cel-go, or a claim of a wrong type or spelling. Empty unless `fit`; incomplete when the budget runs out.
    */
   readonly notable: readonly CompiledMatcher[]
-  /** The matchers that may be true for a caller without claims; with the same limits as `notable`. */
+  /** Matchers that may be true for a caller without claims; empty unless `fit`, incomplete when the budget ends. */
   readonly perhapsOpen: readonly Matcher[]
 }
 
@@ -83,7 +83,7 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
     const mapping = mappings[index]
     if (mapping === undefined) continue
     const { claim, matcher } = mapping
-    // Equivalent to `isAbsent`, which is several times slower for unknown field names.
+    // Equivalent to `!isAbsent(mapping, 'claim')`, which is several times slower.
     const hasClaim = claim !== undefined || 'claim' in mapping
     if (hasClaim === (matcher !== undefined || 'matcher' in mapping)) (hasClaim ? both : neither).push(index)
     if (matcher) (isTooLong(matcher) ? tooLong : short).push({ index, text: matcher })
@@ -96,7 +96,7 @@ function read(mappings: RoleMappings, context: Compiling): Facts {
   return { both, neither, repeats, tooLong, fit, ...(fit ? compile(short, context) : NOTHING_COMPILED) }
 }
 
-/** The matchers that only this version of cel-go refuses, by index, with the error: `line:column: message`. */
+/** The matchers that only this version of cel-go refuses: the index of the role mapping, and `line:column: message`. */
 export function* refusedOnlyBy(
   version: CelGoVersion,
   mappings: RoleMappings | undefined,
@@ -110,8 +110,8 @@ export function* refusedOnlyBy(
 }
 
 /**
- * The most matchers with errors that are collected: enough to refuse an object and to show why. Errors are slow, and a
- * request may have 100,000.
+ * The most matchers with errors that are collected: enough to refuse an object and to show why. Making an error is
+ * slow, and a request may have 100,000 wrong matchers.
  */
 const MOST_BAD = 1_001
 
@@ -140,10 +140,10 @@ const NOTHING_COMPILED: Compiled = { notable: [], perhapsOpen: [] }
 const isNotable = ({ constant, refusedBy, misfit, slip }: MatcherResult & { readonly ok: true }): boolean =>
   [constant, refusedBy, misfit, slip].some((each) => each !== undefined)
 
-/** Characters of matchers that are compiled before the judgement yields: about two milliseconds. */
+/** Characters of matchers that are compiled, in about two milliseconds, before other requests get a turn. */
 const STEP = 8 * 1024
 
-/** Compiles the matchers of a resource in steps, until the budget runs out: rules then find the results in a cache. */
+/** Compiles the matchers of a resource in steps, until the budget runs out; rules later find the results in a cache. */
 export function* compileMatchers({ spec }: Resource, context: Compiling): Steps<void> {
   const awsSts = isObject(spec) && isObject(spec.awsSts) ? spec.awsSts : undefined
   const mappings = (awsSts?.roleMappings ?? []) as RoleMappings
@@ -169,7 +169,7 @@ function isTooLong(text: string): boolean {
   return mostBytes(text) > LONGEST_MATCHER && utf8Length(text) > LONGEST_MATCHER
 }
 
-/** The UTF-8 bytes of the distinct texts, or a cheap upper bound if that is already within the limit. */
+/** The UTF-8 bytes of all distinct texts, or a cheap upper bound if that is within MOST_MATCHER_TEXT. */
 function distinctBytes(texts: readonly string[]): number {
   const most = texts.reduce((sum, text) => sum + mostBytes(text), 0)
   if (most <= MOST_MATCHER_TEXT) return most

@@ -94,7 +94,7 @@ const tokenExchange = object(
   { source: '2.4.5' },
 )
 
-/** Exchange of one provider's identity assertion for an access token of another; of newer releases. */
+/** Exchange of one provider's identity assertion for an access token of another provider; only in newer releases. */
 const xaa = object(
   {
     idpTokenUrl: like('https', 'Token endpoint of the identity provider.'),

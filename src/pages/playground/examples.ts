@@ -19,7 +19,7 @@ export interface ExampleFile {
   readonly text: string
 }
 
-/** The sentences at the top of a file, up to and including the first one that describes the example. */
+/** The first sentence of the comment at the top of a file. */
 function titleOf(text: string): string {
   const lines = text.split('\n')
   const end = lines.findIndex((line) => !line.startsWith('#'))
@@ -71,7 +71,7 @@ const allExamples = (): Section[] => [
     .map(({ id }) => ({ title: id, examples: examplesOfRule(id) })),
 ]
 
-/** Starts the dialog with all examples and a search. */
+/** Sets up the dialog with all examples and a search; `open` receives the example that the user chooses. */
 export function startExamples(open: (example: PageExample) => void): void {
   const dialog = element('examples-dialog', HTMLDialogElement)
   const wanted = element('examples-search', HTMLInputElement)

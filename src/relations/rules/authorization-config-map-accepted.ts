@@ -124,7 +124,10 @@ export const authorizationConfigMapAccepted = defineRule({
   },
 })
 
-/** Why the operator refuses a value in a ConfigMap; undefined when it accepts it, or when the value is not known. */
+/**
+ * Why the operator refuses the authorization settings in a ConfigMap; undefined when it accepts them, or when they are
+ * not known.
+ */
 function problem(given: PolicyValue, isGateway: boolean): string | undefined {
   if (given.kind === 'empty') return 'is empty'
   if (given.kind === 'invalid') return `is neither JSON nor YAML: ${shortText(given.why, 100)}`

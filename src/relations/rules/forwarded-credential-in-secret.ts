@@ -10,9 +10,9 @@ const forwarding = (headerForward: object) => ({
 /** Endings of header names that suggest a credential; in lower case, without `-` and `_`. */
 const CREDENTIAL_END =
   /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
-/** Headers with such an ending that are not credentials: Jira needs `X-Atlassian-Token: no-check`. */
+/** Header names that end like that of a credential but carry none: Jira needs `X-Atlassian-Token: no-check`. */
 const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
-/** Authorization schemes, and the prefixes of API keys of well-known issuers. */
+/** Header values that look like credentials: authorization schemes, and prefixes of API keys of well-known issuers. */
 const CREDENTIAL_VALUE =
   /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9]|AKIA[0-9A-Z]{12}|ATATT3)/i
 
@@ -82,5 +82,5 @@ function isForCredentials(header: string): boolean {
   return !NO_CREDENTIALS.has(name) && CREDENTIAL_END.test(name)
 }
 
-/** The longest header name that is examined, in characters. */
+/** The most characters of a header name that are examined. */
 const LONGEST_NAME = 256

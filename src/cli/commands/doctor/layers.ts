@@ -9,17 +9,17 @@ import type { Probe } from './probe.ts'
 import { policyOf } from '../../../arming/reconcile.ts'
 import type { Setup } from './setup.ts'
 
-/** A part of the installation that enforces rules: CRDs, policies or the webhook. */
+/** A part of the installation that enforces or reports rules: CRDs, policies, the webhook, or background checks. */
 export interface Layer {
   readonly layer: 'CRDs' | 'policies' | 'webhook' | 'background'
-  /** Describes what happens to a write that breaks one of the rules. */
+  /** Describes what happens to a write that violates a rule of this layer. */
   readonly does: string
   /** The ids of the rules that this layer enforces. */
   readonly ids: readonly string[]
 }
 
 interface Seen {
-  /** The installed CRDs of the seven kinds. */
+  /** The installed CRDs of the kinds that this project judges. */
   readonly definitions: readonly unknown[]
   /** The stored ValidatingWebhookConfiguration. */
   readonly validating: Readonly<Record<string, unknown>> | undefined
@@ -27,7 +27,7 @@ interface Seen {
   readonly probe: Probe
 }
 
-/** The rules that each layer enforces at present. */
+/** The parts of the installation, with the rules that each enforces at present. */
 export async function layersOf(place: CheckedInstallation, seen: Seen): Promise<readonly Layer[]> {
   return [crds(seen), await policies(place), webhook(seen), background(seen)]
 }
@@ -56,7 +56,7 @@ function collectKeywords(schema: unknown, keywords: Set<string>): void {
   for (const each of [items, additionalProperties]) collectKeywords(each, keywords)
 }
 
-/** The rules of the policies in deploy/policies, by the ids in their messages, and the effect of their bindings. */
+/** The rules of the installed policies of deploy/policies, by the ids in their messages, and the bindings' actions. */
 async function policies({ opened }: CheckedInstallation): Promise<Layer> {
   const list = async (plural: string) => {
     const all = await opened.installation.listAdmission(plural).catch(() => undefined)
@@ -106,7 +106,10 @@ function background({ setup, probe }: Seen): Layer {
   return { layer: 'background', does, ids: judges ? [...severitiesNow(setup).keys()] : [] }
 }
 
-/** The rules that are on by the flags of the Deployment, with their severities. The configuration file is not read. */
+/**
+ * The severities of all rules that are not off, by id, as the flags of the Deployment set them. The configuration file
+ * is not read.
+ */
 function severitiesNow(setup: Setup | undefined): ReadonlyMap<string, string> {
   const everywhere = (setup?.severities ?? []).filter(
     ({ path, namespaces }: SeveritySetting) => path === undefined && namespaces === undefined,

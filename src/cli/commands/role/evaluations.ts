@@ -11,12 +11,12 @@ export interface Task {
   readonly limits: Limits
 }
 
-/** Milliseconds for the thread to load its modules; then the time limit of the evaluation starts. */
+/** Milliseconds for the worker thread to load its modules, added to the time limit of the evaluation. */
 const START_MILLISECONDS = 3_000
 
 /**
- * Evaluates matchers in a worker thread; the results are by text of the matcher. The thread is stopped when a regular
- * expression or the heap exceeds the evaluator's limits; the remaining matchers then count as stopped.
+ * Evaluates matchers in a worker thread; the keys of the result are the texts of the matchers. The thread is stopped
+ * when a regular expression or the heap exceeds the evaluator's limits; the remaining matchers then count as stopped.
  */
 export async function evaluations(
   matchers: Iterable<string>,
@@ -33,7 +33,7 @@ export async function evaluations(
   return found
 }
 
-/** Adds the results of the thread to `found`; resolves to the reason if it ended early. */
+/** Runs the worker thread and adds its results to `found`; resolves to the reason for which it may have ended early. */
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {

@@ -13,8 +13,8 @@ interface Applying {
 }
 
 /**
- * Applies the steps in sequence with kubectl, and stops at the first one that fails; returns the exit code. Throws
- * UsageError.
+ * Applies the steps in sequence with kubectl, and stops at the first step that fails; returns the exit code of the
+ * command. Throws UsageError.
  */
 export async function applySteps(
   plan: StepsPlan,
@@ -56,7 +56,7 @@ async function isAgreed(steps: readonly PlanStep[]): Promise<boolean> {
   return false
 }
 
-/** Runs one step; returns undefined on success, otherwise the error of kubectl. */
+/** Runs one step with kubectl; returns undefined on success, otherwise the error message of kubectl. */
 function run(
   { kind, namespace, name, value, before }: PlanStep,
   kubeconfig: string,

@@ -7,7 +7,7 @@ import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** The most matchers of a server for which a proof that they are constant is attempted. */
+/** The most actor matchers of an authorization server for which a proof that they are constant is attempted. */
 const MOST_PROOFS = 10
 
 export const actorMatcherReadsClaims = defineRule({

@@ -114,7 +114,7 @@ export const delegationInInboundGrants = defineRule({
 })
 
 const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
-/** The deprecated fields that an issuer has, including unreadable ones, such as a placeholder. */
+/** The deprecated fields that an issuer has, including fields with an unreadable value, such as a placeholder. */
 const givenFields = (issuer: TrustedIssuer) => POLICY.filter((field) => !isAbsent(issuer, field))
 
 const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
@@ -122,7 +122,10 @@ const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
 
 type Moves = Fix['edits'][number] & { readonly op: 'move' }
 
-/** The fix that moves all settings of a grant; undefined when some are moved already, or one is unreadable. */
+/**
+ * The fix that moves the deprecated settings of a grant to `inboundGrants`; undefined when that has the grant already,
+ * or a setting is unreadable.
+ */
 function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
   const { trustedIssuers = [], inboundGrants } = server
   const isRead = !isUnreadable(server, 'inboundGrants') && !isUnreadable(server, 'trustedIssuers')
@@ -151,7 +154,8 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
     const to = ['inboundGrants', grant, 'issuerPolicies', String(policies++)]
     adds.push({ at: [...to, 'issuerRef'], value: name })
     for (const place of from) moves.push({ from: place, to: [...to, place.at(-1) ?? ''] })
-    // In `inboundGrants`, the CRD of some releases requires this field beside `*`, and has no default for it.
+    // When `allowedDelegateClients` contains `*`, the CRD of some releases requires `allowMayAct` in `inboundGrants`,
+    // and has no default for it.
     if (
       grant === 'tokenExchange' &&
       issuer.allowedDelegateClients?.includes('*') &&
@@ -163,7 +167,7 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
   return { title: `move it to \`inboundGrants.${grant}\``, edits: [{ op: 'move', at, moves, adds }] }
 }
 
-/** An unused name for an issuer without a name: its host. */
+/** A name for a trusted issuer that has none: its host; undefined when the host is not known or is already a name. */
 function freeName(issuerUrl: string | undefined, names: ReadonlySet<string | undefined>): string | undefined {
   const host = /^https?:\/\/([a-z0-9.-]+)/.exec(issuerUrl ?? '')?.[1]
   return host === undefined || names.has(host) ? undefined : host

@@ -97,7 +97,7 @@ function unknownName(ref: string, names: readonly string[], isHinted: boolean): 
     : `is not the name of a trusted issuer: ${known}`
 }
 
-/** The names of the trusted issuers; undefined when one is unreadable. */
+/** The names of the trusted issuers; undefined when one of the names is unreadable. */
 function issuerNames(server: Server): readonly string[] | undefined {
   const { trustedIssuers = [] } = server
   const isReadable = (issuer: TrustedIssuer | undefined) =>

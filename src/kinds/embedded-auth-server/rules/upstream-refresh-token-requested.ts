@@ -3,7 +3,7 @@ import { mayBeTrue, type Provider, requestedScopes } from '../effective.ts'
 import { withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** Providers that always issue a refresh token, or have no scope for it: Keycloak, Cognito, GitLab. */
+/** Issuer URLs of providers that always issue a refresh token, or have no scope for it: Keycloak, Cognito, GitLab. */
 const ALWAYS = /\/realms\/|^https:\/\/cognito-idp\.|^https:\/\/gitlab\./
 
 export const upstreamRefreshTokenRequested = defineRule({
@@ -91,7 +91,7 @@ export const upstreamRefreshTokenRequested = defineRule({
   },
 })
 
-/** Whether a parameter requests a refresh token; true when it is unreadable, because it may. */
+/** Whether an extra parameter of the login requests a refresh token; true when unreadable, because it may. */
 function mayAskByParameter(config: NonNullable<Provider['oidcConfig']>): boolean {
   if (isAbsent(config, 'additionalAuthorizationParams')) return false
   const params = config.additionalAuthorizationParams

@@ -4,7 +4,7 @@ import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, 'x')}"`
-/** 52 of these matchers fit into the 512 KiB of an object, and 53 do not. */
+/** An example with this many long matchers: 52 of them fit into the 512 KiB that an object may have, and 53 do not. */
 const longMatchers = (count: number) =>
   signing({
     roleMappings: Array.from({ length: count }, (_, i) => ({
@@ -28,8 +28,8 @@ export const roleMappingMatchersFit = defineRule({
       context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
-    // The error is about every matcher, because none is compiled: adding one matcher to those stored makes it a new
-    // error.
+    // For the ratchet, the error is about every matcher, because none is compiled: one matcher more than the stored
+    // object has makes it a new error.
     const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
     yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))
   },

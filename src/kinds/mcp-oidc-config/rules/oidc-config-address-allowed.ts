@@ -12,7 +12,7 @@ import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 const WORKLOADS = ['MCPServer', 'MCPRemoteProxy']
-/** The port of a VirtualMCPServer, which knows the keys of its own authorization server and fetches none. */
+/** The port of a VirtualMCPServer, which knows the keys of its own authorization server and does not fetch them. */
 const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'
@@ -76,7 +76,10 @@ export const oidcConfigAddressAllowed = defineRule({
   },
 })
 
-/** Whether the referrer has an embedded authorization server; true for a workload with a field that may name one. */
+/**
+ * Whether a resource that refers to the MCPOIDCConfig has an embedded authorization server; true for a workload with a
+ * field that may name one.
+ */
 function mayHaveAuthServer(referrer: ObjectName, cluster: Cluster): boolean {
   if (referrer.kind === 'VirtualMCPServer') {
     const spec = getGateway(cluster, referrer.name)?.spec
@@ -91,7 +94,7 @@ interface Allowing {
   readonly protectedResourceAllowPrivateIP?: boolean | undefined
 }
 
-/** Whether private addresses are allowed; true when a setting is unreadable, because it may be true. */
+/** Whether requests to private addresses are allowed; true when a setting is unreadable, because it may be true. */
 const mayAllow = (holder: Allowing): boolean =>
   (['jwksAllowPrivateIP', 'protectedResourceAllowPrivateIP'] as const).some(
     (field) => !isAbsent(holder, field) && holder[field] !== false,

@@ -89,7 +89,10 @@ export const backendTokenExchangedOnce = defineRule({
   },
 })
 
-/** The text of the advice. If vMCP discovers the MCPExternalAuthConfig at the workload, the workload must keep it. */
+/**
+ * The text of the advice. When the VirtualMCPServer discovers the MCPExternalAuthConfig at the workload, it is not
+ * enough to remove the reference there.
+ */
 function detailOf({ isSame, at }: SecondExchange): string {
   if (!isSame)
     return 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'
