@@ -28,7 +28,7 @@ export interface Outgoing {
   readonly summary: string
   /** `unavailable`: credentials are configured, but the token that they need does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
-  /** The setting that determines the authentication strategy. */
+  /** What sets the strategy: the workload (`discovered`), or `backends` (`inline`) or `default` of `outgoingAuth`. */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
   /** Name of the MCPExternalAuthConfig. */
   readonly config: string | null

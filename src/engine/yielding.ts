@@ -209,7 +209,7 @@ export function isAbout(id: string, release: Release | undefined): boolean {
 
 const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
-/** The version of a release if it is known, or that of the newest fields in the CRDs; `0` without new fields. */
+/** The version of a release; if unknown, the version that introduced the newest field of its CRDs, or `0` for none. */
 export function readVersion(release: Release): string
 export function readVersion(release: Release | undefined): string | undefined
 export function readVersion(release: Release | undefined): string | undefined {

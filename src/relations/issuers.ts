@@ -30,7 +30,7 @@ export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Ref
   return { reason: 'issuer', issued, accepted }
 }
 
-/** The field of an MCPOIDCConfig that determines which tokens it accepts, and why, for a finding. */
+/** The field of an MCPOIDCConfig that limits the tokens it accepts, with a phrase that says which tokens these are. */
 export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
   reason === 'type'
     ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')

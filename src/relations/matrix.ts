@@ -115,7 +115,7 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-/** The reasons of `unsuited` for all fields in which the workload names the MCPExternalAuthConfig, without repeats. */
+/** The reasons why the MCPExternalAuthConfig does not suit the workload in the fields that name it; no repeats. */
 export function allUnsuited(use: Use, config: AuthConfig): string[] {
   const reasons: string[] = []
   for (const field of use.fields) {

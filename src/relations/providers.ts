@@ -95,7 +95,7 @@ const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
   })
 })
 
-/** Points to the field by which an MCPExternalAuthConfig names a provider, or to its type if that needs one. */
+/** Points to the provider's name in an MCPExternalAuthConfig, or to its `type` if the name is absent or unreadable. */
 export const configEnd = (config: string, { field, provider }: Unserved): Related =>
   provider === ''
     ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')

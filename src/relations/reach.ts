@@ -227,7 +227,8 @@ export interface Reached {
 }
 
 /**
- * The field of its own by which a VirtualMCPServer uses an MCPExternalAuthConfig, or the group whose backends name it.
+ * Where the reference to an MCPExternalAuthConfig is: `place` and the path of the VirtualMCPServer's field, or `group`
+ * and the name of the group whose backends have the reference.
  */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]

@@ -2,9 +2,9 @@
 const SHORTEST = 5
 
 /**
- * The known word that was mistyped: in `word`, two letters after its first and before its last are swapped, or one is
- * missing or added. Undefined when the first or last letter differs, or a letter is replaced: `group` may be meant, not
- * `groups`.
+ * The known word of which `word` is a misspelling: two inner letters are swapped, or one inner letter is missing or
+ * added. Undefined when the first or last letter differs, or a letter is replaced, because another word may be meant:
+ * `group` need not be a misspelling of `groups`.
  */
 export const slipOf = (word: string, known: Iterable<string>): string | undefined =>
   [...known].find((each) => each.length >= SHORTEST && isSlip(word, each))

@@ -43,7 +43,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects` are those that `factsOf` compares. The lattice changes `state` to that of each node that it judges. */
+  /** `objects`: those whose authentication is compared. Judging a node (`StateNode`) puts its objects into `state`. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,

@@ -114,7 +114,8 @@ function planOf(
     commits: commits?.commits ?? [],
     isHarmless: found.path?.cost === 0,
   }))
-  // Components that cannot avoid harm come last, one by one: a deleted object is recreated before any other write.
+  // Components (connected objects) for which every order found does harm come last, one at a time: if a component
+  // deletes an object and recreates it, no write of another component comes between.
   const rounds = [
     ways.filter(({ isHarmless }) => isHarmless),
     ...ways.filter(({ isHarmless }) => !isHarmless).map((way) => [way]),
@@ -204,7 +205,7 @@ function stepOf(
   }
 }
 
-/** What happens when a tool applies the changes of all components as one commit: a problem if any component has one. */
+/** Whether the changes of all components work in one commit of the tool; fails if those of any component fail. */
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)

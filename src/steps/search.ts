@@ -73,7 +73,8 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
       if (path !== undefined && path.cost < (best?.cost ?? Infinity)) best = path
       if (path !== undefined || isWhole) break
     }
-    // Interruptions are tried only when the best order grants callers access that they have in neither state.
+    // The least harm with interruptions (objects deleted, or without their reference, for a while) is searched only if
+    // the best order without them grants callers access that neither the old nor the new state grants.
     if ((best?.cost ?? Infinity) < GAIN) break
   }
   return { path: best, isComplete }

@@ -17,7 +17,7 @@ export interface CallerChange {
 /** An access, such as an AWS role, for which it could not be decided whether some caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
-  /** Whether some caller may get the access only in the new state (`gains`), or only in the old one (`loses`). */
+  /** The undecided question: may some caller get the access only in the new state, or (`loses`) only in the old one? */
   readonly question: 'gains' | 'loses'
   readonly why: string
 }

@@ -428,7 +428,7 @@ class Model {
     return values
   }
 
-  /** Tries a list of one element that satisfies all counts, when a list with one element for each count is too long. */
+  /** Tries a list whose only element meets all conditions, when one element for each condition would be too many. */
   #single(place: ValuePlace, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
     const short = counts.find(
       ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.#world.isTrue(literal),

@@ -68,7 +68,7 @@ export async function followLinks(name: string): Promise<string> {
   return real
 }
 
-/** The folders that contain a path and limit its links: the working folder, and each folder with a `.git`. */
+/** The folders around a path that its symbolic links must not leave: the working folder, and each with a `.git`. */
 function treesAround(path: string): string[] {
   const cwd = process.cwd()
   const above = dirname(path)
