@@ -16,11 +16,12 @@ import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { kubeconfigOf } from './support/fake-api-server.ts'
+import { programFile } from './support/programs.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { type RunningServer, startServer } from './support/server.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const MAIN = fileURLToPath(new URL('../src/server/main.ts', import.meta.url))
+const MAIN = await programFile('server')
 
 function run(args: readonly string[], environment: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
@@ -195,22 +196,6 @@ t.test('npm start prints a line that gets a denial, and leaves nothing that git 
   t.equal(status.stdout, '')
 })
 
-t.test('after SIGTERM it serves on for a while, not ready, and asks each client to leave', async (t) => {
-  const server = await startServer(['--shutdown-delay', '2'])
-  await server.ready()
-  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
-  const before = await post(server, '/validate', review)
-  t.not(before.headers.connection, 'close')
-  const ended = server.stop()
-  const ready = async () => (await fetch(`${server.probeUrl}/readyz`)).status
-  while ((await ready()) === 200) await new Promise((resolve) => setTimeout(resolve, 20))
-  t.equal(await ready(), 503)
-  const during = await post(server, '/validate', review)
-  t.strictSame([during.status, during.headers.connection], [200, 'close'])
-  t.equal((await post(server, '/nowhere', '{}')).headers.connection, 'close', 'also what is refused')
-  t.equal(await ended, 0)
-})
-
 /** Begins a review: `finish` sends the second half of its body, and gives the answer. */
 async function begunReview({ url, ca }: RunningServer) {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
@@ -295,7 +280,7 @@ t.test(
     const { port } = new URL(server.url)
     for (const line of [
       'no API server asks this process: it registers no webhook (--arming off)',
-      `npm start -- --local-cluster ${kubeconfig}`,
+      `vmcp-admission-server --local-cluster ${kubeconfig}`,
       `kubectl --kubeconfig ${kubeconfig} create namespace trial`,
       `--arming on --webhook-url https://127.0.0.1:${port}`,
       'uninstall --kubeconfig',
@@ -353,21 +338,6 @@ t.test('the reader of the log may end', async (t) => {
   }
 })
 
-t.test('an error that nothing expected is logged and counted, and ends it in order with 1', async (t) => {
-  const odd = 'data:text/javascript,process.on(%22SIGUSR2%22,()=>{throw%20Error(%22odd%22)})'
-  process.env.NODE_OPTIONS = `--import=${odd}`
-  const server = await startServer(['--shutdown-delay', '3']).finally(() => delete process.env.NODE_OPTIONS)
-  const ended = server.stop('SIGUSR2')
-  const metrics = async () => (await fetch(`${server.probeUrl}/metrics`)).text()
-  while (!/^vmcp_admission_uncaught_errors_total 1$/m.test(await metrics()))
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 503)
-  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
-  t.equal((await post(server, '/validate', review)).status, 200, 'a client that still calls is answered')
-  t.equal(await ended, 1)
-  t.match(server.log(), /^\{"level":"fatal","time":"\d{4}-\d\d-\d\dT[\d:.]+Z",.*"msg":"uncaught error"/m)
-})
-
 t.test('a second signal ends the wait', async (t) => {
   const server = await startServer(['--shutdown-delay', '600'])
   await server.ready()
@@ -377,34 +347,6 @@ t.test('a second signal ends the wait', async (t) => {
   while (await isReady()) await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(await server.stop(), 0)
   t.equal(await ended, 0)
-})
-
-t.test('a configuration file that changes while it serves', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'vmcp-admission.yaml')
-  writeFileSync(file, 'exemptions: [{ id: schema-patterns, reason: a trial }]')
-  await t.rejects(startServer(['--config-file', file]), /:1:20: .*did you mean 'schema-pattern'/)
-  writeFileSync(file, 'exemptions: [{ id: schema-pattern, reason: a trial }]')
-  const server = await startServer(['--config-file', file])
-  t.teardown(() => server.stop())
-  const config = resourceOf('MCPExternalAuthConfig', {
-    type: 'awsSts',
-    awsSts: { region: 'Europe', fallbackRoleArn: 'arn:aws:iam::123456789012:role/x' },
-  })
-  const isAllowed = async () => {
-    const { body } = await post(server, '/validate', JSON.stringify(reviewOf(config)))
-    return (JSON.parse(body) as { response: { allowed: boolean } }).response.allowed
-  }
-  t.ok(await isAllowed())
-  const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
-  t.match(metrics, 'vmcp_admission_ignored_findings_total{id="schema-pattern",by="configuration"} 1')
-  t.match(metrics, 'vmcp_admission_config_exemptions{state="active"} 1')
-  writeFileSync(file, '')
-  const until = Date.now() + 15_000
-  while (Date.now() < until && (await isAllowed())) await new Promise((resolve) => setTimeout(resolve, 200))
-  t.notOk(await isAllowed())
-  t.match(server.log(), '"ignored":["schema-pattern"]')
 })
 
 t.test('over the wire', async (t) => {
@@ -452,7 +394,78 @@ t.test('over the wire', async (t) => {
     t.equal(await handshake({ maxVersion: 'TLSv1.2', ciphers }), answer, ciphers)
 })
 
-t.test('a replica whose certificate has expired is not ready', async (t) => {
+// Each of these waits for seconds.
+t.jobs = 4
+
+t.test(
+  'after SIGTERM it serves on for a while, not ready, and asks each client to leave',
+  { buffered: true },
+  async (t) => {
+    const server = await startServer(['--shutdown-delay', '2'])
+    await server.ready()
+    const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+    const before = await post(server, '/validate', review)
+    t.not(before.headers.connection, 'close')
+    const ended = server.stop()
+    const ready = async () => (await fetch(`${server.probeUrl}/readyz`)).status
+    while ((await ready()) === 200) await new Promise((resolve) => setTimeout(resolve, 20))
+    t.equal(await ready(), 503)
+    const during = await post(server, '/validate', review)
+    t.strictSame([during.status, during.headers.connection], [200, 'close'])
+    t.equal((await post(server, '/nowhere', '{}')).headers.connection, 'close', 'also what is refused')
+    t.equal(await ended, 0)
+  },
+)
+
+t.test(
+  'an error that nothing expected is logged and counted, and ends it in order with 1',
+  { buffered: true },
+  async (t) => {
+    const odd = 'data:text/javascript,process.on(%22SIGUSR2%22,()=>{throw%20Error(%22odd%22)})'
+    const server = await startServer(['--shutdown-delay', '3'], undefined, {
+      NODE_OPTIONS: `--import=${odd}`,
+    })
+    const ended = server.stop('SIGUSR2')
+    const metrics = async () => (await fetch(`${server.probeUrl}/metrics`)).text()
+    while (!/^vmcp_admission_uncaught_errors_total 1$/m.test(await metrics()))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 503)
+    const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+    t.equal((await post(server, '/validate', review)).status, 200, 'a client that still calls is answered')
+    t.equal(await ended, 1)
+    t.match(server.log(), /^\{"level":"fatal","time":"\d{4}-\d\d-\d\dT[\d:.]+Z",.*"msg":"uncaught error"/m)
+  },
+)
+
+t.test('a configuration file that changes while it serves', { buffered: true }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'vmcp-admission.yaml')
+  writeFileSync(file, 'exemptions: [{ id: schema-patterns, reason: a trial }]')
+  await t.rejects(startServer(['--config-file', file]), /:1:20: .*did you mean 'schema-pattern'/)
+  writeFileSync(file, 'exemptions: [{ id: schema-pattern, reason: a trial }]')
+  const server = await startServer(['--config-file', file])
+  t.teardown(() => server.stop())
+  const config = resourceOf('MCPExternalAuthConfig', {
+    type: 'awsSts',
+    awsSts: { region: 'Europe', fallbackRoleArn: 'arn:aws:iam::123456789012:role/x' },
+  })
+  const isAllowed = async () => {
+    const { body } = await post(server, '/validate', JSON.stringify(reviewOf(config)))
+    return (JSON.parse(body) as { response: { allowed: boolean } }).response.allowed
+  }
+  t.ok(await isAllowed())
+  const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
+  t.match(metrics, 'vmcp_admission_ignored_findings_total{id="schema-pattern",by="configuration"} 1')
+  t.match(metrics, 'vmcp_admission_config_exemptions{state="active"} 1')
+  writeFileSync(file, '')
+  const until = Date.now() + 15_000
+  while (Date.now() < until && (await isAllowed())) await new Promise((resolve) => setTimeout(resolve, 200))
+  t.notOk(await isAllowed())
+  t.match(server.log(), '"ignored":["schema-pattern"]')
+})
+
+t.test('a replica whose certificate has expired is not ready', { buffered: true }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-expired-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const now = Date.now()

@@ -25,8 +25,9 @@ import { excerpt } from '../src/cli/output/excerpt.ts'
 import { progressOn } from '../src/cli/output/progress.ts'
 import { wrapped } from '../src/cli/output/terminal.ts'
 import { runCli, runHere, spawnCli } from './support/cli.ts'
+import { programFile } from './support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const MAIN = await programFile('cli')
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(180_000)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node'
 import { parse } from 'yaml'
@@ -20,8 +20,9 @@ import type {
 import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { cursorIn, startEditor } from './support/editor.ts'
 import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
+import { programFile } from './support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const MAIN = await programFile('cli')
 
 const FILES = {
   'gateway.yaml': GATEWAY,

@@ -3,7 +3,6 @@ import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t, { type Test } from 'tap'
@@ -16,8 +15,9 @@ import { json } from '../src/cli/output/visible.ts'
 import { runCli } from './support/cli.ts'
 import { writeInputs } from './support/command-rows.ts'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
+import { programFile } from './support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const MAIN = await programFile('cli')
 t.setTimeout(300_000)
 
 /** Stands in files that no call may read, and in values that no result may hold. */

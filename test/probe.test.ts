@@ -5,7 +5,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
@@ -17,8 +16,9 @@ import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { PROBE_IDS } from '../src/engine/probe-ids.ts'
 import { runCli, spawnCli } from './support/cli.ts'
 import { type LoginProvider, type ProviderSetup, startProvider } from './support/login-provider.ts'
+import { programFile } from './support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const MAIN = await programFile('cli')
 const WRONG_CLOCK = new URL('support/wrong-clock.ts', import.meta.url).href
 const DAY = 86_400_000
 const now = Date.now()

@@ -17,11 +17,11 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
+import { programFile } from './support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const MAIN = await programFile('cli')
 
 /** Stands in files that must not be read, and so in no output. */
 const SECRET = 'token-of-the-checkout-4711'

@@ -2,13 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../src/cli/run.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { problemWithOutput } from './output-schemas.ts'
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+import { programFile } from './programs.ts'
 
 export interface Run {
   readonly status: number | null
@@ -33,7 +31,7 @@ const environmentIn = ({ cwd, environment }: RunOptions) => ({
 /** Runs the CLI as a process of its own, in a folder: for what only a process has. A call of `runCli` takes a tenth of it. */
 export async function spawnCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const { cwd, input = '' } = options
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [await programFile('cli'), ...args], {
     cwd,
     env: { ...COMPILE_CACHE, ...environmentIn(options) },
   })

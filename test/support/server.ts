@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from './compile-cache.ts'
+import { programFile } from './programs.ts'
 
 /** Our server as a person starts it, on free ports, with certificates in a folder of its own. */
 export interface RunningServer {
@@ -26,16 +26,23 @@ export interface RunningServer {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
-
 export async function startServer(
   flags: readonly string[] = [],
   certificates?: string,
   environment: Readonly<Record<string, string>> = {},
-  main = MAIN,
+  main?: string,
 ): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
-  const args = [main, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
+  const args = [
+    main ?? (await programFile('server')),
+    '--port',
+    '0',
+    '--probe-port',
+    '0',
+    '--cert-dir',
+    folder,
+    ...flags,
+  ]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
