@@ -21,7 +21,7 @@ import { resourceOf, reviewOf } from './support/review.ts'
 import { type RunningServer, startServer } from './support/server.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const MAIN = await programFile('server')
+const MAIN = programFile('server')
 
 function run(args: readonly string[], environment: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {

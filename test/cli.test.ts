@@ -27,7 +27,7 @@ import { wrapped } from '../src/cli/output/terminal.ts'
 import { runCli, runHere, spawnCli } from './support/cli.ts'
 import { programFile } from './support/programs.ts'
 
-const MAIN = await programFile('cli')
+const MAIN = programFile('cli')
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(180_000)

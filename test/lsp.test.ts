@@ -22,7 +22,7 @@ import { cursorIn, startEditor } from './support/editor.ts'
 import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
 import { programFile } from './support/programs.ts'
 
-const MAIN = await programFile('cli')
+const MAIN = programFile('cli')
 
 const FILES = {
   'gateway.yaml': GATEWAY,

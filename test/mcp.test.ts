@@ -17,7 +17,7 @@ import { writeInputs } from './support/command-rows.ts'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { programFile } from './support/programs.ts'
 
-const MAIN = await programFile('cli')
+const MAIN = programFile('cli')
 t.setTimeout(300_000)
 
 /** Stands in files that no call may read, and in values that no result may hold. */

@@ -18,7 +18,7 @@ import { runCli, spawnCli } from './support/cli.ts'
 import { type LoginProvider, type ProviderSetup, startProvider } from './support/login-provider.ts'
 import { programFile } from './support/programs.ts'
 
-const MAIN = await programFile('cli')
+const MAIN = programFile('cli')
 const WRONG_CLOCK = new URL('support/wrong-clock.ts', import.meta.url).href
 const DAY = 86_400_000
 const now = Date.now()

@@ -21,7 +21,7 @@ import t, { type Test } from 'tap'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
 import { programFile } from './support/programs.ts'
 
-const MAIN = await programFile('cli')
+const MAIN = programFile('cli')
 
 /** Stands in files that must not be read, and so in no output. */
 const SECRET = 'token-of-the-checkout-4711'

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { formatState, signingAuthority } from '../../src/certificates/authority-data.ts'
 import { makeAuthority } from '../../src/certificates/x509.ts'
@@ -14,8 +13,9 @@ import { startServer } from '../support/server.ts'
 import { installCrds, kubectl } from './cluster.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
+import { programFile } from '../support/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
+const MAIN = programFile('server')
 const WRONG_CLOCK = new URL('../support/wrong-clock.ts', import.meta.url).href
 const DAY = 86_400_000
 const HOUR = 3_600_000

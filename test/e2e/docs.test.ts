@@ -30,6 +30,7 @@ import { crdsOf, installRelease } from './release-crds.ts'
 import { ROUTING } from './service-network.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
+import { programFile } from '../support/programs.ts'
 
 /** Commands that are run elsewhere, or cannot be run in a test, and why. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
@@ -214,7 +215,7 @@ function userFolder(folder: string): string {
   symlinkSync(binaries.kubectl, join(bin, 'kubectl'))
   symlinkSync(helmPath(), join(bin, 'helm'))
   for (const name of ['vmcp-admission', 'kubectl-vmcp_admission'])
-    writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}src/cli/main.ts' "$@"\n`, {
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${programFile('cli')}' "$@"\n`, {
       mode: 0o755,
     })
   return home

@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { BACKEND, CONFIG, GATEWAY, GROUP, OIDC } from '../support/editor-files.ts'
+import { programFile } from '../support/programs.ts'
 
 const SCRIPT = fileURLToPath(new URL('neovim.lua', import.meta.url))
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = programFile('cli')
 const run = promisify(execFile)
 
 const installed = await run('nvim', ['--version']).then(

@@ -8,9 +8,10 @@ import t, { type Test } from 'tap'
 import type { ReportedFinding } from '../../src/cli/output/report.ts'
 import { runCli } from '../support/cli.ts'
 import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
+import { programFile } from '../support/programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const MAIN = `${ROOT}src/cli/main.ts`
+const MAIN = programFile('cli')
 const TABS = ['findings', 'plans', 'defaults', 'role']
 
 /** Runs the command in a process of its own: the address that it prints, and how it ends with Ctrl+C. */

@@ -31,7 +31,7 @@ const environmentIn = ({ cwd, environment }: RunOptions) => ({
 /** Runs the CLI as a process of its own, in a folder: for what only a process has. A call of `runCli` takes a tenth of it. */
 export async function spawnCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const { cwd, input = '' } = options
-  const child = spawn(process.execPath, [await programFile('cli'), ...args], {
+  const child = spawn(process.execPath, [programFile('cli'), ...args], {
     cwd,
     env: { ...COMPILE_CACHE, ...environmentIn(options) },
   })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -14,16 +15,16 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BUNDLES = join(ROOT, 'node_modules/.cache/bundles')
-/** What the programs read from the folder of the package. */
-const BESIDE = ['package.json', 'docs']
+/** What the programs read from the folder above their own. */
+const ABOVE = ['package.json', 'docs']
 
 /**
  * The file of a program as the package has it, bundled from the sources of now: it starts with half the CPU time of
  * `src/…/main.ts`. Bundles again after a source has changed.
  */
-export async function programFile(name: 'cli' | 'server'): Promise<string> {
+export function programFile(name: 'cli' | 'server'): string {
   const bundle = join(BUNDLES, stampOf('src', 'releases', 'package-lock.json'))
-  if (!existsSync(bundle)) await makeBundle(bundle)
+  if (!existsSync(bundle)) makeBundle(bundle)
   return join(bundle, `dist/${name}/main.js`)
 }
 
@@ -42,14 +43,12 @@ function stampOf(...paths: readonly string[]): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function makeBundle(bundle: string): Promise<void> {
-  const { bundledModules, PROGRAMS } = await import('../../src/generate/bundling.ts')
+function makeBundle(bundle: string): void {
   mkdirSync(BUNDLES, { recursive: true })
   const outdated = readdirSync(BUNDLES).filter((name) => !name.startsWith('new-'))
   const folder = mkdtempSync(join(BUNDLES, 'new-'))
-  await bundledModules(join(folder, 'dist'), PROGRAMS)
-  for (const name of BESIDE) symlinkSync(join(ROOT, name), join(folder, name))
-  symlinkSync(join(ROOT, 'releases'), join(folder, 'dist/releases'))
+  execFileSync(process.execPath, [join(ROOT, 'src/generate/bundle.ts'), join(folder, 'dist')])
+  for (const name of ABOVE) symlinkSync(join(ROOT, name), join(folder, name))
   try {
     renameSync(folder, bundle)
   } catch {

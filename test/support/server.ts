@@ -34,7 +34,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
   const args = [
-    main ?? (await programFile('server')),
+    main ?? programFile('server'),
     '--port',
     '0',
     '--probe-port',

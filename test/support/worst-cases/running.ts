@@ -14,13 +14,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node'
 import { COMPILE_CACHE } from '../compile-cache.ts'
+import { programFile } from '../programs.ts'
 import type { Run } from './command-plans.ts'
 import { cpuMsOf } from './judging.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+const MAIN = programFile('cli')
 const AT_EXIT = new URL('at-exit.ts', import.meta.url).href
 
 /** How a run ended. */
