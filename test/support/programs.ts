@@ -15,18 +15,10 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BUNDLES = join(ROOT, 'node_modules/.cache/bundles')
+/** Milliseconds for which a run that began before a source changed may need its bundle. */
+const IN_USE = 600_000
 /** What the programs read from the folder above their own. */
 const ABOVE = ['package.json', 'docs']
-
-/**
- * The file of a program as the package has it, bundled from the sources of now: it starts with half the CPU time of
- * `src/…/main.ts`. Bundles again after a source has changed.
- */
-export function programFile(name: 'cli' | 'server'): string {
-  const bundle = join(BUNDLES, stampOf('src', 'releases', 'package-lock.json'))
-  if (!existsSync(bundle)) makeBundle(bundle)
-  return join(bundle, `dist/${name}/main.js`)
-}
 
 /** A text that differs once a file among these has another size or time of change. */
 function stampOf(...paths: readonly string[]): string {
@@ -45,15 +37,27 @@ function stampOf(...paths: readonly string[]): string {
 
 function makeBundle(bundle: string): void {
   mkdirSync(BUNDLES, { recursive: true })
-  const outdated = readdirSync(BUNDLES).filter((name) => !name.startsWith('new-'))
+  const now = Date.now()
+  const outdated = readdirSync(BUNDLES).filter((name) => statSync(join(BUNDLES, name)).mtimeMs < now - IN_USE)
   const folder = mkdtempSync(join(BUNDLES, 'new-'))
   execFileSync(process.execPath, [join(ROOT, 'src/generate/bundle.ts'), join(folder, 'dist')])
   for (const name of ABOVE) symlinkSync(join(ROOT, name), join(folder, name))
   try {
     renameSync(folder, bundle)
-  } catch {
-    // Another test file was faster.
+  } catch (error) {
     rmSync(folder, { recursive: true })
+    // Otherwise another test file has made it meanwhile.
+    if (!existsSync(bundle)) throw error
   }
   for (const name of outdated) rmSync(join(BUNDLES, name), { recursive: true, force: true })
 }
+
+// When this is loaded, not when a program starts, which may be in a cgroup with little memory.
+const bundle = join(BUNDLES, stampOf('src', 'releases', 'package-lock.json'))
+if (!existsSync(bundle)) makeBundle(bundle)
+
+/**
+ * The file of a program as the package has it, bundled from the sources of now: it starts with half the CPU time of
+ * `src/…/main.ts`.
+ */
+export const programFile = (name: 'cli' | 'server'): string => join(bundle, `dist/${name}/main.js`)
