@@ -65,7 +65,7 @@ export class Judging {
 
   async #start(): Promise<ChildProcess> {
     const child = fork(JUDGE, [], {
-      execArgv: [`--max-old-space-size=${HEAP}`, '--max-semi-space-size=4'],
+      execArgv: [`--max-old-space-size=${HEAP}`, '--max-semi-space-size=16'],
       env: { ...process.env, ...COMPILE_CACHE },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
