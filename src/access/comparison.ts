@@ -71,7 +71,7 @@ function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[])
 const verb = (old: unknown, now: unknown) =>
   old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
 
-/** The change from the old to the new value; null when the fields that `counted` selects are equal in both. */
+/** The change from the old to the new value; null when the fields that are compared are equal in both values. */
 function difference<T>(
   old: T | null = null,
   now: T | null = null,

@@ -55,8 +55,8 @@ export function planOf(
 }
 
 /**
- * The effective authentication of all VirtualMCPServers, sorted by namespace and name. Plans of namespaces that
- * `leaveOut` excludes have no notes about the next write of /mutate, because it writes nothing there.
+ * The effective authentication of all VirtualMCPServers, sorted by namespace and name. Plans of namespaces for which
+ * `writesDefaultsIn` is false have no notes about the next write of /mutate, because /mutate writes nothing there.
  */
 export function plansOf(
   state: ClusterState,

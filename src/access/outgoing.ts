@@ -19,7 +19,7 @@ import { assumed, roleNotes, rolesOf } from './assumed-role.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How vMCP authenticates to one backend. Values that do not apply or are not known are null. Section 5.2. */
+/** How vMCP authenticates to one backend. Values that do not apply or are not known are null. Specification 5.2. */
 export interface Outgoing {
   /** Kind of the workload; null for a key of `backends` that is not the name of any workload in the group. */
   readonly kind: string | null
@@ -35,7 +35,8 @@ export interface Outgoing {
   /** The type of the MCPExternalAuthConfig, as written. */
   readonly type: string | null
   /**
-   * The token that is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, or for an AWS role.
+   * The token that is sent or exchanged. `upstream`: of an upstream provider; `vmcp`: issued by vMCP; `secret`: from a
+   * Secret; `role`: exchanged for the credentials of an AWS role.
    */
   readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
   /** The upstream provider whose token is sent, or exchanged for another token or a role. */
@@ -47,7 +48,7 @@ export interface Outgoing {
   readonly chosen: 'given' | 'written' | 'first' | null
   /** The AWS roles with their conditions, in the order in which they are tried; null unless the type is awsSts. */
   readonly roles: readonly string[] | null
-  /** The part of a request that carries the credentials. */
+  /** The part of a request that carries the credentials; `not specified` when the specification does not say. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
   /** The name of the header that carries the credentials; null when no header does. */
   readonly header: string | null
@@ -77,7 +78,7 @@ const SOURCES = {
   unknown: 'unknown',
 } as const
 
-/** How the VirtualMCPServer authenticates to one of its backends. Section 5.2. */
+/** How the VirtualMCPServer authenticates to one of its backends. Specification 5.2. */
 export function outgoingOf(
   gateway: Gateway,
   backend: Backend,
@@ -224,7 +225,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
   }
 }
 
-/** The header that carries the exchanged token; null when `externalTokenHeaderName` is unreadable. Section 2.4.5. */
+/** The header for the exchanged token; null when `externalTokenHeaderName` is unreadable. Specification 2.4.5. */
 function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
   const { externalTokenHeaderName: name } = settings
   if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'
@@ -233,7 +234,7 @@ function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['t
 
 type Token = Pick<Strategy, 'credentials' | 'token' | 'provider' | 'chosen' | 'reason'>
 
-/** The token that is sent or exchanged, and whether this VirtualMCPServer can get it. Sections 2.4.5, 2.4.6, 5.2. */
+/** The token that is sent or exchanged, and whether the server can get it. Specification 2.4.5, 2.4.6 and 5.2. */
 function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Token {
   const named = namedProvider(config, group)
   const server = providersOf(gateway.spec, 'authServerConfig')

@@ -101,7 +101,10 @@ const PROVE_EVERY = 60_000
  * replaced, that installation is running.
  */
 const REPLACE_EVERY = 600_000
-/** When this many consecutive reconciliations had to write, there is another writer: only regular ones still run. */
+/**
+ * When this many consecutive reconciliations had to write, there is another writer: then changes no longer start a
+ * reconciliation, which only happens at regular intervals.
+ */
 const CONTESTED = 5
 /** The beginning of the API server's answer to a probe when the namespace or the CRD does not exist. */
 const ABSENT = '404 '
@@ -255,7 +258,7 @@ export class Arming {
 
   /**
    * The other installation that wrote the stored configurations, if it may be replaced. Throws when it is running,
-   * because its webhook answers or it has written them again after this installation: two writers would never stop.
+   * because its webhook answers or it has written them again: two installations would overwrite each other forever.
    */
   async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
@@ -288,7 +291,7 @@ export class Arming {
     return (await this.#tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
-  /** Counts consecutive reconciliations that had to write; `CONTESTED` of them show that there is another writer. */
+  /** Counts consecutive reconciliations that had to write: several in a row show that there is another writer. */
   #count(
     stored: readonly (WebhookConfiguration | undefined)[],
     written: readonly (WebhookConfiguration | undefined)[],

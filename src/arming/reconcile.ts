@@ -48,8 +48,8 @@ export function wantedConfigurations(wanted: Wanted): readonly WebhookConfigurat
       annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Writes selectors and matchConditions even when they are empty, so that those of another field manager do not
-    // remain: they could exclude a namespace from the webhook.
+    // Writes selectors and matchConditions even when they are empty. Otherwise selectors that another field manager has
+    // set would remain, and could exclude a namespace from the webhook.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
@@ -66,7 +66,7 @@ const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: st
   uid,
 })
 
-/** The failure policy of a stored webhook configuration: that of its first webhook, the only one that can deny. */
+/** The failurePolicy of the first webhook in a stored webhook configuration; only the first webhook can deny. */
 export function policyOf(configuration: WebhookConfiguration | undefined): FailurePolicy | undefined {
   const [first] = webhooksOf(configuration)
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
@@ -90,8 +90,8 @@ export function managerOf(configuration: WebhookConfiguration | undefined): stri
 
 /**
  * The wanted webhook configuration, with the resourceVersion of the stored one that it replaces completely: the API
- * server refuses the update if the stored one has changed. A webhook without a caBundle gets that of the stored webhook
- * with the same name, or else with the same address.
+ * server refuses the update if the stored one has changed. A webhook without a caBundle gets the caBundle of the
+ * stored webhook with the same name, or else with the same address.
  */
 export function displacing(wanted: WebhookConfiguration, stored: WebhookConfiguration): WebhookConfiguration {
   const before = webhooksOf(stored)
@@ -136,8 +136,8 @@ function webhooksOf(configuration: WebhookConfiguration | undefined): Record<str
 }
 
 /**
- * Fields of a webhook that `drift` compares as a whole: a condition that another field manager adds to a selector could
- * exclude a namespace.
+ * Fields of a webhook that must equal the wanted field exactly: a condition that another field manager adds to a
+ * selector could exclude a namespace.
  */
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 

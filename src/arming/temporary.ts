@@ -127,8 +127,9 @@ export function namespacesOf(configuration: WebhookConfiguration): string[] {
 }
 
 /**
- * Removes the temporary webhook configurations (with `holder`, only those of that process), except those that an
- * installation or another process has overwritten. Returns the names of the removed ones.
+ * Removes the temporary webhook configurations; if `holder` names a process, only the configurations of this process.
+ * Keeps a configuration that an installation or another process has overwritten. Returns the names of the removed
+ * configurations.
  */
 export async function removeConfigurations(cluster: TemporaryCluster, holder?: string): Promise<string[]> {
   const removed: string[] = []
@@ -179,8 +180,8 @@ export interface RemovedDefinitions {
 }
 
 /**
- * Removes the CRDs that a temporary registration created. Keeps a CRD that somebody else has changed, and one with
- * resources, unless `own` contains its plural: then the resources were stored during this run.
+ * Removes the CRDs that a temporary registration created. Keeps a CRD that somebody else has changed, and a CRD
+ * with resources, unless `own` contains its plural: then the resources were stored during this run.
  */
 export async function removeDefinitions(
   cluster: Pick<TemporaryCluster, 'readDefinition' | 'countResources' | 'deleteDefinition'>,

@@ -47,7 +47,7 @@ export function formatState(state: AuthorityState): SecretData {
 
 /**
  * Reads the state of the CAs from the values of a Secret. A part that cannot be used is left out and reported. If only
- * the times of a CA are lost, the longest possible ones are assumed; if the current CA is lost, the next one replaces
+ * the times of a CA are lost, the longest possible times are assumed; if the current CA is lost, the next CA replaces
  * it. A Secret with none of these values is not a problem: a chart may have created it for this server to fill.
  */
 export function parseState(data: SecretData): ReadState {

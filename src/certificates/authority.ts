@@ -89,12 +89,12 @@ const RETRY = 5_000
 const SOON = 1_000
 /**
  * Milliseconds after which the CAs in memory may be outdated: a replica whose leaf certificate is still valid then
- * signs no new one with them.
+ * signs no new leaf certificate with these CAs.
  */
 const STALE = SLACK / 2
 /**
- * Milliseconds before its expiry at which a leaf certificate counts as expired: the next check comes only after RETRY
- * and the deadline of an API request.
+ * Milliseconds before its expiry at which a leaf certificate counts as expired: the next check comes only after a pause
+ * of some seconds and the deadline of an API request.
  */
 const LAST = 30_000
 

@@ -6,7 +6,7 @@ import type { ServingPair } from './serving-pair.ts'
 import { makeAuthority, signLeaf } from './x509.ts'
 
 const DAY = 24 * 60 * 60 * 1_000
-/** The files of a certificate, in the order in which they are written and renamed, on which `finishMoves` relies. */
+/** The files of a certificate, in the order in which they are renamed; after a crash the renames can be finished. */
 const FILES = ['ca.crt', 'tls.crt', 'tls.key'] as const
 const TEMPORARY = '.new'
 const REMEDY = `remove ${FILES.join(', ')} to have them made anew`
@@ -66,8 +66,8 @@ export async function makePair(names: readonly string[], now = Date.now()): Prom
 const temporary = (folder: string, name: string) => join(folder, name + TEMPORARY)
 
 /**
- * Finishes the renames of `makeFiles` after a crash. `makeFiles` renames the first file when all temporary files are
- * complete: if that was done, this renames the other files; otherwise `makeFiles` begins again.
+ * Renames the temporary files that a crash left, if they are complete: the first file is renamed only after all files
+ * were written. If the first file was not renamed, this does nothing, and the files are made anew.
  */
 async function finishMoves(folder: string): Promise<void> {
   const [first, ...rest] = FILES

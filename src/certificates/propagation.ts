@@ -15,7 +15,7 @@ export class Propagation {
 
   /**
    * Receives the fingerprints of the CAs in every stored caBundle. The time of a CA that is not in all of them is
-   * reset; without any caBundle, so are the times of all CAs.
+   * reset; if there is no caBundle, the times of all CAs are reset.
    */
   observe(entries: readonly Iterable<string>[]): void {
     this.#observed = this.#clock()

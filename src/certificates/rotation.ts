@@ -53,7 +53,7 @@ export interface Observed {
   readonly leaf?: Leaf | undefined
   /** The last state that this replica read; used if the state in the Secret is lost. */
   readonly remembered?: AuthorityState | undefined
-  /** CAs that were trusted before the state in the Secret was replaced by another one; see `orphanedCAs`. */
+  /** CAs that were trusted before the state in the Secret was replaced by another state, such as an old backup. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
   /** The new CA, when the previous step asked for one (`wantsFresh`). */
   readonly fresh?: SigningAuthority | undefined
@@ -96,7 +96,7 @@ export const ROTATION: RotationSettings = {
 /**
  * Milliseconds by which the clock of a replica may differ from the API server's; beyond that the replica makes no
  * certificates. Half of the time by which certificates are backdated, so that replicas with opposite clock errors
- * accept each other's; less for very short-lived leaves, which a slow clock would renew too late.
+ * accept each other's certificates; less for very short-lived leaves, which a slow clock would renew too late.
  */
 function clockTolerance({ leafLifetime }: Pick<RotationSettings, 'leafLifetime'>): number {
   return Math.min(BACKDATE / 2, leafLifetime / 6)
@@ -170,7 +170,7 @@ export function withoutNotYetValid(state: AuthorityState, now: number): Authorit
 
 /**
  * CAs that were trusted but are missing in the stored state, which may come from another installation or an old backup:
- * the CAs of the previous state, and earlier ones that are still missing. Replicas may still use leaves that these CAs
+ * the CAs of the previous state, and earlier CAs that are still missing. Replicas may still use leaves that these CAs
  * signed.
  */
 export function orphanedCAs(
@@ -243,7 +243,7 @@ class Draft {
     this.#retire()
   }
 
-  /** Restores the state that this replica remembers, after the loss of the Secret; false when no valid one exists. */
+  /** Restores the state that this replica remembers, after the loss of the Secret; false when it has no valid state. */
   #restore(): boolean {
     const { remembered: last } = this.#observed
     const remembered = last === undefined ? undefined : withoutNotYetValid(last, this.#now)
@@ -285,7 +285,7 @@ class Draft {
     })
   }
 
-  /** Makes the next CA after two thirds of the current one's lifetime, or at once after the Secret was lost. */
+  /** Makes the next CA after two thirds of the current CA's lifetime, or at once after the Secret was lost. */
   #prepare(atOnce: boolean): void {
     const { state } = this
     if (state === undefined || state.next !== undefined) return

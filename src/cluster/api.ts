@@ -24,7 +24,7 @@ export class StatusError extends Error {
 const LONGEST_REFUSAL = 65_536
 const LONGEST_TEXT = 300
 /**
- * Text that is removed from error messages: other webhooks may repeat values that were sent, such as those of a Secret.
+ * Text that is removed from error messages: other webhooks may repeat values that were sent, such as a Secret's values.
  */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
@@ -95,7 +95,7 @@ export class Api {
     return this.stream(path, signals, (response, deadline) => this.#text(response, deadline))
   }
 
-  /** The JSON of a 200 answer. Throws StatusError at any other answer, and an Error when none comes in time. */
+  /** The JSON of a 200 answer. Throws StatusError at any other answer, and an Error when no answer comes in time. */
   async json(path: string, signals: readonly AbortSignal[]): Promise<unknown> {
     return this.stream(path, signals, async (response, deadline) =>
       parseJson(await this.#text(response, deadline)),
@@ -139,7 +139,7 @@ export class Api {
 
   /**
    * Sends a change. Throws as `json` does; no message repeats sent values. A request may arrive twice (see `#send`), so
-   * it must be one that the API server refuses the second time: a creation, or a change with a resourceVersion.
+   * the API server must refuse it the second time, as it does for a creation or a change with a resourceVersion.
    */
   async write(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<void> {
     try {
@@ -309,7 +309,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The message of a Kubernetes Status; undefined for other bodies, such as those of proxies. */
+/** The message of a Kubernetes Status; undefined for other bodies, such as an HTML page of a proxy. */
 function messageIn(body: string): string | undefined {
   try {
     const status: unknown = JSON.parse(body)

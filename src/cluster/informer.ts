@@ -176,7 +176,7 @@ export class Informer {
     return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** Whether a refusal (401, 403, 404) is final: at once before the first list, later if it lasts `times.refusal`. */
+  /** Whether a refusal (401, 403, 404) is final: always before the first list, later only if it lasts some seconds. */
   #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity

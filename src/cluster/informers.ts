@@ -23,7 +23,7 @@ export interface InformerStatus {
   /**
    * Seconds since the API server last confirmed the objects in the cache: by a page of a list, an event, a bookmark, a
    * watch that it accepted or ended in order, or the answer that the kind is absent or forbidden. At most
-   * `Times.silence` while the connection works, however rarely the kind changes.
+   * `Times.silence` (the longest wait for an event) while the connection works, however rarely the kind changes.
    */
   readonly age: number
   /** Number of complete lists. */

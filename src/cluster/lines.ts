@@ -2,8 +2,8 @@ const NEWLINE = 0x0a
 const LONGEST = 16 * 1_024 * 1_024
 
 /**
- * The lines of a UTF-8 stream, which may be split anywhere. Only `\n` ends a line, and a last line without one is
- * dropped. Throws an Error when a line has more than `longest` bytes.
+ * The lines of a UTF-8 stream, which may be split anywhere. Only `\n` ends a line; a last line without `\n` is dropped.
+ * Throws an Error when a line has more than `longest` bytes.
  */
 export async function* lines(parts: AsyncIterable<Buffer>, longest = LONGEST): AsyncGenerator<string> {
   let begun: Buffer[] = []

@@ -69,9 +69,9 @@ export class Registrations {
   }
 
   /**
-   * Writes the webhook configuration with a forced server-side apply. That keeps fields of other field managers, such
-   * as a webhook that they added, or a Service although we set a URL. `displacing` is a merge patch that replaces those
-   * fields first, unless the configuration has changed since it was read.
+   * Writes the webhook configuration with a forced server-side apply. It keeps fields that only other field managers
+   * set, such as a webhook that they added, or the Service in a clientConfig where this server sets a URL. The merge
+   * patch `displacing` replaces such fields first, unless the configuration has changed since it was read.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''

@@ -17,12 +17,12 @@ export interface Sink {
   remove(kind: Kind, resource: unknown): void
   /**
    * The answer of `Informers.knows` for the kind has changed, in one namespace or (undefined) in all: objects that
-   * refer to it must be checked again.
+   * refer to resources of the kind must be checked again.
    */
   recheck(kind: Kind, namespace: string | undefined): void
   /**
-   * Whether the sink, because it was full, dropped objects of the kind, in one namespace or (undefined) in any; then it
-   * needs another list.
+   * Whether the sink, because it was full, dropped objects of the kind, in one namespace or (undefined) in any; then
+   * the informer must list the kind again.
    */
   lacks(kind: Kind, namespace: string | undefined): boolean
 }
@@ -30,8 +30,8 @@ export interface Sink {
 /** Receives all resources of a kind page by page, so that they are never all in memory. */
 export interface Replacement {
   /**
-   * Receives the resources of the next page. They are as recent as those given to `put`, so they may be used before
-   * `commit`.
+   * Receives the resources of the next page. They are as recent as the resources that `put` receives, so they may be
+   * used before `commit`.
    */
   add(resources: readonly unknown[]): void
   /** The list is complete: resources that were not added no longer exist. */

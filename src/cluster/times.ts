@@ -52,8 +52,8 @@ export function jittered(milliseconds: number): number {
 }
 
 /**
- * The pause, in milliseconds, after this many failures in a row: `first`, doubled for each further one up to `longest`,
- * then jittered.
+ * The pause, in milliseconds, after this many failures in a row: `first`, doubled for each further failure up to
+ * `longest`, then jittered.
  */
 export function pauseAfter(failures: number, first: number, longest: number): number {
   return jittered(Math.min(longest, first * 2 ** (failures - 1)))

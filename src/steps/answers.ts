@@ -34,7 +34,7 @@ export interface Commits {
   readonly asOne: readonly ToolAnswer[]
 }
 
-/** Divides a sequence of writes into commits, each of which works with every tool of `tools`. */
+/** Divides a sequence of writes into commits, each of which works with all given tools (kubectl, Flux, Argo CD). */
 export function commitsOf(
   lattice: Lattice,
   path: StepPath,

@@ -73,7 +73,7 @@ export function orderOf(
 /** The most writes in a group for which all orders are tried. */
 const MOST_AT_ONCE = 8
 
-/** Applies groups of writes until one is refused or causes a harm, except harms that no order avoids (`allowed`). */
+/** Applies groups of writes until a write is refused, or does harm that another order of writes would avoid. */
 export function deliver(
   lattice: Lattice,
   from: StateNode,
@@ -136,7 +136,7 @@ function inAnyOrder(
 const MOST_DIVIDED = 6
 
 /**
- * The fewest commits that all tools apply without a refusal, and without more harm than the single writes of `path`.
+ * The fewest commits that all tools apply without a refusal, and without more harm than the writes do one by one.
  */
 export function fewestCommits(
   lattice: Lattice,
@@ -183,7 +183,7 @@ function divided(
   return undefined
 }
 
-/** The sets of writes that can form a commit, large ones first: of each object only its next version. */
+/** The sets of writes that can form a commit, large sets first. A set has at most the next write of each object. */
 function subsets(moves: readonly Move[]): Move[][] {
   const isNext = (move: Move) => moves.find(({ of }) => of === move.of) === move
   const possible = moves.filter(isNext)

@@ -21,7 +21,7 @@ export function componentsOf(changes: readonly ChangedObject[], old: Items, now:
   const connect = (item: Omit<Item, 'value'>, value: unknown) => {
     for (const { to } of referencesOf(item.kind.kind, value as { readonly spec?: unknown })) {
       const target = objectKey({ ...to, namespace: item.namespace })
-      // An unchanged MCPOIDCConfig does not connect the objects that refer to it, because many objects share one.
+      // Objects are not connected by an unchanged MCPOIDCConfig to which they refer: many objects may share it.
       if (to.kind === 'MCPOIDCConfig' && all.has(target) && !changed.has(target)) continue
       union.join(keyOf(item), target)
     }

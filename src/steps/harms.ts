@@ -99,7 +99,7 @@ export class Comparison {
 
 /**
  * The harm that role mappings or a policy grant access in this state that they grant neither in the old nor in the new
- * one; undefined for none.
+ * state; undefined when they do not.
  */
 function gainIn(
   key: string,
@@ -137,8 +137,8 @@ const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
- * For callers with the same outcome in `now` (the intermediate state) and in `after`: that outcome; for others: that in
- * `old`. So the result differs from `now` for callers whose outcome in `now` is neither the old nor the new one.
+ * Gives a caller the access of the new state (`after`) if the intermediate state (`now`) gives the same access, else
+ * the access of the old state. It differs from `now` for callers who get neither the old nor the new access in `now`.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   ways(world) {

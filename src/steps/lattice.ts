@@ -43,7 +43,7 @@ export class Lattice {
   #here: StateNode | undefined
   #spent = 0
 
-  /** `objects`: those whose authentication is compared. Judging a node (`StateNode`) puts its objects into `state`. */
+  /** `objects` are the objects whose authentication is compared; to judge a `StateNode`, it is put into `state`. */
   constructor(
     changes: readonly ChangedObject[],
     state: ClusterState,
@@ -96,7 +96,7 @@ export class Lattice {
     return found
   }
 
-  /** Changes the cluster state to that of the node. */
+  /** Changes the cluster state to the state that the node describes. */
   goTo(node: StateNode): void {
     this.changes.forEach((change, i) => {
       if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
@@ -143,7 +143,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // What /mutate wrote belongs to the key: it depends on the state at the write, not only on the object's version.
+  // The key contains what /mutate wrote, which depends on the cluster state at the write, not only on the version.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

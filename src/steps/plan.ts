@@ -14,7 +14,7 @@ export interface Question extends StatePair {
   readonly tell?: (states: number) => void
 }
 
-/** A write, its number and that of its commit, both counted from 1. */
+/** A write, with its number and the number of its commit, both counted from 1. */
 export interface PlanStep {
   readonly number: number
   readonly commit: number
@@ -42,7 +42,7 @@ export interface StepsPlan {
   /**
    * `nothing`: no object changes. `order`: an order without harm was found. `harm`: the order with the least harm that
    * was found; if the search was complete, every order has harm. `refused`: no order was found that the webhook admits.
-   * `contradiction`: the new state has errors of its own.
+   * `contradiction`: the new state has errors that the old state does not have.
    */
   readonly outcome: 'nothing' | 'order' | 'harm' | 'refused' | 'contradiction'
   readonly steps: readonly PlanStep[]
@@ -73,12 +73,12 @@ export function planSteps(question: Question): StepsPlan {
   return found ?? { outcome: 'refused', ...none, isComplete: false }
 }
 
-/** Plans each component separately: only connected objects affect each other. If that fails, plans all as one. */
+/** Plans each component (set of connected objects) separately or, if the plans cannot be combined, all together. */
 const planBetween = (states: TwoStates, question: Question): StepsPlan | undefined =>
   planOf(states, componentsOf(states.changes, question.old, question.new), question) ??
   planOf(states, [states], question)
 
-/** The plan for these components; undefined when their orders cannot be combined. */
+/** The plan for these components (sets of connected objects); undefined when their orders cannot be combined. */
 function planOf(
   states: TwoStates,
   components: readonly Component[],
@@ -134,7 +134,7 @@ function planOf(
   }
 }
 
-/** Merges the commits of components: all first commits become one, with the number `before` + 1, and so on. */
+/** Merges the first commits of all components into one commit, then the second commits; counts from `before` + 1. */
 function together(
   { changes: all }: TwoStates,
   parts: readonly {
@@ -155,7 +155,7 @@ function together(
   ).flat()
 }
 
-/** Judges the plan write by write, with all objects; undefined if a write is refused or the result is another state. */
+/** Judges the plan write by write, with all objects; undefined if a write is refused or the new state not reached. */
 function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'steps' | 'givenUp'> | undefined {
   const lattice = states.lattice(states)
   const steps: PlanStep[] = []
@@ -205,7 +205,7 @@ function stepOf(
   }
 }
 
-/** Whether the changes of all components work in one commit of the tool; fails if those of any component fail. */
+/** Whether one commit of the tool works for all components (sets of connected objects): it must work for each. */
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)

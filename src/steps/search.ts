@@ -29,13 +29,14 @@ interface Searching {
   readonly mostStates: number
 }
 
-/** The most objects of a component that may be written in an intermediate version. */
+/** The most objects of a component (set of connected objects) that may be written in an intermediate version. */
 const MOST_BETWEEN = 3
 
 /**
  * Finds an order of the writes. Tries orders with complete objects only, then with intermediate versions, then with
- * interruptions; if each of them does harm, searches for the least harm. The searches without harm may judge half of
- * `mostStates`, and each search for the least harm half of the rest.
+ * interruptions (objects deleted, or without a reference, for a while). If every order does harm, searches for the
+ * least harm. The searches without harm may judge half of `mostStates`, and each search for the least harm half of
+ * the rest.
  */
 export function waySearch(lattice: Lattice, mostStates: number, tell: (states: number) => void): Found {
   const whole: Searching = {
@@ -66,7 +67,7 @@ export function waySearch(lattice: Lattice, mostStates: number, tell: (states: n
   }
   let best: StepPath | undefined
   for (const phase of [most, { ...most, interruptions: true }]) {
-    // If a search with many intermediate versions ends early because it is too large, one with fewer may be complete.
+    // A search with many intermediate versions may judge too many states; a search with fewer may be complete.
     for (const between of [MOST_BETWEEN, 1, 0]) {
       const half = (lattice.work + mostStates) / 2
       const { path, isComplete: isWhole } = tried({ ...phase, harms: true, between, mostStates: half })
@@ -108,7 +109,7 @@ export function costAlong(lattice: Lattice, from: StateNode, moves: readonly Mov
   return cost
 }
 
-/** Finds the order of writes with the least harm (uniform-cost search); among equal ones, the first by `preferred`. */
+/** Finds the order of writes with the least harm (uniform-cost search); prefers creations first and deletions last. */
 function search(lattice: Lattice, searching: Searching, tell: (states: number) => void): Found {
   const order = preferred(lattice.changes)
   const open = new Open()
@@ -160,7 +161,7 @@ function nextVersions(
   const toNew = { to: last, uses: 0 }
   if (at > 0) return [toNew]
   const others = versions.flatMap(({ is }, to) => {
-    // A version that refers to a temporary copy is not counted again: the copy itself was counted.
+    // A version that refers to a temporary copy does not count as intermediate, because the copy itself was counted.
     if (is === 'copy') return [{ to, uses: 0 }]
     const isPossible = is === 'between' || (is === 'interruption' && searching.interruptions)
     return isPossible && between < searching.between ? [{ to, uses: 1 }] : []

@@ -129,8 +129,8 @@ export class TwoStates implements Component {
   }
 
   /**
-   * The states between the old and the new one through which the changes of a component lead, compared by their effects
-   * on its objects.
+   * The states between the old and the new one through which the changes of a component (set of connected objects)
+   * lead, compared by the authentication of the objects in the component.
    */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given

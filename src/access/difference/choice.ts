@@ -10,7 +10,7 @@ export interface Outcome {
   readonly by: string
 }
 
-/** A condition on the claims of callers: as a literal for the solver, and as text. */
+/** A condition on callers' claims: as a literal of the SAT solver (a variable or its negation), and as text. */
 export interface Condition {
   readonly when: Literal
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
@@ -59,8 +59,8 @@ export const NOTHING: Choice = {
 }
 
 /**
- * For each access (or the empty key: no access), the solver's literal for "the caller gets this access". Exactly one
- * literal is true.
+ * For each access (an empty key: for no access), the literal of the SAT solver (a variable or its negation) that is
+ * true when the caller gets this access. Exactly one literal is true.
  */
 export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()

@@ -225,7 +225,7 @@ class Search {
   }
 }
 
-/** Whether some caller gains or loses the access; `when` is the literal that is true for such a caller. */
+/** Whether some caller gains or loses an access; if so, `when` (a SAT variable or its negation) is true. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

@@ -26,7 +26,7 @@ type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
 
 type Answer =
   | { readonly is: 'somebody'; readonly example: Claims }
-  /** Proved: no caller gets the access from this field; `takenBy` names earlier fields that match all its callers. */
+  /** Proved: callers do not get the access from this field; `takenBy` names earlier fields that match them first. */
   | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
   | { readonly is: 'not decided'; readonly why: string }
 
@@ -117,7 +117,7 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
   return { is: 'nobody', why, takenBy }
 }
 
-/** Removes from the earlier fields (`taking`) those that are not needed to match all callers of a field. */
+/** Removes earlier fields from `taking` as long as the rest still match all callers who satisfy `condition`. */
 function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
   let left = taking
   for (const each of taking.toReversed()) {
@@ -163,7 +163,7 @@ const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): De
   isMinimal,
 })
 
-/** The smallest condition found that is equivalent to `condition` for all callers for whom `around` is true. */
+/** The smallest condition found that is equivalent to `condition` for all callers who satisfy all of `around`. */
 function smallest(world: ClaimsWorld, condition: Condition, around: readonly Literal[]): Condition {
   const saysTheSame = (other: Condition) =>
     isImpossible(world, [...around, condition.when, -other.when]) &&

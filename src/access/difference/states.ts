@@ -35,7 +35,7 @@ export interface PartDifference extends Pair {
   readonly tokens: readonly TokenChange[]
 }
 
-/** Pairs each `awsSts` or policy of the old state with the same one of the new state. */
+/** Pairs each `awsSts` or policy of the old state with its new version, by resource and by key in the resource. */
 export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   const before = new Map(old.map((entry) => [entryKey(entry), entry]))
   const after = new Map(now.map((entry) => [entryKey(entry), entry]))
@@ -43,7 +43,7 @@ export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
   return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
 }
 
-/** The `awsSts` or policy of a pair: that of the new state or, if it is missing there, that of the old one. */
+/** The `awsSts` or policy of a pair, from the new state or, if it is missing there, from the old state. */
 export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
 
 const NO_ENTRY: Entry = {

@@ -7,7 +7,7 @@ import { choiceOf, type ForReleases, grouped } from './states.ts'
 
 export type { Grant } from './grants.ts'
 
-/** Finds, by operator release, the callers who get the accesses that `isAsked` selects from an `awsSts` or a policy. */
+/** Finds, by operator release, the callers to whom an `awsSts` or a policy grants a wanted access, such as a role. */
 export function whoGets(
   entry: Entry,
   isAsked: (access: string) => boolean,

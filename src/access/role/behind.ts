@@ -27,7 +27,8 @@ export interface Behind {
    */
   readonly partly: { readonly lacks: (claim: string) => boolean; readonly others: string } | undefined
   /**
-   * Says which object issues the tokens, with which claims: `VirtualMCPServer vmcp issues …`; empty without `lacks`.
+   * Says which object issues the tokens, with which claims: `VirtualMCPServer vmcp issues …`; empty when some or all
+   * tokens may come from other issuers.
    */
   readonly issued: string
   /** Descriptions of the tokens sent to AWS STS, by kind and name of the sending VirtualMCPServer or workload. */
@@ -105,7 +106,7 @@ export const canExist = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): bool
 export const arriving = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
-/** The changes of the tokens that objects send to AWS STS; objects that send one in only one state are left out. */
+/** The changes of the tokens that objects send to AWS STS, for objects that send a token in both states. */
 export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)
