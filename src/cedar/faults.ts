@@ -6,7 +6,7 @@ export interface Origin {
   readonly name: string
 }
 
-/** A mistake in a policy: an expression has no effect or fails, for a family of requests (see `Requests`). */
+/** A mistake in a policy: an expression has no effect or fails, for a family of requests such as all calls of tools. */
 export type Fault =
   /** A comparison with an entity that does not occur in any of the evaluated requests. */
   | {

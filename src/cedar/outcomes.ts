@@ -164,7 +164,7 @@ class Evaluation {
     }
   }
 
-  /** Evaluates expressions from first to last; an attribute that one proves to be present is known in the next ones. */
+  /** Evaluates expressions in order; attributes that an expression proves present are known in the next expressions. */
   #each(exprs: readonly CedarExpr[], facts: KnownAttributes): EvaluatedExpr[] {
     const results: EvaluatedExpr[] = []
     for (const expr of exprs) results.push(this.value(expr, results.at(-1)?.facts ?? facts))

@@ -20,7 +20,7 @@ export type Parsed =
   | {
       readonly kind: 'policy'
       readonly policy: CedarPolicy
-      /** The text after the policy: cedar-go splits it into tokens, but otherwise ignores it. */
+      /** The text after the policy, which cedar-go ignores: `permit` policies, any `forbid` policy, or other text. */
       readonly rest: 'nothing' | 'permit' | 'forbid' | 'other'
     }
   | { readonly kind: 'empty' }
@@ -87,7 +87,7 @@ class Parser {
   #next: CedarToken
   /** The brackets that are open; used only for hints. */
   readonly #open: string[] = []
-  /** The nesting depth at the next token; `#deepest` is the greatest depth in the expression that `#wrapped` parses. */
+  /** The nesting depth at the next token; `#deepest` is the greatest depth in the expression being measured. */
   #depth = 0
   #deepest = 0
 
@@ -97,8 +97,8 @@ class Parser {
   }
 
   /**
-   * Describes the text after the policy: `forbid` when any policy there is a forbid. Reads all tokens, because cedar-go
-   * refuses a text with a bad one.
+   * Describes the text after the policy: `forbid` when any policy there is a forbid, else `permit` when there is a
+   * permit. Reads all tokens, because cedar-go refuses a text with an invalid token.
    */
   rest(): 'nothing' | 'permit' | 'forbid' | 'other' {
     let found: 'nothing' | 'permit' | 'forbid' | 'other' = 'nothing'

@@ -368,7 +368,7 @@ function candidates({ functions }: Check, { name, target }: Call, argCount: numb
 /** The common result type of all signatures that fit the arguments: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
   if (isPlainTest(call.name, types)) return bool
-  // When no argument has type variables and the result is dyn, further signatures cannot change anything.
+  // When no argument has type variables and the result is dyn, further signatures cannot change the result type.
   let closed = true
   for (const { open } of types) if (open) closed = false
   let result: Type | undefined
@@ -409,8 +409,9 @@ function isPlainTest(name: string, types: readonly Type[]): boolean {
 /**
  * Whether cel-go selects the signature of the function when it compiles: for conversions and the getters of times. The
  * type of `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. A
- * known type may also differ from that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. All other
- * functions select the signature when they are evaluated, by the types of the values.
+ * known type may also differ from the type of the value: in `(claims.a + ["b"]).map(x, int(x))` the checker takes x for
+ * a string, whatever the claim contains. All other functions select the signature when they are evaluated, by the types
+ * of the values.
  */
 const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)

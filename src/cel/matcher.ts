@@ -18,8 +18,8 @@ export type MatcherVerdict =
       readonly ok: true
       readonly expr: Expr
       /**
-       * The CEL type of the expression: `bool`, `dyn`, `int`, `map(string, dyn)`, …; the caller decides which types a
-       * matcher may have.
+       * The CEL type of the expression: `bool`, `dyn`, `int`, `map(string, dyn)`, …; the code that calls `checkMatcher`
+       * decides which types a matcher may have.
        */
       readonly type: string
       /** The first error of the version of cel-go that refuses the matcher; absent when both versions compile it. */
@@ -34,8 +34,8 @@ export type MatcherVerdict =
 
 /**
  * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with the verdict of cel-go: not
- * ok when versions 0.32 and 0.33 both refuse it. Accepts any text; never throws. The message of a failure is that of
- * the first error in the source. Source: CEL language definition.
+ * ok when versions 0.32 and 0.33 both refuse it. Accepts any text; never throws. The message of a failure describes the
+ * first error in the source. Source: CEL language definition.
  */
 export function checkMatcher(source: string): MatcherVerdict {
   if (isLongerThan(source, maxBytes)) {

@@ -30,8 +30,8 @@ interface Binding {
 
 /**
  * Decides which types fit each other, and binds type variables (CEL language definition, "Gradual Type Checking"). As
- * in cel-go, it matters which of two types is assigned to the other, and which one a variable is bound to: both change
- * results.
+ * in cel-go, it matters which of two types is assigned to the other, and to which type a variable is bound: both
+ * choices change the result of the check.
  */
 export class Unifier {
   /** Whether types of type names were compared: then cel-go 0.32 and 0.33 may decide differently. */
@@ -46,7 +46,7 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the names in the type of a subexpression; `countBound` adds those of bound variables. Throws TooComplex. */
+  /** Counts the names in the type of a subexpression, but not in types bound to variables. Throws TooComplex. */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)
@@ -58,7 +58,7 @@ export class Unifier {
     for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
   }
 
-  /** Whether each type can be used as the wanted one; if one cannot, no variable is bound. Throws TooComplex. */
+  /** Whether each type can be used as the wanted type at its index; else no variable is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
     const mark = this.#trail.length
     if (this.#assignArgs(types, wanted)) return true
@@ -79,7 +79,7 @@ export class Unifier {
     return this.assign(previous, next) ? this.#general(previous, next) : dyn
   }
 
-  /** A declared type with its parameters replaced by type variables; `variables` are those of the current call. */
+  /** A declared type with its parameters replaced by `variables`, the type variables of the current call. */
   instantiate(type: Type, variables: Type[]): Type {
     if (type.kind === 'parameter') return (variables[type.index] ??= variable())
     return type.args.length === 0 ? type : withArgs(type, this.instantiateAll(type.args, variables))

@@ -24,12 +24,12 @@ interface Found {
 }
 
 /**
- * The first match of a placeholder: its literals in order, with names between them. Of several matches with the same
- * start, the longest.
+ * The first match of a placeholder: `literals`, its texts before, between and after the `*`, in order, with names
+ * between them. Of several matches with the same start, the longest.
  */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // The matches of the literals after the current one, with the names between them, ordered by start. The loop goes
+  // The matches of the literals after the current literal, with the names between them, ordered by start. The loop goes
   // from the last literal to the first.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {

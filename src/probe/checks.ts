@@ -17,8 +17,8 @@ import type { ProbeAnswer, Method } from './request.ts'
 import type { Needs, Reader, Target, TargetUse } from './target.ts'
 
 /**
- * Sends a request, to check an address in a resource. Returns undefined when there is no answer, which it has then
- * reported (unless `isSilent`).
+ * Sends a request, to check an address in a resource. When there is no answer, reports this (unless `isSilent`) and
+ * returns undefined.
  */
 export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<ProbeAnswer | undefined>
 

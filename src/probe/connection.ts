@@ -5,7 +5,7 @@ import { isInCluster } from './hosts.ts'
 import type { ProbeAnswer, RequestFailure, Method } from './request.ts'
 import type { Target } from './target.ts'
 
-/** The most milliseconds by which clocks may differ: the operator allows the same in tokens of trusted issuers. */
+/** The most milliseconds by which clocks may differ, which the operator also allows in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
 
 export const isOfUnknownAuthority = ({ failed, detail }: RequestFailure): boolean =>

@@ -21,7 +21,7 @@ const OF_CURVE: Readonly<Record<string, string>> = {
 /** The shortest RSA key, in bits, that the operator's library accepts for tokens of callers and trusted issuers. */
 const LEAST_BITS = 2_048
 
-/** Why no key in the text of a key set can be used; undefined when one can. */
+/** Why no key in the text of a key set can be used; undefined when at least one key can be used. */
 export function problemWithKeys(body: string, reader: Reader): string | undefined {
   const set = parseJson(body)
   if (!isObject(set) || !Array.isArray(set.keys)) return 'is not a JSON Web Key Set'

@@ -87,7 +87,7 @@ export function expectedIssuer(discoveryUrl: string): string {
 /** The most path segments after the issuer in a token endpoint: three in /protocol/openid-connect/token. */
 const MOST_CUT = 3
 
-/** URLs where a token endpoint's server may publish its metadata: most servers use a beginning of the same path. */
+/** URLs where a token endpoint's server may publish its metadata, built from beginnings of the endpoint's URL. */
 export function possibleDocuments(tokenEndpoint: URL): string[] {
   const parts = tokenEndpoint.pathname.split('/').filter((part) => part !== '')
   const issuers = Array.from({ length: Math.min(MOST_CUT, parts.length) }, (_, i) =>

@@ -46,7 +46,7 @@ export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unkno
   }
 }
 
-/** Whether `evaluateRule` can evaluate the rule, with a stored object or without one. */
+/** Whether `evaluateRule` can evaluate the rule. `besideStored`: it is known which object is stored, if any. */
 export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolean {
   const known = compile(rule)
   return known !== undefined && (besideStored || !known.isTransition)

@@ -18,7 +18,7 @@ let fields: Readonly<Record<string, KnownField>> | undefined
 export const knownFields = (kind: string): KnownField | undefined =>
   (fields ??= JSON.parse(KNOWN_FIELDS) as Readonly<Record<string, KnownField>>)[kind]
 
-/** The fields of an object that every known release requires without a default, and those of the objects inside it. */
+/** The fields that every known release requires without a default, in an object and in the objects inside it. */
 export interface Demanded {
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Demanded>>

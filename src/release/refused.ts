@@ -188,8 +188,8 @@ function* ofRules(
 }
 
 /**
- * The paths of schema fields whose CEL rules `refusals` cannot evaluate, one path for each such rule. `besideStored`:
- * the stored object is known, or it is known that there is none.
+ * The paths of schema fields with CEL rules that only the API server can evaluate, one path for each such rule.
+ * `besideStored`: it is known which object is stored, if any.
  */
 export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema

@@ -18,7 +18,8 @@ const VERSIONS = ['v1beta1', 'v1alpha1']
 
 /**
  * Reads a release from the CustomResourceDefinitions of an API group (apiextensions.k8s.io/v1), by the served version
- * v1beta1 of each kind, or else v1alpha1. Undefined when none is of an operator. Ignores objects that are not CRDs.
+ * v1beta1 of each kind, or else v1alpha1. Undefined when no CRD comes from an operator. Ignores objects that are not
+ * CRDs.
  */
 export function releaseOf(crds: Iterable<unknown>, group: string, name: string): Release | undefined {
   const schemas = new Map<string, ReleaseSchema>()

@@ -78,7 +78,7 @@ export function edited(object: object, edit: Edit): object {
   })
 }
 
-/** A number in a path of `Moving` is the index of a list. */
+/** In the paths of a fix that moves fields, a number is the index of a list. */
 const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
 function moved(object: object, { at, moves, adds }: Moving): object {

@@ -67,7 +67,7 @@ export function shape(
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
 }
 
-/** The findings whose field is neither at one of these places nor inside one. */
+/** The findings whose field is neither at one of these places nor inside such a place. */
 export function outside(
   places: readonly (readonly Segment[])[],
   findings: readonly Finding[],
@@ -77,7 +77,7 @@ export function outside(
   return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
-/** The first schema errors, and one saying that the rest is not judged: the validator stopped, and no rule runs. */
+/** The first schema errors, and an error that the rest is not judged: the validator stopped, and no rule runs. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
   const hidden = errors.slice(MOST_FINDINGS, MOST_FINDINGS + 1)

@@ -18,7 +18,7 @@ import { factsOf, storedBytes } from './size.ts'
 /** Facts about the cluster or the files that the objects come from. */
 export interface Extent {
   readonly group: string
-  /** Whether all objects of the kind in the namespace were read, so that an absent one does not exist. */
+  /** Whether all objects of the kind in the namespace were read, so an object that was not found does not exist. */
   knows(kind: string, namespace: string): boolean
   /** Where the objects of a namespace were searched, for messages: `in the given files`; by default `in namespace 'tools'`. */
   where?(namespace: string): string
@@ -39,19 +39,19 @@ export interface Displaced extends ObjectName {
 
 interface Stored {
   readonly name: ObjectName
-  /** The object as it was passed to `put`; only the fields that `factsOf` keeps if it was too large. */
+  /** The object as `put` received it; if it was too large, only the spec without lists, large maps and long texts. */
   readonly object: unknown
   /** The object as rules read it: without nulls and without values of a wrong JSON type. */
   readonly resource: Resource
   /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
   readonly bytes: number
-  /** Set for an object that was too large, of which only the fields that `factsOf` keeps are stored. */
+  /** Set for a large object, of which only the spec without lists, large maps and long texts is stored. */
   readonly part: Part | undefined
 }
 
 interface Part {
-  /** Hashes of the objects to which this one refers: see `referenceHashes`. */
+  /** Sorted hashes of the objects to which this object refers. */
   readonly refers: Float64Array
   /** Estimated bytes of the object with all its fields. */
   readonly wholeBytes: number
@@ -64,14 +64,14 @@ interface Referrers {
   readonly names: Map<string, ObjectName>
   /** The sorted names; computed on demand, and discarded when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
-  /** A cache by list of kinds: the referrers of these kinds. Every review asks for some. */
+  /** A cache by list of kinds: the referrers of these kinds. Every admission review asks for such referrers. */
   among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
 interface Namespace {
   /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** Referrers by `kind/name` of the target, which may be missing; without the referrers in `partial`. */
+  /** Referrers by `kind/name` of the target, which may be missing; without large referrers (`partial`). */
   readonly referrers: Map<string, Referrers>
   /** The objects of which not all fields are stored, because they are too large. */
   readonly partial: Set<Stored>
@@ -85,14 +85,14 @@ interface Namespace {
 const MOST_NAMES = 2_000
 
 /**
- * The objects of a cluster or of files. With a memory budget, it stores only some fields of large objects (`factsOf`),
- * and drops objects when it is full.
+ * The objects of a cluster or of files. With a memory budget, it stores of large objects only the spec without lists,
+ * large maps and long texts, and drops objects when it is full.
  */
 export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace: the kinds of which objects were dropped, each with the value of `#leftOut` when one last was. */
+  /** By namespace, then by kind: the number of all dropped objects when an object of the kind was last dropped. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0
@@ -109,10 +109,11 @@ export class ClusterState {
   }
 
   /**
-   * Stores an object, replacing the one of the same kind, namespace and name. `fallback` is the namespace of an object
-   * that names none; `unknown` lists paths whose values are placeholders, which rules cannot read. Ignores an object
-   * without a name, because nothing can refer to it. Stores only the fields that `factsOf` keeps of an object over the
-   * size limit. When the state is full, drops objects of the largest namespace and returns their names.
+   * Stores an object, replacing the object of the same kind, namespace and name. `fallback` is the namespace of an
+   * object that names none; `unknown` lists paths whose values are placeholders, which rules cannot read. Ignores an
+   * object without a name, because nothing can refer to it. Of an object over the size limit it stores only the spec
+   * without lists, large maps and long texts. When the state is full, drops objects of the largest namespace and
+   * returns their names.
    */
   put(
     kind: Kind,
@@ -202,8 +203,8 @@ export class ClusterState {
   }
 
   /**
-   * Call this when all objects of a kind were stored again after `sizes.leftOut` had this value: earlier drops no
-   * longer count. Returns the namespaces in which no object of the kind is missing any more.
+   * Call this when all objects of a kind were stored again. `leftOut` is the number of dropped objects (`sizes`) before
+   * that: earlier drops no longer count. Returns the namespaces in which no object of the kind is missing any more.
    */
   settle(kind: string, within: string | undefined, leftOut: number): string[] {
     const settled: string[] = []
@@ -235,7 +236,7 @@ export class ClusterState {
     return this.#find(kind, namespace, name)?.resource
   }
 
-  /** An object as it was passed to `put`; only the fields that `factsOf` keeps if it was too large. */
+  /** An object as `put` received it; if it was too large, only the spec without lists, large maps and long texts. */
   object(kind: string, namespace: string, name: string): unknown {
     return this.#find(kind, namespace, name)?.object
   }
@@ -264,7 +265,7 @@ export class ClusterState {
 
   /**
    * The objects as rules in one namespace see them; call it again after a change. `onPartial` gets each object that a
-   * rule asks for but of which not all fields are in memory; `release` is that of the operator, when known.
+   * rule asks for but of which not all fields are in memory; `release` is the operator release, when known.
    */
   in(namespace: string, release?: string, onPartial?: (name: ObjectName) => void): Cluster {
     return new NamespaceObjects(namespace, {
@@ -416,7 +417,7 @@ interface Around {
   readonly onPartial: ((name: ObjectName) => void) | undefined
 }
 
-/** The objects that rules in one namespace can read; other namespaces are visible only through `elsewhere`. */
+/** The objects that rules in one namespace can read; of other namespaces only the names of objects (`elsewhere`). */
 class NamespaceObjects implements Cluster {
   readonly memo: Memo = new Map()
   readonly #namespace: string

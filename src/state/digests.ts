@@ -5,7 +5,7 @@ import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'
 
 /**
  * Milliseconds for which a recently used digest is not replaced by another. When more digests are needed than fit, some
- * stay useful, instead of each replacing the next.
+ * stay useful, instead of all being replaced before their next use.
  */
 const HOLDS = 10_000
 
@@ -44,8 +44,8 @@ export class Digests<Of extends object> {
   }
 
   /**
-   * Stores a digest if all digests together then take at most `most` bytes, after dropping those unused for `HOLDS`;
-   * returns false if they would take more.
+   * Stores a digest if all digests together then take at most `most` bytes, after dropping those unused for ten
+   * seconds; returns false if they would take more.
    */
   keep(of: Of, resource: Resource, bytes: number, most: number): boolean {
     this.drop(of)

@@ -26,12 +26,12 @@ function bytesOf(value: unknown): number {
   return bytes
 }
 
-/** Estimated bytes of a text: V8 stores one with any character beyond Latin-1 in two bytes a character. */
+/** Estimated bytes of a text: in V8 two bytes for each character if any is beyond Latin-1, else one byte. */
 const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
 /** The longest text, in characters, that the cache keeps of an object over its size limit; names are shorter. */
 const LONGEST_FACT = 1_000
-/** The most fields of a nested object that the cache keeps of an object over its size limit; a larger one is a map. */
+/** In the reduced copy of an object over its size limit, a nested object with more fields than this is left out. */
 const MOST_FIELDS = 50
 
 /**

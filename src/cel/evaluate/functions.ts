@@ -152,7 +152,8 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // For `bytes in m` cel-go panics if the map `m` is written in the expression and not empty; in claims it is false.
+    // For `bytes in m` cel-go panics if the expression contains the map `m` and it is not empty; for a map in claims
+    // `in` is false.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined

@@ -7,8 +7,8 @@ export const NUMBERS = [
 ]
 
 /**
- * The longest constant of a matcher, in UTF-16 code units, that is split into candidate texts; `MOST_PARTS` limits the
- * number of the parts.
+ * The longest constant of a matcher, in UTF-16 code units, that is split into parts as candidate texts; only the first
+ * `MOST_PARTS` parts are used.
  */
 const LONGEST_HINT = 1_000
 const MOST_PARTS = 40

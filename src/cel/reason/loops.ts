@@ -66,8 +66,8 @@ function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly C
 }
 
 /**
- * The results of a loop over concatenated lists: `exists` and `all` combine the lists' results; those of other macros
- * are unknown.
+ * The results of a loop over concatenated lists: `exists` and `all` combine the lists' results; the results of other
+ * macros are unknown.
  */
 function overJoined(
   reading: Reading,

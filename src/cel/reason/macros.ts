@@ -17,7 +17,7 @@ export interface MapMacro {
 
 export type Macro = TestMacro | MapMacro
 
-/** The macro from which a comprehension was expanded; undefined when that was another macro. */
+/** The macro from which a comprehension was expanded; undefined when it does not look like a macro. */
 export function macroOf({ init, step, result }: Comprehension): Macro | undefined {
   if (step.kind !== 'call') return undefined
   const [first, second] = step.args

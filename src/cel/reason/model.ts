@@ -78,8 +78,8 @@ class Model {
   }
 
   /**
-   * For each guess whose assumed result differs from its evaluation on the value: a clause that excludes the wrong
-   * result for this value.
+   * For each guess (a test without a formula) whose assumed result differs from its evaluation on the value: a clause
+   * that excludes the wrong result for this value.
    */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
@@ -100,7 +100,7 @@ class Model {
     return this.#world.isTrue(yes) === (result === true) && this.#world.isTrue(no) === (result === false)
   }
 
-  /** The literal or its negation, whichever is false in the current assignment. */
+  /** Returns `literal` (a variable of the solver, or its negation) or the opposite, whichever is false at present. */
   #against(literal: Literal): Literal {
     return this.#world.isTrue(literal) ? -literal : literal
   }
@@ -152,7 +152,7 @@ class Model {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first of `values` for which all `guesses` have the results that the solver assumed; if none, adds a lemma. */
+  /** The first of `values` that gives all tests in `guesses` their assumed results; if none, excludes these results. */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,
@@ -445,12 +445,12 @@ class Model {
         return []
       }
     }
-    // A list of several elements that each satisfy some of the counts could exist; this is not attempted.
+    // A list of several elements that each meet some of the conditions could exist; the search does not try it.
     lemmas.push({ clause: this.#differs(place), proved: false })
     return []
   }
 
-  /** A list element that satisfies the literals of `of` but none of `none`; or a clause that says why there is none. */
+  /** An element that meets all conditions in `of` and none in `none`; or a clause that says why no element does. */
   #element(
     list: ListPlace,
     none: readonly Count[],

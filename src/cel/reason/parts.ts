@@ -218,8 +218,8 @@ export function numberAt(world: ClaimsWorld, place: ValuePlace): Measure {
 }
 
 /**
- * Makes a comparison refuse bounds beyond 2^53: doubles have gaps there, so comparing doubles differs from comparing
- * integers.
+ * Makes a comparison throw NotModelled for bounds beyond 2^53: doubles have gaps there, so comparing doubles differs
+ * from comparing integers.
  */
 export const exact =
   (compare: (bound: number) => Literal) =>

@@ -40,13 +40,13 @@ import type { Literal } from './solver.ts'
 import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import type { Over, ValuePlace, ClaimsWorld } from './world.ts'
 
-/** Translates a CEL expression over `claims` (the root of `world`) into solver literals for true and for false. */
+/** Translates a CEL expression over `claims` into two literals of the solver: one for true, and one for false. */
 export function read(world: ClaimsWorld, expr: Expr, matcher: CompiledExpr): Truth {
   return new Reader(world, { claims: true, scope: new Map(), matcher }).truth(expr)
 }
 
 interface Around {
-  /** Whether the JSON value that `world` describes is `claims`; in a loop the value is an element of a list. */
+  /** Whether the formula is about `claims` as a whole; in a loop it is about an element of a list. */
   readonly claims: boolean
   readonly scope: Scope
   readonly matcher: CompiledExpr
@@ -95,7 +95,7 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** Translates a CEL expression other than `&&`, `||`, `?:`, `!`, by its possible values or else as a `Guess`. */
+  /** Translates CEL other than `&&`, `||`, `?:`, `!`: by its possible values, or else as a test without a formula. */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()

@@ -256,7 +256,7 @@ export type TextResult =
   | { readonly text: string }
   /** Lists of wanted test results that contradict each other: no text gives all results of a list. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** It is unknown whether such a text exists, because the search stopped at `MOST_STATES`. */
+  /** It is unknown whether such a text exists, because the search reached its limit of states. */
   | undefined
 
 /** The most states that the search for one text visits. */
@@ -300,7 +300,7 @@ function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[
   return needed
 }
 
-/** The shortest text with these test results; null if none exists, undefined if the search ends at `MOST_STATES`. */
+/** The shortest text with these test results; null if none exists, undefined if the search reaches its limit. */
 function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
   budget.spend(wanted.reduce((sum, { test }) => sum + test.cuts.length, wanted.length) / 4)
   const letters = alphabetOf(wanted)

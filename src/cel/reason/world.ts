@@ -10,7 +10,7 @@ export type Form = (typeof FORMS)[number]
 /** The types of a claim in the order of their solver variables: examples avoid the first types, and prefer a string. */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
-/** A place in a JSON value that a matcher reads: a claim, a member of one, or an element of a list. */
+/** A place in a JSON value that a matcher reads: a claim, a member of a map, or an element of a list. */
 export interface ValuePlace {
   readonly parent: ValuePlace | undefined
   readonly key: string | number
@@ -20,9 +20,9 @@ export interface ValuePlace {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
-  /** Literals about the keys of a map; `list` has those about the elements of a list. */
+  /** Literals about the keys of a map; the field `list` has the literals about the elements of a list. */
   keys: ListPlace | undefined
-  /** A literal that is true when the text equals one of the constants that it was compared with so far; see `#only`. */
+  /** A literal that is true when the text equals an earlier constant: then it equals no later constant. */
   taken: Literal | undefined
 }
 
@@ -70,10 +70,10 @@ export interface Guess {
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
-/** A formula about the values that claims, or a list's elements, can have; each question adds clauses to it. */
+/** A formula about the values that claims, or a list's elements, can have; each matcher that is read adds clauses. */
 export class ClaimsWorld {
   readonly budget: Budget
-  /** Differs from the ids of other worlds of the question. A repeated question gets the same ids, so costs the same. */
+  /** Differs from the ids of formulas for nested loops. A repeated question gets the same ids and the same cost. */
   readonly id: number
   readonly #ids: { next: number }
   readonly root: ValuePlace
@@ -83,10 +83,10 @@ export class ClaimsWorld {
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
-  /** A literal that is assumed in every question; the clauses of `suppose` hold only when it is true. */
+  /** A literal that is assumed in every question; clauses that are not proved (`suppose`) hold only when it is true. */
   readonly #supposed: Literal
 
-  /** `forms`: the possible types of the root value. `within`: for list elements, the world that contains the list. */
+  /** `forms`: the possible types of the root value. `within`: for list elements, the formula about the list. */
   constructor(budget: Budget, forms: readonly Form[], within?: ClaimsWorld) {
     this.budget = budget
     this.#ids = within === undefined ? { next: 0 } : within.#ids
@@ -102,7 +102,7 @@ export class ClaimsWorld {
     return -this.true
   }
 
-  /** A number that is unique in this world and in the worlds of nested loops. */
+  /** A number that is unique in this formula and in the formulas for nested loops. */
   nextId(): number {
     return this.#ids.next++
   }
@@ -220,7 +220,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** Adds clauses that the text equals at most one constant: `taken` is true when it equals an earlier one. */
+  /** Adds clauses that the text equals at most one constant: the constant of `literal`, or an earlier constant. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -258,7 +258,7 @@ export class ClaimsWorld {
 
   /**
    * The literal that is true when at least `least` elements of the list (or keys of the map) at the place satisfy `of`,
-   * a literal of the world of these elements.
+   * a literal of the formula for these elements.
    */
   atLeast(place: ValuePlace, least: number, of: Literal, over: Over = 'list'): Literal {
     const { elements, counts, facts } = this.#manyAt(place, over)
@@ -290,7 +290,7 @@ export class ClaimsWorld {
 
   /**
    * Assumptions that contradict each other; undefined when an assignment was found, which `isTrue` reads; 'unknown'
-   * when the contradiction needs clauses of `suppose`.
+   * when the contradiction needs clauses that are not proved (`suppose`).
    */
   contradiction(assumptions: readonly Literal[]): readonly Literal[] | 'unknown' | undefined {
     const core = this.#solver.solve([this.#supposed, ...assumptions])
