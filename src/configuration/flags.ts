@@ -118,7 +118,7 @@ export function flagTexts(table: object): FlagText[] {
   })
 }
 
-/** The widest flag that affects the column of the descriptions; wider ones do not move the others. */
+/** The most characters of the column of flags; the description of a wider flag begins further to the right. */
 const WIDEST = 36
 
 /** The lines of `--help` for a table of flags. */

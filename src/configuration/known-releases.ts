@@ -36,7 +36,7 @@ export const knownReleases = (): readonly string[] =>
 
 const minorOf = (written: string): string => RELEASE.exec(written)?.[1] ?? written
 
-/** Reads an operator release that comes with this program, for a patch version its minor one. Throws UsageError. */
+/** Reads an operator release that comes with this program; ignores the patch version. Throws UsageError. */
 export function knownRelease(written: string): Release {
   const minor = minorOf(written)
   const known = knownReleases()

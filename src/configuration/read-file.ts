@@ -89,7 +89,7 @@ export function readConfiguration(file: string, content: string): Configuration 
   }
 }
 
-/** A hint with a similar known id, if the problem (of `parseSeveritySetting`) is an unknown id; else an empty text. */
+/** A hint with a similar known id, if the text `problem` says that the id is unknown; else an empty text. */
 function nearId(id: string, problem: string): string {
   const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
   return near === undefined ? '' : `; did you mean '${near}'`

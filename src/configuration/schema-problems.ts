@@ -14,14 +14,14 @@ export interface SchemaProblem {
   readonly target?: 'key'
 }
 
-/** Describes TypeBox's errors in a value that users know as `whole`; all errors about an unknown key become one. */
+/** Describes TypeBox's errors; `whole` names the value in messages. All errors about an unknown key become one. */
 export function schemaProblems(schema: TSchema, value: unknown, whole: string): SchemaProblem[] {
   return Errors(schema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
     const field = at.length === 0 ? whole : `'${String(at.at(-1))}'`
     switch (error.keyword) {
-      // TypeBox reports each unknown key here, and all of them as `additionalProperties`, which it omits when there are
-      // too many errors.
+      // TypeBox reports each unknown key with the keyword `boolean`, and all of them once as `additionalProperties`, an
+      // error that it omits when there are too many errors.
       case 'boolean': {
         const known = Object.keys(keysAt(schema, at.slice(0, -1)))
         const key = String(at.at(-1))

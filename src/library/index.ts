@@ -168,7 +168,7 @@ export function releaseOfCrds(
 
 interface Around {
   readonly reading: DocumentReading
-  /** The objects of `others`, which exist already, by the key that `keyOf` returns. */
+  /** The objects of `others`, which exist already, by `kind/namespace/name`. */
   readonly stored: ReadonlyMap<string | undefined, unknown>
   readonly before: ClusterState | undefined
   readonly after: ClusterState

@@ -69,7 +69,7 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
 }
 
 /**
- * A marker in place of a field of newer releases, which no CRD declares: its object preserves unknown fields instead.
+ * Stands for a field of newer releases. No CRD declares such a field: the object that has it preserves unknown fields.
  */
 const NEWER: SchemaTree = {}
 

@@ -34,7 +34,7 @@ export const claimsText = (claims: readonly string[]): string =>
     .map((claim) => shortQuote(shortText(claim, 40)))
     .join(', ')
 
-/** The upstream provider whose claims policies see: the chosen or first one; undefined if `chosen` has no name. */
+/** The provider whose claims policies see: the chosen, by default the first one; undefined if `chosen` has no name. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
   const providers = server.upstreamProviders ?? []
   if (chosen === undefined) return providers[0]
@@ -107,8 +107,8 @@ export interface Chosen {
 }
 
 /**
- * Reads `primaryUpstreamProvider`. Releases before 0.28 read it in `authzConfig.inline`, later ones do so only when
- * `authServerConfig` is absent.
+ * Reads `primaryUpstreamProvider`. Releases before 0.28 read it in `authzConfig.inline`, later releases do so only
+ * when `authServerConfig` is absent.
  */
 export function chosenProvider({ spec = {} }: Gateway): Chosen | undefined {
   const path = pathTo<Gateway>([]).spec

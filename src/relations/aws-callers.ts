@@ -162,14 +162,14 @@ export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): bool
 /** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
   readonly claims: readonly string[]
-  /** The indexes of the role mappings that never match for lack of the claims; `isEach`: these are all mappings. */
+  /** The indexes of the role mappings that never match for lack of the claims; `isEach`: whether no mapping matches. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of these role mappings compares the value of `roleClaim`. */
+  /** Whether one of these role mappings has a `claim`: a value for the token claim that `roleClaim` names. */
   readonly byRoleClaim: boolean
 }
 
-/** The most role mappings of an `awsSts` that are read, because it may be in another object than the judged one. */
+/** The most role mappings of an `awsSts` that are read: the `awsSts` may be in another object than the judged one. */
 const MOST_MAPPINGS = 1_000
 
 /** The role mappings that never match tokens of the server; undefined for none. Stops when the budget runs out. */
@@ -199,7 +199,7 @@ export function foreignMappings(awsSts: AwsSts, server: Server, context: Compili
   return { claims: [...claims], mappings, isEach: mappings.length === given.length, byRoleClaim }
 }
 
-/** The claim whose value role mappings compare with `claim`, explicit or default; undefined when it is unreadable. */
+/** The token claim, by default `groups`, that role mappings compare with their `claim`; undefined when unreadable. */
 export const roleClaimOf = (awsSts: AwsSts): string | undefined =>
   isAbsent(awsSts, 'roleClaim') || awsSts.roleClaim === '' ? 'groups' : awsSts.roleClaim
 
@@ -248,7 +248,7 @@ function placesText(mappings: readonly number[]): string {
   return rest === 0 ? named.join(' and ') : `${named.join(', ')} and ${rest} more`
 }
 
-/** The key, in `causes`, of errors that an MCPExternalAuthConfig needs claims that its callers' tokens never have. */
+/** Identifies, for grouping errors, the cause that an MCPExternalAuthConfig needs claims that callers' tokens lack. */
 export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
 export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
 

@@ -1,4 +1,4 @@
-/** Makes the places in other objects (`related`) that a finding about a contradiction shows, for several rules. */
+/** Makes `related`, the places in other objects that a finding about a contradiction shows, for several rules. */
 
 import {
   aboutEach,
@@ -25,7 +25,7 @@ export const NAME: Path<unknown> = pathTo(['metadata', 'name'])
 /** The most objects in which related places are searched: an error has at most four related places. */
 const MOST = 4
 
-/** The places where the named objects refer to `to`; an object that uses `to` indirectly is shown at its own name. */
+/** The places where the named objects refer to the object `to`; for an object without a reference, `metadata.name`. */
 export function referenceEnds(
   names: readonly ObjectName[],
   to: ObjectName,

@@ -196,7 +196,7 @@ export const policiesInline = (...policies: readonly string[]) => ({
   inline: { policies },
 })
 
-/** Incoming OIDC authentication with Cedar policies: PERMIT, or those in `inline`. */
+/** Incoming OIDC authentication with Cedar policies: only PERMIT, unless `inline` has other policies. */
 export const withPolicies = (
   inline: {
     readonly policies?: string[]
@@ -210,7 +210,7 @@ export const withPolicies = (
 
 type GatewaySpec = NonNullable<Gateway['spec']>
 
-/** A VirtualMCPServer in the group `tools`; the settings replace fields of its spec or add some. */
+/** A VirtualMCPServer in the group `tools`; the settings replace fields of its spec or add fields. */
 export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   spec: {
     groupRef: { name: 'tools' },

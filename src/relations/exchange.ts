@@ -15,7 +15,7 @@ import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Reached } from './reach.ts'
 import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
 
-/** An MCPExternalAuthConfig with which vMCP exchanges tokens for `members`, whose own proxies exchange them again. */
+/** An MCPExternalAuthConfig with which vMCP exchanges tokens that proxies of the backends `members` exchange again. */
 export interface SecondExchange extends Reached {
   /** Whether the proxies of `members` use the same MCPExternalAuthConfig for the second exchange. */
   readonly isSame: boolean

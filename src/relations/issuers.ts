@@ -39,12 +39,12 @@ export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
 /** The common cause of findings that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
 export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
-/** Describes the difference between two issuers that look alike, as the end of a sentence; empty for others. */
+/** Describes the difference between two issuers that look alike, as the end of a sentence; empty if they do not. */
 export function differenceText(one: string, other: string): string {
   if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
   return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
 }
 
-/** An issuer in quotes, with its difference from another one that looks alike. */
+/** An issuer in quotes and, if the issuer `unlike` looks alike, the difference between the two. */
 export const issuerText = (issuer: string, unlike: string): string =>
   shortQuote(issuer) + differenceText(issuer, unlike)

@@ -129,10 +129,10 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
-/** Whether `needsGateway` is true for some field in which the workload names the MCPExternalAuthConfig. */
+/** Whether a field of the workload names an MCPExternalAuthConfig that has an effect only by a VirtualMCPServer. */
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 
-/** The end of a message: no VirtualMCPServer uses an MCPExternalAuthConfig for which `needsGateway` is true. */
+/** The end of a message: no VirtualMCPServer uses an MCPExternalAuthConfig that only a VirtualMCPServer can use. */
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`

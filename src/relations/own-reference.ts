@@ -38,7 +38,7 @@ export interface OwnReference {
   readonly members: readonly ObjectName[]
   /**
    * The credentials that the specification gives to these backends instead of their own MCPExternalAuthConfig;
-   * undefined when a release is known, because all releases use the backends' own one.
+   * undefined when a release is known, because all releases use the MCPExternalAuthConfig of the backends.
    */
   readonly specified: 'default' | 'none' | undefined
   /**
@@ -71,7 +71,7 @@ function ownReferences(gateway: Gateway, cluster: Cluster): OwnReference[] {
   )
 }
 
-/** The same as `ownReferences`, for a single backend, which names `config`. */
+/** For one backend, which names `config`: how releases differ from the specification, or fail; empty if neither. */
 export const ownReferenceOf = (
   gateway: Gateway,
   { kind, name }: ObjectName,

@@ -17,7 +17,7 @@ export interface Entity {
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** cedar-go refuses the text. `hint` says what to write; `index` is that of the entity, if only one is wrong. */
+  /** cedar-go refuses the text. `hint`: what to write; `index`: of the wrong entity, undefined for the whole text. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
 /** Characters that cost one unit of a budget. */

@@ -31,7 +31,7 @@ export interface ListedPolicy {
   /** The text of the policy; undefined when it is unreadable. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** The path for findings about the policy; their messages begin with `named`. */
+  /** The path for findings about the policy. Messages begin with `named`: where another object has the policy. */
   readonly at: () => Path<unknown>
   readonly named: string
 }

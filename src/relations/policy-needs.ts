@@ -155,7 +155,7 @@ function needsOf([expr, holds]: Part, within: Within): Needs {
     case 'attribute':
       return needOf(whatOf(expr, requests), { values: new Set([holds]) })
     case 'like':
-      // A pattern with a backslash is not analysed, because a star after it may be a literal one.
+      // A pattern with a backslash is not analysed, because the backslash may escape a star.
       return expr.pattern.includes('\\')
         ? nothing()
         : needOf(whatOf(expr.of, requests), { isNot: !holds, patterns: [expr.pattern] })

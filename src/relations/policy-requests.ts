@@ -150,7 +150,7 @@ export class KnownRequests implements Requests {
     }
   }
 
-  /** The possible types (bits) of a claim; with `multi_valued_claims` also string and set: lists become strings. */
+  /** The possible types (bits) of a claim; `multi_valued_claims`, which joins lists to strings, adds string and set. */
   #typesOf(types: number): number {
     return this.#setting.hasClaimSets ? types | TYPE.string | TYPE.set : types
   }

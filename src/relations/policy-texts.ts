@@ -127,7 +127,7 @@ const THERE: Readonly<Record<Origin['of'], string>> = {
   context: 'the context has claim_<name> and arg_<name> only',
 }
 
-/** The attribute that the user probably meant instead of one that does not exist. */
+/** The attribute that the user probably meant by the name of an attribute that does not exist. */
 function insteadOf({ of, name }: Origin): string | undefined {
   if (!/^[A-Za-z_]\w{0,60}$/.test(name)) return undefined
   if (name.startsWith('claim_')) return `principal.${name}`

@@ -62,7 +62,7 @@ export function unserved(
 
 /**
  * An error for each MCPExternalAuthConfig that a VirtualMCPServer uses although it lacks the provider that the config
- * needs. Skips those for which `wanted` returns false.
+ * needs. Skips an MCPExternalAuthConfig if `wanted` returns false.
  */
 export function* unservedBy(
   gateway: Gateway,
@@ -109,10 +109,10 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
     : end(gateway, at.upstreamProviders, 'has these providers')
 }
 
-/** The key, for `causes` of errors, of an MCPExternalAuthConfig whose provider VirtualMCPServers lack. */
+/** Identifies, for grouping errors, the cause that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/** The error: at the reference in the VirtualMCPServer or, if only backends have it, at the authorization server. */
+/** The error at the reference in the VirtualMCPServer or, if only backends have a reference, in `authServerConfig`. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)

@@ -26,7 +26,8 @@ export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalA
 
 /**
  * The field with the strategy of a backend: `discovered` is its own `externalAuthConfigRef`, `backends` and `default`
- * are fields of the VirtualMCPServer. `unknown`: a field is unreadable, or has a value that only releases define.
+ * are fields of the VirtualMCPServer. `none`: the backend has no strategy; `unknown`: a field is unreadable, or has a
+ * value that only releases define.
  */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
@@ -92,7 +93,7 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy of a backend with source `inline`; `own` is what `counting` returns for its own reference. */
+/** The strategy of a backend with source `inline`; `own`: the strategy that its own `externalAuthConfigRef` gives. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
@@ -163,7 +164,7 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
 
 /**
  * The VirtualMCPServers that contact a workload without credentials: with source `discovered` (`discovering`) and
- * `inline` (`listing`). Excludes those for which operator releases use the workload's own reference, although the
+ * `inline` (`listing`). Excludes a VirtualMCPServer if operator releases use the workload's own reference, although the
  * specification does not (decision 10).
  */
 export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
@@ -215,8 +216,8 @@ function keysOf({ spec }: Gateway): readonly string[] | undefined {
 }
 
 /**
- * An MCPExternalAuthConfig that a VirtualMCPServer uses because a field of its own or a backend names it, and the
- * backends (`members`) for which it is used.
+ * An MCPExternalAuthConfig that a VirtualMCPServer uses because one of its fields or a backend names it, and the
+ * backends (`members`) for which the MCPExternalAuthConfig is used.
  */
 export interface Reached {
   readonly config: string
@@ -227,8 +228,8 @@ export interface Reached {
 }
 
 /**
- * Where the reference to an MCPExternalAuthConfig is: `place` and the path of the VirtualMCPServer's field, or `group`
- * and the name of the group whose backends have the reference.
+ * Says where the reference to an MCPExternalAuthConfig is, in two texts: the word `place` and the path of the field in
+ * the VirtualMCPServer, or the word `group` and the name of the group whose backends have the reference.
  */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
@@ -305,7 +306,7 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
 
 /**
  * The backends that `outgoingAuth.backends` does not list, by the MCPExternalAuthConfig that they name themselves. The
- * key undefined is for backends that name none; when no operator release is known, for all.
+ * key undefined is for backends that name none; when no operator release is known, it is for all backends.
  */
 function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefined, ObjectName[]> {
   const rest = unlisted(gateway, cluster)
@@ -322,8 +323,8 @@ function unlistedByOwn(gateway: Gateway, cluster: Cluster): Map<string | undefin
 }
 
 /**
- * The backends that the VirtualMCPServer contacts without credentials. Excludes those whose own reference operator
- * releases use, although the specification does not (decision 10).
+ * The backends that the VirtualMCPServer contacts without credentials. Excludes a backend if operator releases
+ * use its own `externalAuthConfigRef`, although the specification does not (decision 10).
  */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
@@ -370,7 +371,7 @@ interface Candidates {
   readonly users?: readonly string[]
 }
 
-/** The VirtualMCPServers that use the MCPExternalAuthConfig provided that their `outgoingAuth.source` is `through`. */
+/** The VirtualMCPServers that use the MCPExternalAuthConfig if their `outgoingAuth.source` has the value `through`. */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]

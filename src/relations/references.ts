@@ -13,7 +13,7 @@ interface Field {
   /** The path of a field with references; `*` stands for any key of a map. */
   readonly at: readonly string[]
   readonly to: string
-  /** Whether the reference has an effect, judged by the object that contains it; absent when it always has. */
+  /** Whether the reference, which `holder` contains, has an effect; absent when it always has an effect. */
   readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -39,8 +39,8 @@ function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknow
 }
 
 /**
- * For each kind, the fields that refer to other objects. A rule about a new reference needs an entry here. Sections 1,
- * 2.2; decision 5.
+ * For each kind, the fields that refer to other objects. A rule about a new reference needs an entry here.
+ * Specification 1, 2.2; decision 5.
  */
 export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   VirtualMCPServer: [
@@ -58,7 +58,7 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   MCPServerEntry: [GROUP, AUTH],
 }
 
-/** All references of the resource, in the order of the specification; with `to`, only those to this kind. */
+/** All references of the resource, in the order of the specification; with `to`, only references to that kind. */
 export function referencesOf(kind: string, resource: { readonly spec?: unknown }, to?: string): Reference[] {
   const found: Reference[] = []
   for (const field of REFERENCES[kind] ?? []) {
@@ -93,7 +93,8 @@ export function nameIn(reference: unknown, to: string): unknown {
 }
 
 /**
- * Calls `found` with each name in the field. `key`: the map key at `*`. `isNamed`: `{name}` rather than a bare name.
+ * Calls `found` with each name in the field, the map key at the `*` of the field's path, and whether the name is in an
+ * object `{name}` rather than a bare text.
  */
 function visit(
   value: unknown,

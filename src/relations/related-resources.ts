@@ -17,10 +17,10 @@ export type Gateway = Given<Static<typeof VirtualMCPServer>>
 /** A workload: MCPServer, MCPRemoteProxy and MCPServerEntry share one schema. */
 export type Workload = Given<Static<typeof MCPServer>>
 
-/** The kinds that a backend of a group can have. Section 1; decision 10. */
+/** The kinds that a backend of a group can have. Specification 1; decision 10. */
 export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']
 
-/** The kinds whose authorization server can have only one upstream provider. Section 2.4.3. */
+/** The kinds whose authorization server can have only one upstream provider. Specification 2.4.3. */
 export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy']
 
 export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
@@ -134,7 +134,7 @@ export interface NamedProvider {
   readonly written: boolean
 }
 
-/** The provider that an MCPExternalAuthConfig names; undefined when it names none. Sections 2.4.5, 2.4.6. */
+/** The provider that an MCPExternalAuthConfig names; undefined when it names none. Specification 2.4.5, 2.4.6. */
 export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
   const injected = upstreamInject?.providerName ?? ''
@@ -154,7 +154,7 @@ export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | unde
   return provider === '' ? undefined : { field: `${type}.subjectProviderName`, provider, written: false }
 }
 
-/** Whether /mutate chooses the subject provider: for a token exchange without `subjectProviderName`. Section 2.4.5. */
+/** Whether /mutate chooses a subject provider, as a token exchange lacks `subjectProviderName`. Specification 2.4.5. */
 export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
   const { type, tokenExchange } = config.spec ?? {}
   if (type !== 'tokenExchange' || tokenExchange === undefined) return false

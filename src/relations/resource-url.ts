@@ -33,8 +33,8 @@ export interface Checker {
 }
 
 /**
- * The process of a VirtualMCPServer that validates the tokens of its own authorization server; undefined when it does
- * not, or when its audience is missing or unreadable.
+ * The process of a VirtualMCPServer that validates the tokens of its own authorization server; undefined when no
+ * process validates them, or when the audience is missing or unreadable.
  */
 export function gatewayChecker(
   { spec }: Gateway,

@@ -13,7 +13,7 @@ import { GATEWAY } from './ends.ts'
 
 /**
  * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first provider;
- * undefined when it has none or its name is unreadable. Section 2.4.5.
+ * undefined when it has none or its name is unreadable. Specification 2.4.5.
  */
 export function firstProvider({ spec }: Gateway): string | undefined {
   const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
@@ -27,8 +27,8 @@ interface Choice {
 }
 
 /**
- * The first providers of all VirtualMCPServers that reach an MCPExternalAuthConfig and have an embedded server, without
- * repeats.
+ * The first providers of all VirtualMCPServers that use an MCPExternalAuthConfig and have an embedded authorization
+ * server, without repeats.
  */
 export const subjectProviders = oncePerCluster((config: string, cluster): readonly Choice[] => {
   const choices = new Map<string, ObjectName[]>()
@@ -64,11 +64,11 @@ export const choiceEnds = (choices: readonly Choice[]): Related[] =>
     return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
   })
 
-/** The key in `causes` of an error that VirtualMCPServers choose different providers for an MCPExternalAuthConfig. */
+/** Identifies, for grouping errors, the cause that VirtualMCPServers choose different providers for the same config. */
 export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
- * The first provider of all VirtualMCPServers that reach the MCPExternalAuthConfig, if they agree (decision 25).
+ * The first provider of all VirtualMCPServers that use the MCPExternalAuthConfig, if they agree (decision 25).
  * Undefined when they differ, when there is none, or when a field is unreadable.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
@@ -80,7 +80,7 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 }
 
 /**
- * Whether /mutate can have written `provider`: only if a VirtualMCPServer that reaches the MCPExternalAuthConfig, now
+ * Whether /mutate can have written `provider`: only if a VirtualMCPServer that uses the MCPExternalAuthConfig, now
  * or as stored (`before`), has it as its first provider. The annotation of /mutate is no proof: every user can set it.
  */
 export function isDecided(

@@ -18,7 +18,7 @@ const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
 /** Text in double quotes as Go's `%q` prints it. A lone surrogate prints as Go reads it from JSON: U+FFFD. */
 export const goQuote = (text: string): string => goQuoteStart(text, Infinity)
 
-/** As `goQuote`, but stops soon after `most` characters of the result. */
+/** Text in double quotes as Go's `%q` prints it, but stops soon after `most` characters of the result. */
 export function goQuoteStart(text: string, most: number): string {
   const start = text.slice(0, most)
   if (PLAIN.test(start)) return `"${start}"`

@@ -27,7 +27,7 @@ import {
 
 const ID = 'audience-unique'
 const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
-/** The most other MCPOIDCConfigs whose issuers are compared. */
+/** The most MCPOIDCConfigs whose issuers are compared with the issuer of the MCPOIDCConfig that the server uses. */
 const MOST_CONFIGS = 50
 
 const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({

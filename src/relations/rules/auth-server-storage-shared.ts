@@ -12,7 +12,7 @@ const OWN_KEYS =
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 
-/** The effect when replicas do not share storage or keys; undefined when they share both. */
+/** The effect when replicas do not share storage or keys; undefined when they share storage and keys. */
 function problemOf(server: Server): string | undefined {
   if (storageType(server) === 'memory') return SPLIT
   const lacks = (field: 'signingKeySecretRefs' | 'hmacSecretRefs') =>
