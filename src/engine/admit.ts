@@ -15,11 +15,11 @@ import type { Prepared } from './world.ts'
 /** With a request body of at least this many characters, the judgement yields to other requests after each rule. */
 const LARGE = 64 * 1024
 
-/** The verdict on a write by the cached objects, and a method to repeat it after reading some of them live. */
+/** The verdict on a write by the cached objects, and a method to repeat it with objects from the API server. */
 export interface Admission extends ObjectJudgement {
   /**
    * The other objects to read from the API server, because the verdict depends on them and they may have changed, or
-   * because the cache lacks some of their fields; usually none. Those that errors depend on come first.
+   * because the cache lacks some of their fields; usually none. Objects that errors depend on come first.
    */
   readonly unconfirmed: readonly ObjectName[]
   /**
@@ -65,8 +65,8 @@ function* judgedWith(
 }
 
 /**
- * Returns a callback that adds an object that is cached without some of its fields to `lacking`, except the submitted
- * object.
+ * Returns a callback that adds to `lacking` each object, other than the submitted one, that is cached without some of
+ * its fields.
  */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
@@ -160,8 +160,8 @@ function leftOut(
 }
 
 /**
- * The objects on which the verdict depends (those of errors first), then the objects in `lacking`, which are not cached
- * whole; without repeats, and without objects that were just read.
+ * The objects on which the verdict depends (first the objects of errors), then the objects in `lacking`, which are not
+ * cached or only in part; without repeats, and without objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,
@@ -180,7 +180,7 @@ function unconfirmedOf(
 
 const OTHERS_KNOWN = 'others-known'
 
-/** The verdict, with a warning when `missed` was not read, or when the cache lacks objects of the namespace. */
+/** Adds a warning to the verdict when the object `missed` was not read, or the cache lacks objects of the namespace. */
 function doubted(
   { state, world: { settings } }: Prepared,
   { namespace }: Submission,

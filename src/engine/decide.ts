@@ -90,9 +90,9 @@ interface Circumstances {
 }
 
 /**
- * Makes the verdict from findings that have the severities of the settings, in these steps: the ratchet, by the
- * findings of the object that is replaced (decision 8), errors that depend on other objects (decision 9), the mode,
- * sorting.
+ * Makes the verdict from findings that have the severities of the settings, in these steps: the ratchet, which turns
+ * errors that the replaced object has too into warnings (decision 8), errors that depend on other objects (decision 9),
+ * the mode, sorting.
  */
 export function decide(
   { weighed, value }: WeighedObject,
@@ -113,7 +113,7 @@ export function decide(
   }
 }
 
-/** Adapts a warning that a setting makes an error: its `dependsOnAsError` becomes `dependsOn`. */
+/** Adapts a warning that a setting makes an error: as an error it depends on the objects in `dependsOnAsError`. */
 const asError = (error: FieldError): FieldError =>
   error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
@@ -206,10 +206,10 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * The subjects by which the ratchet recognises an error: those that the rule gives in `about`, or else a single one,
- * made of the id, the type of the error, the path without list indexes, the other objects and the value (only whether
- * it is a list or an object, if it is one). The finding "and more" of a rule is one subject, because the errors behind
- * it are unknown; the finding "not judged further" has none, because these errors may be new.
+ * The subjects by which the ratchet recognises an error: the subjects that the rule gives in `about`, or else a single
+ * subject, made of the id, the type of the error, the path without list indexes, the other objects and the value (only
+ * whether it is a list or an object, if it is one). The finding "and more" of a rule is one subject, because the errors
+ * behind it are unknown; the finding "not judged further" has no subject, because the errors behind it may be new.
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]

@@ -36,7 +36,8 @@ const defaultsOf = new Map<Kind, SchemaDefaults | undefined>()
 
 /**
  * The documented defaults that are missing in the object (decision 23), outermost first: the value for a missing object
- * has its own defaults inside. The object has the JSON types of its schema. `namespace` may be '' when not known.
+ * includes the defaults of its fields. The object has the JSON types of its schema. `namespace` may be '' when not
+ * known.
  */
 export function defaultsFor(kind: Kind, object: object, namespace: string): FieldChange[] {
   const defaults = schemaDefaults(kind)

@@ -29,7 +29,7 @@ import { beside, type Prepared, type World } from './world.ts'
 /** An object in a file: tools may still replace its placeholders, and no API server has dropped its unknown fields. */
 export interface FileObject extends JudgedSubject {
   readonly object: unknown
-  /** The object that an apply would replace, and the state of the other objects before the apply. */
+  /** The object that an apply would replace, and the other objects as they were before; `nothing` for a creation. */
   readonly stored: { readonly object: unknown; readonly state: World['state'] } | 'nothing'
   /** The ignores in comments of the file. */
   readonly ignores: readonly Ignore[]
@@ -100,8 +100,9 @@ function* findingsInFile(
   ]
 }
 /**
- * The objects and settings by which rules judge an object in a file. If a release is known, every finding with
- * `isOutage` is an error, even if it depends on other objects, because a commit contains these too.
+ * The objects and settings by which rules judge an object in a file. If a release is known, every finding about a
+ * certain failure of the operator (`isOutage`) is an error, even if it depends on other objects, because a commit
+ * contains them too.
  */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({
   ...around(prepared, file),

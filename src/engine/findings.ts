@@ -40,8 +40,8 @@ export function* findingsIn(
 }
 
 /**
- * As `findingsIn`, but before deployment: values with placeholders are not judged, and no finding depends on them. The
- * placeholders are returned instead (decision 28).
+ * The findings in an object before its deployment: values with placeholders are not judged, and no finding depends on
+ * them. The placeholders are returned instead (decision 28).
  */
 export function* findingsBeforeDeployment(
   kind: Kind,

@@ -183,7 +183,7 @@ const IN_STORED: ReadonlySet<string> = new Set([
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids of findings that not every run looks for: at deletions, with Secrets and ConfigMaps, and by `probe`. */
+/** Ids that not every run looks for: ids of `probe`, of deletions, and of rules that read Secrets or ConfigMaps. */
 const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ...PROBE_IDS.map(({ id }) => id),
   ...allRules().flatMap(({ id, when, reads }) =>

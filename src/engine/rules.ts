@@ -169,7 +169,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // The settings may make later findings errors, by their path: then the loop continues.
+      // A setting for a path may make later findings errors: then the loop continues.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

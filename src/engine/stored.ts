@@ -10,7 +10,7 @@ export interface StoredObject extends JudgedSubject {
   readonly object: unknown
 }
 
-/** Judges a stored object: the ratchet excuses none of its errors. */
+/** Judges a stored object. Its errors stay errors; only in the review of an update are they warnings (decision 8). */
 export function* judgingStored(prepared: Prepared, stored: StoredObject): Steps<ObjectJudgement> {
   const { kind, namespace, name } = stored
   if (isLeftOut(prepared.world.settings, namespace)) return ADMITTED

@@ -50,7 +50,7 @@ export function unknownFields(
 ): {
   readonly findings: readonly Finding[]
   readonly newer: readonly NewerField[]
-  /** The paths of known fields that were probably meant instead of the unknown ones. */
+  /** The paths of known fields that were probably meant instead of unknown fields. */
   readonly meant: readonly (readonly Segment[])[]
 } {
   const schema = release?.schemas.get(kind.kind)
@@ -106,7 +106,7 @@ function search(known: Known, value: unknown, searched: Search): void {
   }
 }
 
-/** Whether a release's schema describes no fields below it: a scalar, or an object with arbitrary content. */
+/** Whether a release's schema describes no fields inside a field: the field is a scalar, or has arbitrary content. */
 const isLeaf = (theirs: KnownField): boolean =>
   theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
 
@@ -203,8 +203,8 @@ const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it
 const SHORTEST = 4
 
 /**
- * The fix that renames a field to a similar name; undefined when the name was not certainly meant, as when it only
- * begins alike.
+ * The fix that renames a field to a similar name; undefined when that name was not certainly meant, because the field's
+ * name is short or only the beginning of it.
  */
 function fixOf(
   at: readonly Segment[],

@@ -32,7 +32,7 @@ export const ALL_DEFAULTS: Completion = { written: 'all', serviceAccountAudience
 export interface Prepared {
   readonly world: World
   readonly installed: Release | undefined
-  /** The operator release by which rules decide: see `readVersion`. */
+  /** The operator version for rules, concluded from the CRDs if need be; undefined when no release is known. */
   readonly version: string | undefined
   readonly state: ClusterState | undefined
   /** The objects of a namespace: the same `Cluster` until one of them changes, so that verdicts share its cache. */

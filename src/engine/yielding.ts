@@ -202,7 +202,7 @@ export function isAbout(id: string, release: Release | undefined): boolean {
   const { from, to, orUnknown = false } = range
   if (release === undefined) return orUnknown || from === undefined
   const version = readVersion(release)
-  // A release without new fields has the CRDs of the release before it, so older-looking CRDs may be those of `from`.
+  // When only CRDs are known, a release that adds no fields looks like the last release before it that adds fields.
   const first = from && release.version === undefined ? lastWithField(from) : from
   return (first === undefined || !isBefore(version, first)) && (to === undefined || !isBefore(to, version))
 }

@@ -45,12 +45,14 @@ export function statementsOf(section: string): CoveredStatement[] {
   return [...owned, ...unowned.map(({ text, because }) => ({ text, must: false, owners: [], because }))]
 }
 
-/** Problems in the data about what enforces each statement; with one, contributing/coverage.md is not written. */
+/**
+ * Problems in the data about what enforces each statement; with any problem, contributing/coverage.md is not written.
+ */
 export function coverageProblems(): string[] {
   return [...sourceProblems(), ...constraintProblems(), ...schemaProblems(), ...crdProblems()]
 }
 
-/** Those of the given statements (such as `2.4.1 At least one …`) that nothing enforces. */
+/** The statements that nothing enforces, among the given statements (such as `2.4.1 At least one …`). */
 export function withoutOwner(statements: readonly string[]): string[] {
   const owned = new Set(
     SECTIONS.flatMap(({ section }) =>
@@ -92,7 +94,7 @@ function ownedByField({ kind }: Kind, field: Field): Owned[] {
 
 /**
  * The JSON Schema keywords that enforce a statement of the specification about a field: `properties` for an object,
- * else the constraints of the field, or `type` if it has none.
+ * else the constraints of the field, or `type` if it has no constraints.
  */
 function holdingKeywords(field: Field): string[] {
   const isPlain = (keyword: string) => keyword === 'properties' || keyword === 'type'

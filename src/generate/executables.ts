@@ -97,7 +97,7 @@ async function prepare(folder: string): Promise<string> {
   return output
 }
 
-/** The folder of the package with Node for an architecture; downloads it if it is not that of this machine. */
+/** The folder of the package with Node for an architecture; downloads a package that is not installed. */
 function nodePackage(architecture: string, folder: string): string {
   const name = `node-linux-${architecture}`
   const installed = join(ROOT, 'node_modules', name)

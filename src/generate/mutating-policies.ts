@@ -6,7 +6,7 @@ import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-
 
 /**
  * The files with MutatingAdmissionPolicies, for the values `all` and `outside-lists` of the webhook's `--defaults`
- * (decision 23), and for a folder of the API server.
+ * (decision 23), and for the folder from which an API server loads policy files.
  */
 const FILES = [
   {

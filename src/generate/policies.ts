@@ -80,7 +80,7 @@ function policyOf(kind: Kind, name: string) {
 
 /**
  * A CEL list of the submitted object, and of the stored object or an empty map. `dyn` removes the types, because
- * schemas differ between releases, and fields that `x-kubernetes-preserve-unknown-fields` keeps have none.
+ * schemas differ between releases, and fields that `x-kubernetes-preserve-unknown-fields` keeps have no type.
  */
 const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(oldObject)]'
 
@@ -90,7 +90,7 @@ const SUBMITTED_AND_STORED = '[dyn(object), dyn(oldObject) == null ? {} : dyn(ol
  */
 const variable = (at: readonly Segment[]) => (at.length === 0 ? 'resource' : pathText(at.slice(-1)))
 
-/** CEL that is false only when the stored object satisfies the rule and the submitted one does not (decision 8). */
+/** CEL that is false only when the stored object satisfies the rule and the submitted object does not (decision 8). */
 function unlessStored(name: string, expression: string): string {
   return `variables.${name}.map(self,\n${indented(expression)}\n) != [false, true]`
 }

@@ -62,8 +62,8 @@ export function validatorsModule(): string {
 }
 
 /**
- * Makes a validator stop after one more error than are shown, because a request may contain a million; the additional
- * error shows that there are more.
+ * Makes a validator stop after one more error than are shown, because a request may contain a million errors; the
+ * additional error shows that there are more.
  */
 function endingEarly(validator: string, name: string): string {
   return validator.replace(

@@ -13,7 +13,8 @@ export const placeOf = ({ page, anchor }: Described): string =>
   anchor === undefined ? page : `${page}#${anchor}`
 
 /**
- * The description of a rule's source: `2.4.1` is a section of docs/model.md, `decision 14` one of docs/decisions.md.
+ * The description of a rule's source: for `2.4.1` a section of docs/model.md, for `decision 14` a section of
+ * docs/decisions.md.
  */
 export function describedSource(source: string): Described {
   const [, number] = /^decision (\d+)$/.exec(source) ?? []
@@ -22,7 +23,7 @@ export function describedSource(source: string): Described {
     : { text: source, page: 'decisions.md', anchor: `decision-${number}` }
 }
 
-/** The description of the id at the end of a finding: its own page. */
+/** The description of the id at the end of a finding: the page docs/rules/ID.md. */
 export const describedId = (id: string): Described => ({ text: id, page: `rules/${id}.md` })
 
 /** The URL of a public thread that is written `owner/repository#number`. */

@@ -54,7 +54,7 @@ export const name = (description: string, annotations?: Annotations) =>
 export const filled = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, ...annotations }))
 
-/** Creates the schema of a string that must match a pattern of section 2.5, in a field of the specification. */
+/** Creates the schema of a string that must match a pattern (specification 2.5), in a field of the specification. */
 export const matching = (
   pattern: keyof typeof PATTERNS,
   description: string,
@@ -65,7 +65,7 @@ export const matching = (
     ...annotations,
   })
 
-/** Creates the schema of a string that must match a pattern of section 2.5, in a field of newer releases only. */
+/** Creates the schema of a string that must match a pattern (specification 2.5), in a field of newer releases only. */
 export const like = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
   Type.String(
     describe(description, {

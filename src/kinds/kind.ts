@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Segment } from '../rule/index.ts'
 
-/** A Kubernetes kind: its names, its schema, and the schemas inside it that have rules of their own. */
+/** A Kubernetes kind: its names, its schema, and the parts of the schema for which separate rules exist. */
 export interface Kind {
   readonly kind: string
   readonly plural: string
@@ -11,7 +11,7 @@ export interface Kind {
   readonly parts: readonly Part[]
 }
 
-/** A schema with rules of its own, and the path at which a kind's schema contains it. */
+/** A part of a kind's schema for which separate rules exist, such as an embedded authorization server, and its path. */
 interface Part {
   readonly schema: TSchema
   readonly at: readonly Segment[]

@@ -4,8 +4,8 @@ import { parseUrl, withoutEnd } from '../rule/index.ts'
 export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
 
 /**
- * Identity providers whose issuers do not end with a slash (name, and pattern of the host). `WITH` has those whose
- * issuers end with one.
+ * Identity providers whose issuers do not end with a slash (name, and pattern of the host). `WITH` has the providers
+ * whose issuers end with a slash.
  */
 const WITHOUT: readonly (readonly [string, RegExp])[] = [
   ['Okta', OKTA],
@@ -19,7 +19,7 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
-/** Matches every issuer that must end with a slash, so that most issuers without one need not be parsed as URLs. */
+/** Matches every issuer that must end with a slash, so that most other issuers without a slash need not be parsed. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
 /** A known provider, and its issuer as written in its tokens and metadata. */

@@ -2,7 +2,7 @@ import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Statement } from '../rule/index.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
-/** The schema of a reference to a Secret, which is the same in all kinds (section 2.1). */
+/** The schema of a reference to a Secret, which is the same in all kinds (specification 2.1). */
 export const secretRef = (description: string) =>
   object(
     { name: name('Name of the Secret, in the same namespace.'), key: name('Key within the Secret.') },

@@ -1,7 +1,7 @@
 import { withoutEnd } from '../rule/index.ts'
 import { compilePattern, PATTERNS } from './patterns.ts'
 
-/** The longest text for which there is advice: people do not write longer ones by hand. */
+/** The longest text for which there is advice: people do not write longer texts by hand. */
 const LONGEST = 256
 
 const ARN = compilePattern(PATTERNS.arn.ecmaScript)
@@ -16,7 +16,7 @@ interface Advice {
 
 /**
  * For each pattern: a function from a text that does not match to advice with a corrected text, or to undefined when
- * the mistake is not a known one.
+ * the mistake is not known.
  */
 const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],
@@ -38,7 +38,8 @@ export const mismatchDetail = (ecmaScript: string, text: string): string =>
   adviceFor(ecmaScript, text)?.detail ?? patternDetail(ecmaScript)
 
 /**
- * The text that was certainly meant instead of one that does not match the pattern; undefined when it is not certain.
+ * The text that was certainly meant instead of `text`, which does not match the pattern; undefined when it is not
+ * certain.
  */
 export const mismatchFix = (ecmaScript: string, text: string): Advice['fix'] =>
   adviceFor(ecmaScript, text)?.fix

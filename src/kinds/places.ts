@@ -26,7 +26,7 @@ const RULES: readonly Rule[] = Object.values(rules).toSorted(
   (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compareText(a.id, b.id),
 )
 
-/** The rules for a kind, then the rules for those parts of its schema that have rules of their own. */
+/** The rules for resources of a kind, then for parts of its schema, such as an embedded authorization server. */
 export function rulePlacesOf(kind: Kind): RulePlace[] {
   const schemas = [{ schema: kind.schema, at: [] }, ...kind.parts]
   return schemas.flatMap(({ schema, at }) =>

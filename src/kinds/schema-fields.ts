@@ -15,7 +15,7 @@ export interface Field {
 interface Holder {
   readonly path: string
   readonly node: SchemaTree
-  /** The section of the specification that lists the object's fields, or else that of the object around it. */
+  /** The section of the specification that lists the object's fields, or else the fields of the object around it. */
   readonly section: string | undefined
 }
 
@@ -60,7 +60,7 @@ const isEmbeddedAuthServer = (node: SchemaTree) => node.title === 'EmbeddedAuthS
 /** Whether the node is a reference to a key of a Secret (specification 2.1). */
 export const isSecretRef = (node: SchemaTree) => node.source === '2.1'
 
-/** The fields, without those inside an embedded authorization server or Secret reference, which have own docs. */
+/** The fields, except fields inside embedded authorization servers and Secret references, which have separate docs. */
 export function withoutParts(fields: readonly Field[]): Field[] {
   const inner = fields
     .filter(({ node }) => isEmbeddedAuthServer(node) || isSecretRef(node) || isSecretRef(node.items ?? {}))

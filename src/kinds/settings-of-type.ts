@@ -26,7 +26,7 @@ export function* settingsOfType<Field extends string>(
   }
 }
 
-/** `settingsOfType` as a ValidatingAdmissionPolicy. */
+/** A ValidatingAdmissionPolicy that requires the field named by `type`, and forbids the fields of other types. */
 export function settingsOfTypePolicy(types: readonly string[], fields: readonly string[]): Policy {
   return {
     expression: `

@@ -79,8 +79,8 @@ function drawLines(
 }
 
 /**
- * A line between two boxes: from the right side of the first to the left side of the second or, if that is below, from
- * the bottom of the first to the top of the second.
+ * A line between two boxes: from the right side of the first to the left side of the second or, if the second is below,
+ * from the bottom of the first to the top of the second.
  */
 function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
   const isBelow = end.left < start.right

@@ -10,7 +10,10 @@ interface ActorMatcher extends Pick<ReturnType<typeof delegationPolicies>[number
   readonly verdict: MatcherResult
 }
 
-/** The actor matchers of a server, with the results of compiling them. Stops, with a note, when the budget runs out. */
+/**
+ * The actor matchers of a server, with the results of compiling them. When the budget runs out, stops and records in
+ * the budget which matcher was next.
+ */
 export function* actorMatchers(
   server: Server,
   context: Context<Static<typeof EmbeddedAuthServer>>,

@@ -40,7 +40,7 @@ interface Placed<Value, Fields> {
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
 
-/** Whether `hasDelegationPolicy` is true, or may be true because a field is unreadable. */
+/** Whether a trusted issuer has a policy for token exchange, or may have a policy because a field is unreadable. */
 export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 

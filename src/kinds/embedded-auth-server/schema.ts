@@ -278,7 +278,10 @@ const lifespan = (description: string, byDefault: string) =>
     }),
   )
 
-/** `spec.embeddedAuthServer` of an MCPExternalAuthConfig, `spec.authServerConfig` of a VirtualMCPServer (2.4.3). */
+/**
+ * `spec.embeddedAuthServer` of an MCPExternalAuthConfig, and `spec.authServerConfig` of a VirtualMCPServer
+ * (specification 2.4.3).
+ */
 export const EmbeddedAuthServer = object(
   {
     issuer: matching('issuer', 'Issuer identifier: the iss claim of issued tokens (RFC 8414).', {

@@ -58,7 +58,7 @@ export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: Se
   return found
 }
 
-/** Adds a URL to the list. Skips an empty one: the schema refuses it, or it means that no URL is given. */
+/** Adds a URL to the list. Skips an empty URL: the schema refuses it, or it means that no URL is given. */
 function add(
   found: PlacedUrl[],
   pattern: PlacedUrl['pattern'],

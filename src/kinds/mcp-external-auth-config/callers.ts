@@ -81,7 +81,7 @@ function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string,
     if (first === undefined) return
     if (name === '!_') invent(first, !value, caller, texts)
     else if (name === '_&&_' || name === '_||_') {
-      // A true `&&` or a false `||` needs all operands; otherwise one is enough.
+      // A true `&&` or a false `||` needs all operands; otherwise one operand is enough.
       for (const each of (name === '_&&_') === value ? args : [first]) invent(each, value, caller, texts)
     } else if (name === '_?_:_' && second !== undefined) {
       invent(first, true, caller, texts)

@@ -139,7 +139,10 @@ function valuesLacking(expr: Expr, lacks: Lacks): Values {
 
 const opposite = (values: Values): Values => (values & TRUE ? FALSE : 0) | (values & FALSE ? TRUE : 0)
 
-/** The values of `&&` or `||` of tests: `decisive` if one test may have it, the other value if all tests may. */
+/**
+ * The values that `&&` or `||` of tests may have: `decisive` (false for `&&`) if one test may have this value; the
+ * other value if all tests may have the other value.
+ */
 function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): Values {
   let some = 0
   let every = BOTH

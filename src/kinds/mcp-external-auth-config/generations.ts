@@ -6,9 +6,9 @@ import type { CelGoVersion } from '../../cel/index.ts'
  */
 export interface RoleSelection {
   /**
-   * How a gateway looks for `claim` in the role claim. `asItIs`: by CEL's `in`. `asList`: in a list, to which a single
-   * text is converted; when the role claim has another type, a caller whom no matcher matches gets no role, not even
-   * the fallback.
+   * How a gateway looks for the `claim` of a role mapping in the role claim of a token. `asItIs`: by CEL's `in`.
+   * `asList`: in a list, to which a single text is converted; when the role claim has another type, a caller whom no
+   * matcher matches gets no role, not even the fallback.
    */
   readonly roleClaim: 'asItIs' | 'asList'
   readonly celGo: CelGoVersion

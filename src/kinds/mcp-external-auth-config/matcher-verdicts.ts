@@ -44,7 +44,7 @@ export type MatcherResult =
        * The claims that the matcher needs to be true and that tokens of an embedded authorization server never have.
        */
       readonly foreign?: readonly string[]
-      /** Set when only one version of cel-go refuses the matcher: its error. */
+      /** Set when only one version of cel-go refuses the matcher: this version, and the error. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
   | (MatcherError & { readonly ok: false })
@@ -59,7 +59,7 @@ const VERDICT = 100
 /** Characters of a matcher whose compilation costs one unit of a budget. */
 export const COMPILED_PER_UNIT = 4
 
-/** The memo and the budget of a compilation. */
+/** For a compilation: the memo, which keeps results during one review, and the budget. */
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /**

@@ -160,8 +160,8 @@ const TAKEN: Question<Proved> = {
 }
 
 /**
- * The mappings that are never reached because earlier ones, in the order of evaluation, match all their callers. Proved
- * for every release, and for tokens in which groups and roles are lists, as every identity provider issues them.
+ * The mappings that are never reached because earlier mappings, in the order of evaluation, match all their callers.
+ * Proved for every release, and for tokens in which groups and roles are lists, as every identity provider issues them.
  */
 export function takenByEarlier(mappings: readonly Conditional[], roleClaim: string, budget: Budget): Proved {
   if (mappings.length > MOST_MAPPINGS) return NOTHING
@@ -176,7 +176,7 @@ export function takenByEarlier(mappings: readonly Conditional[], roleClaim: stri
 
 const NOTHING: Proved = { taken: new Map(), undecided: undefined }
 
-/** As `takenByEarlier`, but only by proofs, without trying made-up callers. */
+/** The unreachable mappings of a list, searched only by proofs, without trying made-up callers first. */
 export function proveTaken(
   mappings: readonly Conditional[],
   roleClaim: string,

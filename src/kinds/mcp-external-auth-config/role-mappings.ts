@@ -39,7 +39,7 @@ export interface CompiledMatcher extends Matcher {
 
 /** Facts about the role mappings of an object, computed once for several rules. */
 interface Facts {
-  /** Indexes of the role mappings that have both a claim and a matcher; `neither` has those that have neither. */
+  /** Indexes of the role mappings with a claim and a matcher; `neither`: of mappings with no claim and no matcher. */
   readonly both: readonly number[]
   readonly neither: readonly number[]
   /** Whether two role mappings have an equal claim or an equal matcher. */

@@ -2,8 +2,8 @@ import { type Path, pathTo } from '../../rule/index.ts'
 import type { Spec } from './examples.ts'
 
 /**
- * The client headers that are forwarded to backends, and the path of their field: `spec.passthroughHeaders`, or the
- * older `spec.config.passthroughHeaders` when that is empty.
+ * The client headers that are forwarded to backends, and the path of their field: `spec.passthroughHeaders` or, when
+ * this list is empty, the older `spec.config.passthroughHeaders`.
  */
 export function passedHeaders(
   spec: Pick<Spec, 'passthroughHeaders' | 'config'> | undefined,

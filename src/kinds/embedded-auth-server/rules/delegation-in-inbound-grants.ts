@@ -123,8 +123,8 @@ const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
 type Moves = Fix['edits'][number] & { readonly op: 'move' }
 
 /**
- * The fix that moves the deprecated settings of a grant to `inboundGrants`; undefined when that has the grant already,
- * or a setting is unreadable.
+ * The fix that moves the deprecated settings of a grant to `inboundGrants`; undefined when `inboundGrants` has the
+ * grant already, or when a setting is unreadable.
  */
 function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
   const { trustedIssuers = [], inboundGrants } = server
@@ -167,7 +167,7 @@ function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBea
   return { title: `move it to \`inboundGrants.${grant}\``, edits: [{ op: 'move', at, moves, adds }] }
 }
 
-/** A name for a trusted issuer that has none: its host; undefined when the host is not known or is already a name. */
+/** A name for a trusted issuer without a name: its host; undefined when the host is not known or is in `names`. */
 function freeName(issuerUrl: string | undefined, names: ReadonlySet<string | undefined>): string | undefined {
   const host = /^https?:\/\/([a-z0-9.-]+)/.exec(issuerUrl ?? '')?.[1]
   return host === undefined || names.has(host) ? undefined : host

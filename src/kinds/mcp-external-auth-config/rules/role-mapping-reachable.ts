@@ -243,7 +243,7 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
   )
 }
 
-/** The condition of each mapping, by index; undefined for mappings with no condition, two, or an invalid matcher. */
+/** The condition of each mapping; undefined for mappings with no condition, two conditions, or an invalid matcher. */
 function conditionsOf(mappings: RoleMappings, context: Compiling): readonly (Condition | undefined)[] {
   const conditions = mappings.map((mapping) => mapping && conditionOf(mapping))
   if (!factsAbout(mappings, context).fit) return conditions
@@ -261,7 +261,7 @@ function conditionOf(mapping: RoleMapping): Condition | undefined {
   return matcher && isAbsent(mapping, 'claim') ? { by: 'matcher', text: matcher } : undefined
 }
 
-/** The indexes of the mappings by priority, then position; without those whose priority is invalid or unreadable. */
+/** The indexes of the mappings by priority, then position; without mappings with an invalid or unreadable priority. */
 function inOrderTried(mappings: RoleMappings): number[] {
   const priorities = mappings.map((mapping) =>
     mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority,

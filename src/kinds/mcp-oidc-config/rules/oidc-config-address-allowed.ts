@@ -78,7 +78,7 @@ export const oidcConfigAddressAllowed = defineRule({
 
 /**
  * Whether a resource that refers to the MCPOIDCConfig has an embedded authorization server; true for a workload with a
- * field that may name one.
+ * field that may name such a server.
  */
 function mayHaveAuthServer(referrer: ObjectName, cluster: Cluster): boolean {
   if (referrer.kind === 'VirtualMCPServer') {

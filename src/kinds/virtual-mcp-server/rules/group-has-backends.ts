@@ -10,7 +10,10 @@ import {
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** This rule's finding has no `dependsOn`, because no read confirms that a group is empty: so its text says "yet". */
+/**
+ * The finding names no object to read again before a denial, because no such read can confirm that a group is empty;
+ * for the same reason its text says "yet".
+ */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',
   on: VirtualMCPServer,

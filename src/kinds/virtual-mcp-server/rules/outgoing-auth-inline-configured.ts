@@ -27,7 +27,7 @@ export const outgoingAuthInlineConfigured = defineRule({
   *check(gateway, { path, cluster }) {
     if (!hasNoStrategy(gateway)) return
     // All known releases use the `externalAuthConfigRef` of a backend itself, so there is no advice when every backend
-    // has one.
+    // has this reference.
     const areReferring = cluster.release !== undefined && withoutStrategy(gateway, cluster).length === 0
     if (areReferring && membersOf(cluster, groupOf(gateway) ?? '').length > 0) return
     yield advice(path.spec.outgoingAuth, NOTHING)

@@ -78,7 +78,7 @@ export const upstreamFilterProviderExists = defineRule({
   },
 })
 
-/** Yields advice about each name in a filter that is not that of an upstream provider, or is that of the first one. */
+/** Yields advice about each name in a filter that no upstream provider has, or that the first provider has. */
 function* wrongNames(
   [first, ...others]: readonly string[],
   names: readonly (string | undefined)[],
