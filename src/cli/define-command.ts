@@ -4,7 +4,7 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of the command's arguments, each with a description; for a form without one, see the summary. */
+  /** The forms of the command's arguments, each with a description, which is the summary by default. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
   /** Words that the command accepts as an argument instead of a file; shells complete them. */
   readonly words?: readonly string[]

@@ -23,8 +23,8 @@ export interface Review {
 }
 
 /**
- * Decodes an AdmissionReview v1 (k8s.io/api/admission/v1). Returns a string when the body is not one: the text of a 400
- * answer. The object under review may be any JSON, because the judge checks that.
+ * Decodes an AdmissionReview v1 (k8s.io/api/admission/v1). Returns a string, the text of a 400 answer, when the body is
+ * not an AdmissionReview. The object under review may be any JSON, because the judge checks that.
  */
 export function decodeReview({ value: body, text, nulls }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'

@@ -135,7 +135,7 @@ interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
 }
-/** Runs a step of the review as soon as `Turns` gives the review a turn. */
+/** Runs a step of the review when the review has its turn; `Turns` orders the steps of all reviews. */
 type Take = <T>(step: ReviewStep, work: () => T) => Promise<T>
 type Responding = (parts: Parts, review: Review, url: string, take: Take) => Promise<() => Answer>
 
@@ -174,8 +174,8 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
 }
 
 /**
- * The flow of a review (see `Turns`): its client and namespace. All unknown namespaces of a client share one flow,
- * because a client could name a new one in each review.
+ * The flow of a review, its client and namespace: flows share CPU time fairly. All unknown namespaces of a client share
+ * one flow, because a client could name a new namespace in each review.
  */
 function flowOf({ judge }: Parts, client: string, { submission: { namespace } }: Review): string {
   const { state } = judge().world
@@ -217,7 +217,7 @@ function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolea
   return areOpen && submission.operation !== 'DELETE'
 }
 
-/** Runs each step of a judgement as soon as `Turns` gives the review a turn. */
+/** Runs each step of a judgement when the review has its turn, so that other reviews can run between the steps. */
 async function inTurns<T>(take: Take, steps: Steps<T>): Promise<T> {
   for (;;) {
     const step = await take('judge', () => steps.next())
@@ -243,7 +243,7 @@ function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer 
 
 /**
  * The most rounds of reads from the API server for one review: a VirtualMCPServer refers to a group, the group to
- * backends, and these to others.
+ * backends, and backends to other objects.
  */
 export const MOST_ROUNDS = 4
 
@@ -264,7 +264,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = NOTHING_READ
   let verdict = byCache
-  // Each round reads the objects on which the latest verdict depends: those read before may refer to further ones.
+  // Each round reads the objects on which the latest verdict depends: objects read before may refer to more objects.
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const asked = verdict.unconfirmed
     if (asked.length === 0) break

@@ -14,7 +14,7 @@ const BODY_LIMIT = 7 * 1024 * 1024
 const JUDGED_AT_ONCE = 8 * 1024 * 1024
 /** The part of `JUDGED_AT_ONCE` that only small bodies may use, so that ordinary reviews do not wait for large ones. */
 const KEPT_FOR_SMALL = JUDGED_AT_ONCE - BODY_LIMIT
-/** The most bytes of a small request body; larger bodies are judged in the lane for large reviews (turns.ts). */
+/** The most bytes of a small request body; reviews with larger bodies wait in a separate queue (turns.ts). */
 export const SMALL = 64 * 1024
 /** Milliseconds for a body to arrive and get its turn: API servers send it at once, and wait 10 s by default. */
 const LONGEST = 10_000
@@ -139,7 +139,10 @@ export class Bodies {
     else held.fail(busy())
   }
 
-  /** Waits until the body may be judged, smaller ones first; undefined if it may at once. Rejects with RefusedBody. */
+  /**
+   * Waits until the body may be judged, smaller bodies first; undefined if it may be judged at once. Rejects with
+   * RefusedBody.
+   */
   turn(held: HeldBody): Promise<void> | undefined {
     if (this.#fits(held)) {
       this.#judge(held)

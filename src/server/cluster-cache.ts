@@ -12,7 +12,7 @@ import { metadataOf } from '../rule/index.ts'
  * once.
  */
 const DELAY = 1_000
-/** Milliseconds for which the background check runs before it pauses for `PAUSE`: it takes a fifth of a core. */
+/** Milliseconds for which the background check runs before it pauses for 40 ms: it takes a fifth of a core. */
 const STRETCH = 10
 const PAUSE = 40
 /** The pause after a large object was judged, as a multiple of the time for judging: a fifth of a core at most. */

@@ -2,14 +2,14 @@ import type { Server as HttpServer } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
 /**
- * The most connections at the same time; an idle one takes about 60 KB (measured). An API server opens one for each
- * review that it waits for, and keeps at most 25 idle ones.
+ * The most connections at the same time; an idle connection takes about 60 KB (measured). An API server opens a
+ * connection for each review that it waits for, and keeps at most 25 idle connections.
  */
 const MOST_CONNECTIONS = 500
 
 /**
- * Limits the connections of a server without refusing new ones: above the limit, the client (an IP address) with the
- * most connections loses its oldest one that is not busy. `isBusy`: a review on the connection is not answered yet.
+ * Limits the connections of a server, but accepts new connections: above the limit, the client (an IP address) with the
+ * most connections loses its oldest connection that is not busy. `isBusy`: a review on the connection is unanswered.
  */
 export function boundConnections(
   server: Server,

@@ -108,9 +108,9 @@ export class CurrentFindings {
   }
 
   /**
-   * Like `put`, for an object that was just read from the API server. If the state does not store the object, or stores
-   * it without some of its fields, returns the object as rules read it, and whether rules will find this form in the
-   * state (`isShown`).
+   * Stores an object that was just read from the API server, as `put` does. If the state does not store the object, or
+   * stores it without some of its fields, returns the object with the fields that rules read; `isShown`: whether the
+   * state could cache these fields, so that rules see them.
    */
   putRead(
     kind: Kind,
@@ -190,7 +190,7 @@ export class CurrentFindings {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Makes a namespace, or all, due for a check: the installed release or the cache's completeness has changed. */
+  /** Makes a namespace (undefined: all) due for a check, for example after a change of the installed release. */
   recheck(namespace: string | undefined): void {
     for (const each of this.#state.partial(namespace)) this.#unread.set(objectKey(each), each)
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)

@@ -15,14 +15,15 @@ const DEEPEST = 1_000
  */
 const LONGEST_OBJECT = 3 * 1024 * 1024
 /**
- * The most keys and values of an object; `MOST_VALUES` is for a body, which has two objects in an update. An object of
- * 1.4 MB with 15,000 upstream providers has 165,000. Parsing is slowest for a key that no other object has, about half
- * a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70 bytes of memory.
+ * The most keys and values of an object; a body may have twice as many, because an update contains two objects. An
+ * object of 1.4 MB with 15,000 upstream providers has 165,000 keys and values. Parsing is slowest for a key that no
+ * other object has, about half a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70
+ * bytes of memory.
  */
 const MOST_OF_ONE = 175_000
 const MOST_VALUES = 2 * MOST_OF_ONE
 /**
- * Bodies with at least this many bytes are scanned before they are parsed. Shorter ones are always within the limits,
+ * Bodies with at least this many bytes are scanned before they are parsed. Shorter bodies are always within the limits,
  * and counting nulls in the parsed value is faster.
  */
 export const LARGE = 256 * 1024
@@ -79,7 +80,7 @@ const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 interface Look {
   /** Number of keys and values, counted by the characters outside of strings that begin or separate them. */
   readonly values: number
-  /** The most values of a second-level member such as `request.object`; `longest` is the most bytes of one. */
+  /** The most values of a second-level member such as `request.object`; `longest`: the most bytes of such a member. */
   readonly largest: number
   readonly longest: number
   readonly nulls: number

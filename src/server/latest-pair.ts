@@ -13,7 +13,7 @@ export class LatestPair {
     this.#arrived?.()
   }
 
-  /** Calls `use` with each later certificate, and immediately with the latest one if that is not `taken`. */
+  /** Calls `use` with each later certificate, and at once with the latest certificate unless it is `taken` (in use). */
   onNext(taken: ServingPair | undefined, use: (pair: ServingPair) => void): void {
     this.#use = use
     if (this.latest !== undefined && this.latest !== taken) use(this.latest)

@@ -18,7 +18,7 @@ const MISS_HOLDS = 1_000
 /** The most large objects for which the time of the last read is stored. */
 const MOST_REMEMBERED = 1_000
 
-/** The result of a read from the API server, as a label of a metric. */
+/** The result of a read from the API server, as a label of a metric; `limited`: not sent, because reads are limited. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>

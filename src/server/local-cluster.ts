@@ -41,8 +41,8 @@ export interface Listening {
 
 /**
  * Serves the cluster of a kubeconfig from this machine while the process runs: installs missing CRDs, registers the
- * process as a webhook, and removes both at the end. Call `prepare`, `register` and `close` in this order; `close` may
- * be called at any time.
+ * process as a webhook, and removes these CRDs and the registration at the end. Call `prepare`, `register` and `close`
+ * in this order; `close` may be called at any time.
  */
 export class LocalCluster {
   readonly #given: ServerConfiguration
@@ -194,7 +194,7 @@ export class LocalCluster {
  */
 export const CLI = 'npx --no-install vmcp-admission'
 
-/** Example files to try first: an object with an error of its own, and objects that contradict each other. */
+/** Example files to try first: an object that is wrong by itself, and objects that contradict each other. */
 export const EXAMPLES = [
   'examples/bad/role-mapping-with-claim-and-matcher.yaml',
   'examples/together/three-mistakes.yaml',
@@ -223,9 +223,9 @@ function clusterOf(connection: ClusterConnection, group: string): TemporaryClust
 }
 
 /**
- * The address of this machine that the API server can most probably reach: that of the network interface towards the
- * endpoints of the Service `kubernetes`. With kind, k3d and minikube these are in the network of the container, while
- * the kubeconfig has only a forwarded port.
+ * The address of this machine that the API server can most probably reach: the address of the network interface towards
+ * the endpoints of the Service `kubernetes`. With kind, k3d and minikube these are in the network of the container,
+ * while the kubeconfig has only a forwarded port.
  */
 async function addressTowards(connection: ClusterConnection): Promise<string> {
   const slices = await connection
@@ -244,7 +244,7 @@ async function addressTowards(connection: ClusterConnection): Promise<string> {
   return SERVER_FLAGS.host.fallback
 }
 
-/** The local address from which packets to the host would be sent; sends none. */
+/** The local address from which packets to the host would be sent; sends no packet. */
 async function localAddressTowards(host: string): Promise<string> {
   const { address, family } = await lookup(host)
   const socket = createSocket(family === 6 ? 'udp6' : 'udp4')

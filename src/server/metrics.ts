@@ -143,7 +143,7 @@ export function createMetrics() {
   }
 }
 
-/** Metrics about the configuration file; the first two have the names of Prometheus's metrics about its own file. */
+/** Metrics about the configuration file; the first two are named like metrics of Prometheus about its configuration. */
 function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
   measureGauge(
     registry,

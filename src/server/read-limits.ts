@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 
-/** The most objects that are read per second for one namespace; the next constant is for Secrets. */
+/** The most resources (and the most Secrets and ConfigMaps) that are read per second for one namespace. */
 const MOST_READS = 200
 const MOST_SECRETS = 20
 /**

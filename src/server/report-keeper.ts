@@ -70,7 +70,7 @@ const DIGEST = 'vmcp-admission/findings'
 const MOST_LISTED = 10_000
 const LONGEST_NAME = 253
 const LONGEST_UID = 64
-/** A digest as `digestOf` makes it. */
+/** A digest of the findings of an object: a SHA-256 in base64url. */
 const IS_DIGEST = /^[\w-]{43}$/
 
 /** An object with current findings, and the digest of its findings. */
@@ -159,7 +159,7 @@ export class ReportKeeper {
   /** Takes or renews the Lease, and brings some reports up to date. Never rejects. */
   async pass(signal: AbortSignal): Promise<void> {
     try {
-      // Tested before the Lease is taken: a replica that is not ready leaves the Lease to one that is.
+      // Tested before the Lease is taken: a replica that is not ready leaves the Lease to a ready replica.
       this.#isReady ||= this.#options.isReady()
       if (!this.#isReady) return
       if (!(await this.#holder.hold())) {
@@ -206,8 +206,8 @@ export class ReportKeeper {
   }
 
   /**
-   * Records a stored report, to keep or to delete it. `preferred` is the API to use for reports; undefined until one is
-   * found.
+   * Records a stored report, to keep or to delete it. `preferred` is the API to use for reports; undefined until such
+   * an API is found.
    */
   #take(api: ReportApi, report: Stored, preferred: ReportApi | undefined): void {
     const { name, namespace, annotations, ownerReferences } = metadataOf(report)
@@ -262,8 +262,8 @@ export class ReportKeeper {
 
   /**
    * The next objects, at most `most`, whose reports do not show their current findings; objects with findings alternate
-   * with those without. An object that was handled moves to the end of its map, so that one that keeps changing does
-   * not delay the others.
+   * with objects without findings. An object that was handled moves to the end of its map, so that an object that keeps
+   * changing does not delay the others.
    */
   #due(most: number): ReportSubject[] {
     const mended: ReportSubject[] = []
@@ -343,8 +343,8 @@ const digestOf = (results: readonly ReportResult[]): string =>
   createHash('sha256').update(JSON.stringify(results)).digest('base64url')
 
 /**
- * The report, with its object as owner, so that both are deleted together. The summary counts all results, also those
- * left out.
+ * The report, with its object as owner, so that Kubernetes deletes it with the object. The summary counts all results,
+ * also those that are left out of a long report.
  */
 function ownedReport(
   api: ReportApi,
@@ -366,7 +366,7 @@ function ownedReport(
 
 /**
  * Whether the error may concern only one report, so that other reports are still written. False for an error without a
- * status, such as a lost connection, and for one that concerns all reports: credentials, a missing CRD, a busy API
+ * status, such as a lost connection, and for an error that concerns all reports: credentials, a missing CRD, a busy API
  * server.
  */
 const isOfOneObject = (error: unknown): error is StatusError =>

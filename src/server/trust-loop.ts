@@ -71,7 +71,7 @@ export class TrustLoop implements Serving {
     void this.#authority.run(signal)
   }
 
-  /** Step 1: the first certificate. A replica with a wrong clock waits until it is right, and says so at /readyz. */
+  /** Step 1: the first certificate. While its clock is wrong, a replica waits, and reports the problem at /readyz. */
   async first(): Promise<ServingPair> {
     do this.#first = await this.#pairs.within(FIRST_CERTIFICATE)
     while (this.#first === undefined && this.clockProblem() !== undefined)

@@ -30,14 +30,14 @@ interface Waiting {
  * Decides which review runs its next step. Each step is synchronous; between two turns the event loop receives new data
  * (decision 30).
  *
- * - While no review waits, a small one runs its steps immediately, so that it ends before the next one is parsed: the
+ * - While no review waits, a small review runs its steps immediately, so that it ends before the next is parsed: the
  *   garbage collector has to copy objects that live longer. After STRETCH milliseconds the event loop gets control.
  * - Waiting reviews run the same step together, for STRETCH milliseconds at a time, but at least one review.
  * - The flow with the least cost in this window is judged first, then the smallest review: a client that sends
- *   expensive reviews waits for others, and others wait for one step of it.
- * - Large reviews share a lane. In each turn one of them runs one step, after the small ones; then the lane pauses for
- *   as long as that step took, so that it has at most half of the time. Those at a later step go first, so that few are
- *   in memory.
+ *   expensive reviews waits for others, and others wait for only one step of its reviews.
+ * - Large reviews have a separate queue. In each turn, after the small reviews, a large review runs one step; then the
+ *   queue pauses for as long as that step took, so that it has at most half of the time. Reviews at a later step go
+ *   first, so that few large reviews are in memory.
  */
 export class Turns {
   readonly #small = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))

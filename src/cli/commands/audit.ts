@@ -91,7 +91,7 @@ interface Judging {
   readonly group: string
   readonly settings: Settings
   readonly exemptions: Exemptions
-  /** The operator release whose CRDs the cluster has, or else the one in the flags or the configuration file. */
+  /** The operator release whose CRDs the cluster has, or else the release in the flags or the configuration file. */
   readonly release: Release | undefined
 }
 

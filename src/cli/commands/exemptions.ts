@@ -57,10 +57,9 @@ export class Exemptions {
   }
 
   /**
-   * Notes about exemptions that have expired, or that had no effect. `judged` says which objects the run has judged,
-   * and so which unused exemptions certainly had no effect: for a whole cluster all of them; for files those that
-   * concern a judged object, because others may be for another repository; otherwise only those for one object that was
-   * judged.
+   * Notes about exemptions that have expired, or that certainly had no effect. Which unused exemptions certainly had no
+   * effect depends on what was judged: in a whole cluster, all; in `files`, those that apply to a judged object, as
+   * other exemptions may be for another repository; otherwise those for a single object, if the object was judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -87,7 +86,7 @@ export class Exemptions {
 
 /**
  * A note about the documents that are not judged because the configuration excludes their namespaces; empty when there
- * are none. See `Exemptions.notJudged`.
+ * are none.
  */
 export function leftOutIn(
   { documents }: Pick<Documents, 'documents'>,

@@ -43,7 +43,7 @@ export const fix = defineCommand({
   },
 })
 
-/** Finds the fixes for the named files; `counts` says how many. With --write the files are written. */
+/** Finds the fixes for the named files; with --write, writes them. `counts` tells the user the number of changes. */
 export async function fixesOf({
   flags,
   names: positionals,

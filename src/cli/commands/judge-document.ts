@@ -67,7 +67,9 @@ export function judgeDocument(
   atOnce(judgingDocument(file, document, given, beside, report))
 }
 
-/** Does the same as `judgeDocument` in steps, so that other requests can be answered between two steps. */
+/**
+ * Adds the findings of one document to the report in steps, so that other requests can be answered between two steps.
+ */
 export function* judgingDocument(
   file: string,
   document: ReadDocument,

@@ -51,7 +51,7 @@ export function judgeDocuments(
   return report
 }
 
-/** Returns a function that finds a field of an object in the documents; if two contain the object, in the last one. */
+/** Returns a function that finds a field of an object in the documents; for repeated objects, in the last copy. */
 function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
   const named = new Map<string, FileDocument>()
   for (const each of documents) {

@@ -84,7 +84,7 @@ type Flags = Values<typeof PLAN_FLAGS>
 
 /**
  * Settings for reading documents, and the operator release in the flags or the configuration file. The release that is
- * installed in the cluster takes precedence over that of the configuration file.
+ * installed in the cluster takes precedence over the release in the configuration file.
  */
 interface Reading extends DocumentReading {
   readonly release: Release | undefined

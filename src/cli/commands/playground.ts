@@ -51,7 +51,7 @@ function serve(page: string, wanted: number): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer(({ method, url, headers }, response) => {
       const { port: own } = server.address() as AddressInfo
-      // Refuses other Host headers: by DNS rebinding, any web page can reach this server under a host name of its own.
+      // Refuses other Host headers: by DNS rebinding, any web page can reach this server under the page's host name.
       const isOurs = [`${HOST}:${own}`, `localhost:${own}`].includes(headers.host ?? '')
       if (!isOurs || (url !== '/' && !url?.startsWith('/?'))) response.writeHead(404).end()
       else if (method !== 'GET' && method !== 'HEAD') response.writeHead(405, { Allow: 'GET, HEAD' }).end()

@@ -118,7 +118,10 @@ const isForbiddenToUs = (answer: Answer): boolean =>
 const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
 
-/** The id of our rule that a message names last: our own webhook wrote the message. Undefined for other messages. */
+/**
+ * The id of our rule that a message names last, as the messages of our own webhook do; undefined for messages without
+ * such an id.
+ */
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
     ? 'more'

@@ -19,7 +19,7 @@ export interface BracedItem {
   readonly to: number
   /** The source of the key and of the value, without the text between them. */
   readonly source: readonly [key: string, value: string] | undefined
-  /** The offset of the comma before the item; undefined for the first one. */
+  /** The offset of the comma before the item; undefined for the first item. */
   readonly comma: number | undefined
   readonly hasCommentBefore: boolean
   readonly below: Braces | undefined

@@ -20,7 +20,7 @@ export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined
   readonly value?: unknown
-  /** Comments to write above the field: those of a removed object that contained it. */
+  /** Comments to write above the field, from a removed object that contained the field. */
   readonly above: readonly string[]
 }
 

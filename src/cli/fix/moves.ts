@@ -1,7 +1,7 @@
 /**
  * Computes the changes of a text for a fix that moves members (`Moving`). The source of each member moves with its
  * comments: complete lines in block style, or the text between two commas in braces. All other text is kept. As with
- * all edits of text, the result is a guess: the caller parses it and compares.
+ * all edits of text, the result is a guess: the caller parses the new text and checks its values.
  */
 import { isObject, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, cutsOf } from './braces.ts'
@@ -23,7 +23,7 @@ import {
 } from './move-source.ts'
 import { type Splice, spliced } from './splices.ts'
 
-/** The changes of the text, in its order; undefined when the YAML style of members or objects does not allow moving. */
+/** The changes of the text, sorted by offset; undefined when the YAML style does not allow moving the members. */
 export function movesIn(
   read: EditedSource,
   edit: Moving & TextPlace,

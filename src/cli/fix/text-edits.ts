@@ -2,7 +2,7 @@
  * Applies the steps of fixes to the text of a file. After an attempt the file is parsed again: the new text is used
  * only if exactly the values that the steps change have changed. So comments and layout are kept, and text that YAML
  * aliases or merges share is never changed. Steps that do not overlap are tried together, and in smaller groups if one
- * step fails, because trying each alone would parse the file for each.
+ * step fails, because trying each step alone would parse the file once for each step.
  */
 import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
@@ -27,7 +27,7 @@ const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 interface EditedText {
   readonly text: string
   readonly done: ReadonlySet<PlacedEdit>
-  /** Whether `readLimit` ended the attempts early. */
+  /** Whether the attempts ended early, because too much text had been parsed. */
   readonly isCut: boolean
 }
 
@@ -94,8 +94,8 @@ const loaded = (document: LoadedDocument): Loaded =>
     : { value: document.value, place: document.locate([], 'value') }
 
 /**
- * Divides the edits, in order, into groups of edits that fit and groups of misfits; into halves when no edit fits. The
- * last group comes first.
+ * Divides the edits, in order, into groups of edits that have the wanted effect and groups of `misfits`, which lack the
+ * effect; into halves when all edits are misfits. The last group comes first.
  */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
@@ -158,7 +158,10 @@ function candidates(
   )
 }
 
-/** The text after all edits, each in alternative number `rank`; or the index of the first edit that does not fit. */
+/**
+ * The text after all edits, each written in its alternative number `rank` (0 is the most natural); or the index of the
+ * first edit that overlaps another edit or cannot be written.
+ */
 function withAll(
   source: () => EditedSource,
   text: string,

@@ -5,7 +5,7 @@ import { UsageError } from '../../configuration/flags.ts'
 import { whyUnread } from './files.ts'
 import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 
-/** The most bytes of a configuration file: the server's is in a ConfigMap, which can hold 1 MiB. */
+/** The most bytes of a configuration file: the server reads its file from a ConfigMap, which can hold 1 MiB. */
 const MOST_BYTES = 2 ** 20
 
 /**

@@ -140,7 +140,7 @@ function brokenLink(
   return isFolder ? undefined : { name, problem: 'a link that leads to no file of the revision' }
 }
 
-/** The problem of a symbolic link that is named like a manifest, but leads to a file that is not; else undefined. */
+/** The problem of a symbolic link that is named like a manifest, but leads to another type of file; else undefined. */
 const linked = (name: string, leadsTo: string): SourceFile | undefined =>
   name !== leadsTo && MANIFEST.test(name) && !MANIFEST.test(leadsTo)
     ? { name, problem: LINK_TO_OTHER_KIND }

@@ -7,7 +7,7 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** On an additional entry without an id: the number of ids in the comment beyond MOST_IDS, which are not read. */
+  /** On an additional entry without an id: the number of ids in the comment after the first 100, which are not read. */
   readonly left?: number
 }
 
@@ -21,7 +21,7 @@ export const ignoreComment = (id: string, reason: string): string => `${SIGN}${i
 
 const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
 /**
- * A line break by some standards, but not for Kubernetes: an ignore comment on a line that contains one has no effect.
+ * A line break by some standards, but not for Kubernetes: an ignore comment on a line with such a break has no effect.
  */
 const OTHER_BREAK = /[\r\u2028\u2029]/
 

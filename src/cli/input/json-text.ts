@@ -111,7 +111,7 @@ export function readJson(text: string, offset: number): JsonRead {
     position = number.lastIndex
     const next = text[position] ?? ''
     if (!exponent && (/[eE]/.test(next) || (!fraction && next === '.'))) throw fail('the rest of a number')
-    // `+ 0` turns negative zero into zero. A number that is too large becomes infinite, which toValue refuses.
+    // `+ 0` turns negative zero into zero. A number that is too large becomes infinite, and is refused later.
     return { kind: 'scalar', offset: start, value: Number(digits) + 0 }
   }
 

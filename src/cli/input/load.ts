@@ -30,8 +30,8 @@ export interface ReadDocument {
   readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
    * The line and column of the field or item at this path: of its key (an item of a list is its own key), or of its
-   * value (of its key when no value is written). For aliases and merges, those of the text that they repeat. When the
-   * path does not exist, those of the key of the nearest existing parent.
+   * value (of its key when no value is written). For aliases and merges, the place of the text that they repeat. When
+   * the path does not exist, the place of the key of the nearest existing parent.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
   /** The ignore comments for lines of the document. */
@@ -140,7 +140,7 @@ const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefine
 
 /**
  * The objects that kubectl reads from an object: the object itself or, if it has `items`, the items. The kind of a
- * typed list implies the kind of items without one.
+ * typed list implies the kind of items that have no kind.
  */
 function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined

@@ -89,9 +89,9 @@ export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
 }
 
 /**
- * The offset in the text of the value at this path in `root`, or of its key. For an item of a list, both are the offset
- * of the item; for a value that is not written (`key:`), both are the offset of its key. If the path does not exist:
- * the offset of the key of the nearest existing parent, or the start of the document.
+ * The offset in the text of the value at this path in `root`, or of its key. An item of a list is its own key; a value
+ * that is not written (`key:`) has the offset of its key. If the path does not exist: the offset of the key of the
+ * nearest existing parent, or the start of the document.
  */
 export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset

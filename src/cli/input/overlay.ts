@@ -15,7 +15,7 @@ import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Release } from '../../release/index.ts'
 import type { GivenSubject, Unread } from '../output/report.ts'
 
-/** The objects of a cluster, replaced by those in files; only the namespaces that the files name are read. */
+/** A cluster before and after an apply of files; only the namespaces that the files name are read. */
 export interface Overlay {
   readonly live: LiveCluster
   /** The release installed in the cluster, if the flags request it. */

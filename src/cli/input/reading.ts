@@ -82,8 +82,8 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
 }
 
 /**
- * Prints a line for each file or object that is not judged. With `fail-on-not-judged` returns them for `printUnread`
- * instead, so that the command fails.
+ * Prints a line for each file or object that is not judged. With `fail-on-not-judged` returns these files and objects
+ * as unread instead, so that the command fails.
  */
 export function unlessJudged(
   places: readonly Located[],

@@ -68,7 +68,7 @@ export async function followLinks(name: string): Promise<string> {
   return real
 }
 
-/** The folders around a path that its symbolic links must not leave: the working folder, and each with a `.git`. */
+/** The folders around a path that its symbolic links must not leave: the working folder, and folders with a `.git`. */
 function treesAround(path: string): string[] {
   const cwd = process.cwd()
   const above = dirname(path)

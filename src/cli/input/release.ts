@@ -27,8 +27,8 @@ export const RELEASE_FLAGS = {
 
 /**
  * The operator release that the flags name, or else the configuration file: a release that comes with this program, or
- * CRDs in files. Undefined when neither names one. Throws UsageError for an unknown release, and for files without a
- * CRD of the API group.
+ * CRDs in files. Undefined when neither names a release. Throws UsageError for an unknown release, and for files
+ * without a CRD of the API group.
  */
 export async function readRelease(
   { release, crds }: Values<typeof RELEASE_FLAGS>,
@@ -48,7 +48,7 @@ export const judgedBy = (release: Release | undefined): string =>
 /** The newest release that comes with this program. */
 export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
 
-/** A kind whose schema differs from that of the nearest known releases. */
+/** A kind whose schema differs from its schema in the nearest known releases. */
 interface Other {
   readonly kind: string
   /** The known releases that have this schema, as text; empty when there are none. */

@@ -48,7 +48,7 @@ function afterJson(text: string, position: number, count: number, error: ReadErr
   return 'yaml' in first ? [{ ...first, jsonError: error }, ...rest] : chunks
 }
 
-/** A clearer error for the most frequent case of JSON that kubectl cannot read. */
+/** A clearer error when `---` follows two JSON values without a `---` between them; undefined for other errors. */
 function onlySeparator(text: string, error: ReadError): ReadError | undefined {
   if (error instanceof JsonEndError || !text.startsWith('---', error.offset)) return undefined
   return new ReadError('"---" cannot follow two JSON values that have none between them', error.offset)

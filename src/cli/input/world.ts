@@ -47,7 +47,7 @@ export interface OpenWorld extends DocumentReading {
   readonly profile: Profile
   /**
    * The operator release that the flags or the configuration file name. The release that is installed in the cluster
-   * takes precedence over that of the configuration file.
+   * takes precedence over the release in the configuration file.
    */
   readonly release: Release | undefined
   readonly configuration: Configuration

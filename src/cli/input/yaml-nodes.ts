@@ -39,7 +39,7 @@ export const yamlValue = (text: string): unknown => toValue(readYaml(text, 0).no
 
 /**
  * The tree of the first document. When the text cannot be parsed, it is parsed again without our changes to the lexer,
- * because that error explains insufficient indent better. Throws ReadError.
+ * because the second error explains insufficient indent better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
   try {
@@ -154,7 +154,7 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/** As `composedBy`, but without stack traces: `yaml` makes an Error for each of perhaps a million mistakes. */
+/** Builds a tree without stack traces of errors: `yaml` makes an Error for each of perhaps a million mistakes. */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -60,7 +60,7 @@ const typeName = (resolved: Resolved): string => (resolved.type === 'uint' ? 'in
 function resolveText(text: string, timestamps: boolean): Resolved {
   const asString: Resolved = { type: 'str', value: text }
   const first = text.charCodeAt(0)
-  // As in Go, the first character decides: a digit or sign, a dot, or the first letter of a word in the table.
+  // As in Go, the first character decides: a digit or sign, a dot, or the first letter of a word such as `true`.
   if (first === 0x2e) return words.get(text) ?? dottedFloat(text) ?? asString
   if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d) {
     const word = words.get(text)
@@ -178,7 +178,7 @@ export function jsonScalar(resolved: Resolved): ScalarValue {
   }
 }
 
-/** The JSON member name for a scalar that is a map key. Throws an Error for the two types that kubectl refuses. */
+/** The JSON member name for a scalar that is a map key. Throws an Error for null, and for an integer beyond int64. */
 export function jsonKey(resolved: Resolved): string {
   switch (resolved.type) {
     case 'null':

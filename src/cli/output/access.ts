@@ -30,7 +30,7 @@ export interface AccessReport {
   readonly unread: readonly Unread[]
 }
 
-/** The effect of a change on a caller. */
+/** The effect of a change on a caller; `moves`: to other access; `falls back`: to the role in `fallbackRoleArn`. */
 type Way = 'gains' | 'loses' | 'falls back' | 'moves'
 
 function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {

@@ -8,7 +8,7 @@ export interface Told {
 
 /**
  * Combines findings with a common cause. The most severe finding of each group is printed; of several equally severe
- * ones, the one whose object most findings of the group name.
+ * findings, the finding whose object most findings of the group name.
  */
 export function foldCauses(findings: readonly ReportedFinding[]): Told[] {
   const groups = new Map<string, ReportedFinding[]>()

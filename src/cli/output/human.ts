@@ -20,8 +20,8 @@ import { PROGRAM } from '../program-name.ts'
 const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
 /**
- * The report for people: the findings by file and object, each with lines of the file, and with the other fields of a
- * contradiction.
+ * The report for people: the findings by file and object, each with lines of the file and, if it is about fields that
+ * contradict each other, with the other fields.
  */
 export const printHuman: Format = (report, printing) => {
   const order = inFileOrder(report)

@@ -95,7 +95,7 @@ function mendedExamples(rule: Rule): Mended[] {
     .toSorted(({ cost: a }, { cost: b }) => a.lines - b.lines)
 }
 
-/** Returns a function that says whether no rule refuses the objects: an example of one rule may violate another. */
+/** Returns a function that tests that no rule refuses any object: an example of a rule may violate other rules. */
 function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,

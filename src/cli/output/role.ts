@@ -148,7 +148,7 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** The same JSON as `printRoleJson`, but with null in the fields, because no role could be determined. */
+/** The JSON report without a role, because the MCPExternalAuthConfig or the claims could not be read (`unread`). */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = {
     version: 1,

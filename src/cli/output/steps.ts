@@ -12,7 +12,10 @@ export function stepLine({ verb, kind, namespace, name, words }: PlanStep): stri
   return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
 }
 
-/** The plan for people: the commits with their steps, harms that no order avoids, and why one commit is not enough. */
+/**
+ * The plan for people: the commits with their steps, why one commit is not enough, and the harms that no order avoids,
+ * such as a backend that is without credentials between two steps.
+ */
 export function stepsText(plan: StepsPlan): string {
   const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
   return lines([

@@ -79,7 +79,7 @@ function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
   return entriesOf(values, reading, stateOf(values, reading))
 }
 
-/** Returns a function that finds the line of an entry of the new state; one of the old state is in no file. */
+/** Returns a function that finds the line of an entry of the new state; entries of the old state are in no file. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {
   const now = new Set(entries)
   return (entry) => {

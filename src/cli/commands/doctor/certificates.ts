@@ -175,7 +175,7 @@ function checkExpiry(
     findings.problem('ca-expires', object, `expires soon: ${withExpiry(certificate)}`, remedy)
 }
 
-/** The certificates in a PEM text; undefined when one cannot be read. */
+/** The certificates in a PEM text; undefined when a certificate cannot be read. */
 function certificatesIn(pem: string): X509Certificate[] | undefined {
   try {
     return certificateBlocks(pem).map((block) => new X509Certificate(block))
@@ -196,7 +196,7 @@ const describe = (of: string, { fingerprint256, validTo }: X509Certificate): Fou
   expires: new Date(validTo).toISOString(),
 })
 
-/** The certificates without repeats, because several entries of a configuration may have the same. */
+/** The certificates without repeats, because several entries of a configuration may have the same certificate. */
 function distinct(certificates: readonly FoundCertificate[]): FoundCertificate[] {
   const seen = new Map<string, FoundCertificate>()
   for (const each of certificates) {

@@ -196,7 +196,7 @@ function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string
   ]
 }
 
-/** The length limits of the specification that the schema of an installed CRD lacks: `empty`, `longer than N`. */
+/** Values that an installed CRD accepts and the specification refuses for their length: `empty`, `longer than N`. */
 function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaTree): string[] {
   const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
   const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0

@@ -134,7 +134,8 @@ async function examineTrial(
 }
 
 /**
- * Checks only whether the API server reaches the webhook: for accounts with few rights, such as that of `helm test`.
+ * Checks only whether the API server reaches the webhook: for accounts with few rights, such as the account of
+ * `helm test`.
  */
 export async function examineProbe(place: CheckedInstallation): Promise<Diagnosis> {
   const reading = new Findings()

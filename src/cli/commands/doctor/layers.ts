@@ -56,7 +56,7 @@ function collectKeywords(schema: unknown, keywords: Set<string>): void {
   for (const each of [items, additionalProperties]) collectKeywords(each, keywords)
 }
 
-/** The rules of the installed policies of deploy/policies, by the ids in their messages, and the bindings' actions. */
+/** The installed policies of deploy/policies as a layer: the rule ids in their messages, their bindings' actions. */
 async function policies({ opened }: CheckedInstallation): Promise<Layer> {
   const list = async (plural: string) => {
     const all = await opened.installation.listAdmission(plural).catch(() => undefined)

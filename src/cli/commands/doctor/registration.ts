@@ -216,7 +216,7 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
 
 const LONGEST = 60
 
-/** The value at a path such as `rules[0].resources`, as shortened JSON; `missing` when there is none. */
+/** The value at a path such as `rules[0].resources`, as shortened JSON; `missing` when the path does not exist. */
 function shortJson(at: string, entry: Stored): string {
   const path = at.split(/[.[\]]/).filter((each) => each !== '')
   const value = part(entry, ...path)

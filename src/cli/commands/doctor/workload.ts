@@ -113,7 +113,7 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
     if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
     const since = written === '' ? renewed : written
     if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
-    // The clocks may differ, so a Lease that seems expired is read again later: only an unchanged one is reported.
+    // The clocks may differ, so a Lease that seems expired is read again later: only an unchanged Lease is reported.
     await sleep(leaseWaitMs)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)

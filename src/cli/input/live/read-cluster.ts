@@ -36,7 +36,7 @@ export interface SeenFacts extends NameInNamespace {
 
 /** The result of reading a cluster. */
 export interface LiveCluster {
-  /** URL of the API server; empty when none was found. */
+  /** URL of the API server; empty when no kubeconfig could be used. */
   readonly server: string
   /** The namespace of the kubeconfig context or of the pod; empty when none is set. */
   readonly namespace: string
