@@ -18,7 +18,7 @@ import {
 } from '../src/access/role/decide.ts'
 import { evaluations } from '../src/cli/commands/role/evaluations.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../src/access/role/matcher.ts'
-import { ALONE } from '../src/access/role/behind.ts'
+import { UNKNOWN_TOKENS } from '../src/access/role/caller-tokens.ts'
 import { printRole } from '../src/cli/output/role.ts'
 import { type Generation, GENERATIONS } from '../src/kinds/mcp-external-auth-config/generations.ts'
 import { generationsOf, readRelease, releasesOf } from '../src/access/role/releases.ts'
@@ -741,7 +741,7 @@ t.test('nothing in claims or files writes over the terminal', async (t) => {
     release: '',
     outcomes: decideAll({ roleMappings: [{ roleArn: arn('a\u0007'), claim: 'x\r\ny' }] }, claims),
     sessionName: sessionNameFrom(claims, undefined),
-    behind: ALONE,
+    callerTokens: UNKNOWN_TOKENS,
     leftOut: [],
   })
   t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u202e]/)

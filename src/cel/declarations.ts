@@ -25,7 +25,7 @@ export interface Overload {
   readonly result: Type
   /** Whether the signature has type parameters. */
   readonly generic: boolean
-  /** Whether the signature compares two different number types, which cel-go 0.32 allows, and only in some places. */
+  /** Whether the signature compares two number types, which only cel-go 0.32 allows, from the first macro loop on. */
   readonly mixedNumbers: boolean
 }
 

@@ -27,7 +27,7 @@ export class Propagation {
       if (!this.#since.has(fingerprint)) this.#since.set(fingerprint, this.#observed)
   }
 
-  /** Milliseconds of propagation, by fingerprint of the CA. */
+  /** Milliseconds, up to the last `observe`, for which both webhook configurations have had each CA, by fingerprint. */
   propagatedFor(): Map<string, number> {
     return new Map([...this.#since].map(([fingerprint, since]) => [fingerprint, this.#observed - since]))
   }

@@ -149,16 +149,16 @@ function excuseStored(
   const errors = weighed.findings.filter(isError)
   if (errors.length === 0) return findings
   const before = storedValue()
-  const stored = new Tally(errors.flatMap((finding) => thingsOf(finding, before)))
+  const stored = new Tally(errors.flatMap((finding) => subjectsOf(finding, before)))
   return findings.map((finding) =>
-    isError(finding) && stored.takeAll(thingsOf(finding, value))
+    isError(finding) && stored.takeAll(subjectsOf(finding, value))
       ? asWarning(finding, 'stored before: ')
       : finding,
   )
 }
 
 /**
- * Counts the errors of the stored object, for the ratchet, by subject (`Thing`: words that say what an error is about).
+ * Counts the errors of the stored object, for the ratchet, by subject (`ErrorSubject`: words that say what an error is about).
  * The counts are in a tree with a level for each word, because a thousand joined texts would each have a copy of the
  * same long word.
  */
@@ -211,18 +211,18 @@ const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
  * whether it is a list or an object, if it is one). The finding "and more" of a rule is one subject, because the errors
  * behind it are unknown; the finding "not judged further" has no subject, because the errors behind it may be new.
  */
-function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
+function subjectsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
   const { about, at, dependsOn = [], type } = error
   if (about !== undefined) return [...about()]
   const value = COMPARES_NO_VALUE.has(type) ? undefined : valueAt(object, at)
   const place = at.flatMap((segment) => (typeof segment === 'number' ? [] : [String(jsonKey(segment))]))
   const others = dependsOn.flatMap(({ kind, name }) => [kind, name])
-  return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
+  return [[id, type, ...place, '', ...others, '', ...wordsOfValue(value)]]
 }
 
 /** A value as words of a subject of the ratchet: its type, and its text unless it is a list or an object. */
-function wordsOf(value: unknown): readonly string[] {
+function wordsOfValue(value: unknown): readonly string[] {
   if (typeof value === 'string') return ['string', value]
   if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']
   return [typeof value, String(value)]

@@ -42,7 +42,10 @@ export interface FileObject extends JudgedSubject {
 export interface FileVerdict extends ObjectJudgement {
   /** The values that contain a placeholder, which are not judged (decision 28). */
   readonly placeholders: readonly Placeholder[]
-  /** The fields that only newer releases of the operator have; filled only when no release is known. */
+  /**
+   * The fields that neither the specification nor the oldest known operator release has; empty when the schema of the
+   * installed release is known, because then any field that it lacks is a finding.
+   */
   readonly newerFields: readonly NewerField[]
 }
 
@@ -100,8 +103,8 @@ function* findingsInFile(
   ]
 }
 /**
- * The objects and settings by which rules judge an object in a file. If a release is known, every finding about a
- * certain failure of the operator (`isOutage`) is an error, even if it depends on other objects, because a commit
+ * The objects and settings by which rules judge an object in a file. If a release is known, every finding that says
+ * that the operator will certainly fail (`isOutage`) is an error, even if it depends on other objects, because a commit
  * contains them too.
  */
 const aroundFile = (prepared: Prepared, file: JudgedSubject): Surroundings => ({

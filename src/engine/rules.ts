@@ -40,7 +40,7 @@ export interface Surroundings {
   /** The stored resource, for an update; without parts of a wrong JSON type. */
   readonly old?: () => Resource | undefined
   /**
-   * Which warnings about a certain failure of the operator (`isOutage`) become errors: all, or those that do not depend
+   * Which warnings that the operator will certainly fail (`isOutage`) become errors: all, or those that do not depend
    * on other objects. Absent when no release is known.
    */
   readonly outages?: 'all' | 'of the object alone' | undefined

@@ -50,7 +50,7 @@ export const submissionOf = (
   oldObject,
 })
 
-/** The kind of a submission; undefined when its API group is not `ours`, or when its kind is not known. */
+/** The kind of a submission; undefined when its API group is not ours, or when its kind is not known. */
 export const kindOfSubmission = ({ group, kind }: Submission, ours: string): Kind | undefined =>
   group === ours ? kindNamed.get(kind) : undefined
 

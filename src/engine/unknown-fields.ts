@@ -57,7 +57,7 @@ export function unknownFields(
   const installed = schema && release?.name
   const searched: Search = { installed, isTemplate, isOlder, at: [], findings: [], newer: [], meant: [] }
   search(
-    { ours: kind.schema, theirs: schema ?? knownFields(kind.kind), since: undefined },
+    { specified: kind.schema, released: schema ?? knownFields(kind.kind), since: undefined },
     resource,
     searched,
   )
@@ -79,12 +79,12 @@ interface Search {
 /** The schemas of one path in a resource, from the specification and from releases. */
 interface Known {
   /** The schema in the specification; undefined when the specification does not describe this path. */
-  readonly ours: SchemaNode | undefined
+  readonly specified: SchemaNode | undefined
   /**
    * The schema in the installed release, or in all known releases together; undefined when they do not describe this
    * path.
    */
-  readonly theirs: KnownField | undefined
+  readonly released: KnownField | undefined
   /**
    * The release that introduced the nearest enclosing field that the specification lacks; undefined without such a
    * field.
@@ -93,10 +93,10 @@ interface Known {
 }
 
 function search(known: Known, value: unknown, searched: Search): void {
-  const { ours, theirs } = known
-  if (ours === undefined && (theirs === undefined || isLeaf(theirs))) return
+  const { specified, released } = known
+  if (specified === undefined && (released === undefined || isLeaf(released))) return
   if (Array.isArray(value)) {
-    const items = { ...known, ours: ours?.items, theirs: theirs && itemOf(theirs) }
+    const items = { ...known, specified: specified?.items, released: released && itemOf(released) }
     for (let i = 0; i < value.length; i++) step(i, items, value[i], searched)
   } else if (isObject(value)) {
     for (const name of Object.keys(value)) {
@@ -107,8 +107,8 @@ function search(known: Known, value: unknown, searched: Search): void {
 }
 
 /** Whether a release's schema describes no fields inside a field: the field is a scalar, or has arbitrary content. */
-const isLeaf = (theirs: KnownField): boolean =>
-  theirs === ANYTHING || !(theirs.type === 'object' || theirs.type === 'array')
+const isLeaf = (released: KnownField): boolean =>
+  released === ANYTHING || !(released.type === 'object' || released.type === 'array')
 
 function step(segment: Segment, known: Known, value: unknown, searched: Search): void {
   if (typeof value !== 'object' || value === null) return
@@ -123,23 +123,23 @@ function searchField(
   holder: Readonly<Record<string, unknown>>,
   searched: Search,
 ): void {
-  const { ours: { open, properties, additionalProperties } = {}, theirs, since } = known
+  const { specified: { open, properties, additionalProperties } = {}, released, since } = known
   const { installed, at } = searched
-  const ours = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
-  const field: KnownField | undefined = theirs && fieldOf(theirs, name)
+  const specified = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+  const field: KnownField | undefined = released && fieldOf(released, name)
   const value = holder[name]
-  if (ours === undefined && additionalProperties !== undefined) {
-    step({ key: name }, { ours: additionalProperties, theirs: field, since }, value, searched)
+  if (specified === undefined && additionalProperties !== undefined) {
+    step({ key: name }, { specified: additionalProperties, released: field, since }, value, searched)
   } else if (installed !== undefined && at.length > 0) {
     if (field === undefined) tell(known, name, holder, searched, `${installed} does not have this field`)
-    else step(segmentIn(theirs, name), { ours, theirs: field, since }, value, searched)
-  } else if (ours !== undefined || (field !== undefined && field !== ANYTHING)) {
-    const came = ours !== undefined && ours.newer !== true ? since : (field?.since ?? since)
+    else step(segmentIn(released, name), { specified, released: field, since }, value, searched)
+  } else if (specified !== undefined || (field !== undefined && field !== ANYTHING)) {
+    const came = specified !== undefined && specified.newer !== true ? since : (field?.since ?? since)
     const isTold = name === holder.type && isUnsupported(name, properties?.type)
     if (came !== undefined && came !== since && !isTold)
       searched.newer.push({ at: [...at, name], since: came })
-    step(segmentIn(theirs, name), { ours, theirs: field, since: came }, value, searched)
-  } else if (installed === undefined && field === undefined && theirs !== undefined) {
+    step(segmentIn(released, name), { specified, released: field, since: came }, value, searched)
+  } else if (installed === undefined && field === undefined && released !== undefined) {
     tell(known, name, holder, searched, searched.isOlder ? NOT_WITH_V1BETA1 : NOT_RELEASED)
   } else if (properties !== undefined && open !== true) {
     tell(known, name, holder, searched, NOT_SPECIFIED)
@@ -149,8 +149,8 @@ function searchField(
 /**
  * The path segment for a name: the key of a map when the schema has `additionalProperties` and does not list the name.
  */
-const segmentIn = (theirs: KnownField | undefined, name: string): Segment =>
-  typeof theirs?.additionalProperties === 'object' && !Object.hasOwn(theirs.properties ?? {}, name)
+const segmentIn = (released: KnownField | undefined, name: string): Segment =>
+  typeof released?.additionalProperties === 'object' && !Object.hasOwn(released.properties ?? {}, name)
     ? { key: name }
     : name
 
@@ -163,20 +163,21 @@ const NOT_SPECIFIED = 'is not in the specification'
 
 /** Adds the finding about an unknown field; none for a template, which a tool will replace. */
 function tell(
-  { ours, theirs }: Known,
+  { specified, released }: Known,
   name: string,
   holder: Readonly<Record<string, unknown>>,
   { at: around, findings, meant: meantAt, installed, isTemplate }: Search,
   what: string,
 ): void {
   if (isTemplate(name)) return
-  const fields = { ...theirs?.properties, ...(installed === undefined && ours?.properties) }
+  const fields = { ...released?.properties, ...(installed === undefined && specified?.properties) }
   const near = findings.length < MOST_COMPARED ? meant(name, Object.keys(fields)) : undefined
-  const type = ours?.properties?.type
+  const type = specified?.properties?.type
   if (near === undefined && name === holder.type && isUnsupported(name, type)) return
   const at = [...around, name]
   if (near !== undefined) meantAt.push([...around, near])
-  const fix = near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...ours?.properties })
+  const fix =
+    near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...specified?.properties })
   const isSpecified = what !== NOT_SPECIFIED
   const otherwise = what === NOT_WITH_V1BETA1 ? RENAMED : isSpecified ? DROPPED : MAY_BE_DROPPED
   const finding: Finding = {

@@ -180,7 +180,7 @@ const isWithin = (holder: readonly Segment[], at: readonly Segment[]): boolean =
 
 const TOLD_BY_CRD = new Set(
   allRules()
-    .filter(({ failure }) => failure?.toldBy === 'API server')
+    .filter(({ failure }) => failure?.reportedBy === 'API server')
     .map(({ id }) => id),
 )
 

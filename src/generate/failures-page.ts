@@ -15,8 +15,8 @@ warnings of what fails for certain are errors ([decision 9](decisions.md#decisio
  * Who reports a failure to the user, the latest first: nobody, the container at its start, the operator, the API
  * server.
  */
-const TOLD: readonly {
-  readonly by: KnownFailure['toldBy']
+const REPORTED: readonly {
+  readonly by: KnownFailure['reportedBy']
   readonly title: string
   readonly about: string
 }[] = [
@@ -47,8 +47,8 @@ export function failuresPage(): GeneratedFile {
   const failing = allRules().flatMap((rule) =>
     rule.failure === undefined ? [] : [{ ...rule, failure: rule.failure }],
   )
-  const sections = TOLD.flatMap(({ by, title, about }) => {
-    const rows = failing.filter(({ failure }) => failure.toldBy === by)
+  const sections = REPORTED.flatMap(({ by, title, about }) => {
+    const rows = failing.filter(({ failure }) => failure.reportedBy === by)
     return rows.length === 0 ? [] : [`## ${title}`, about, failureTable(rows)]
   })
   const text = page([GENERATED, '# What goes wrong in practice', INTRODUCTION, ...sections])

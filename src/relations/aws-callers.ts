@@ -40,9 +40,9 @@ export interface Front {
   /** The MCPExternalAuthConfig that contains a workload's server; undefined for a server inside a VirtualMCPServer. */
   readonly config: ObjectName | undefined
   /** The index of each upstream provider in the authorization server, by the provider's name. */
-  readonly places: () => ReadonlyMap<string | undefined, number>
+  readonly providerIndexes: () => ReadonlyMap<string | undefined, number>
   /** The name of the first upstream provider whose access tokens may be JWTs. */
-  readonly readable: () => string | undefined
+  readonly jwtProvider: () => string | undefined
 }
 
 /** Makes a Front that computes its results only one time, because many MCPExternalAuthConfigs use one server. */
@@ -55,8 +55,9 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
     server,
     config,
     // When two providers have the same name, the first one is used.
-    places: () => (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
-    readable: () =>
+    providerIndexes: () =>
+      (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
+    jwtProvider: () =>
       (readable ??= {
         name: providers.find((each) => each?.name && each.type === 'oidc' && opaqueIssuer(each) === undefined)
           ?.name,
@@ -78,7 +79,7 @@ function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front
 }
 
 /** An MCPExternalAuthConfig that chooses AWS roles for callers of a server (`front`), and where it is used. */
-export interface UsedBehind {
+export interface UsedAwsSts {
   readonly config: string
   readonly awsSts: AwsSts
   readonly front: Front
@@ -89,11 +90,11 @@ export interface UsedBehind {
  * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or MCPRemoteProxy with an embedded authorization
  * server uses, without repeats.
  */
-export function* usedBehind(
+export function* usedAwsSts(
   resource: object,
   { kind, name }: ObjectName,
   cluster: Cluster,
-): Generator<UsedBehind> {
+): Generator<UsedAwsSts> {
   if (kind === 'MCPRemoteProxy') {
     const config = (resource as Workload).spec?.externalAuthConfigRef?.name
     const awsSts = config === undefined ? undefined : awsStsOf(getAuthConfig(cluster, config))
@@ -271,7 +272,10 @@ export interface SubjectToken {
  * token of its only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go,
  * vmcp/auth/types/defaults.go).
  */
-export function subjectOf(awsSts: AwsSts, { server, caller, places }: Front): SubjectToken | undefined {
+export function subjectOf(
+  awsSts: AwsSts,
+  { server, caller, providerIndexes: places }: Front,
+): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
   const isNamed = !isOpen && caller.kind === 'VirtualMCPServer'
   const index = isNamed ? places().get(awsSts.subjectProviderName) : 0
@@ -292,7 +296,7 @@ export function opaqueSubject(awsSts: AwsSts, front: Front): Opaque | undefined 
   const subject = subjectOf(awsSts, front)
   if (subject === undefined) return undefined
   const issuer = opaqueIssuer(subject.provider)
-  return issuer === undefined ? undefined : { ...subject, issuer, other: front.readable() }
+  return issuer === undefined ? undefined : { ...subject, issuer, other: front.jwtProvider() }
 }
 
 /** The upstream provider whose token is not a JWT, and the remedy, as parts of a message. */

@@ -30,8 +30,8 @@ export {
   sessionRemedy,
   subjectOf,
   unfitSessionName,
-  type UsedBehind,
-  usedBehind,
+  type UsedAwsSts as UsedBehind,
+  usedAwsSts as usedBehind,
 } from './aws-callers.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export {
@@ -84,7 +84,7 @@ export {
 } from './examples.ts'
 export { exchangedAgain, repeated, type SecondExchange } from './exchange.ts'
 export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
-export { issuingBeside, mayIssue, serverEnd } from './issuing.ts'
+export { issuingServersOf as issuingBeside, mayIssue, serverEnd } from './issuing.ts'
 export {
   allUnsuited,
   hasIgnoredHeader,

@@ -7,18 +7,18 @@ import { type Gateway, getAuthConfig, type Workload } from './related-resources.
 import { authServersOf } from './workload-auth-server.ts'
 
 /** An embedded authorization server, and the path `at` of the OIDC reference that has the audience of its tokens. */
-export interface IssuingBeside extends Issuing {
+export interface IssuingServer extends Issuing {
   /** The MCPExternalAuthConfig that contains the server; undefined for a server inside a VirtualMCPServer. */
   readonly to: ObjectName | undefined
   readonly at: ReturnType<typeof oidcReferencePath>
 }
 
 /** The embedded authorization server in a VirtualMCPServer, or the servers that a workload references. */
-export function issuingBeside(
+export function issuingServersOf(
   resource: Gateway | Workload,
   { kind }: ObjectName,
   cluster: Cluster,
-): readonly IssuingBeside[] {
+): readonly IssuingServer[] {
   if (kind === 'VirtualMCPServer') {
     const own = issuingOf((resource as Gateway).spec)
     return own === undefined ? [] : [{ ...own, to: undefined, at: oidcReferencePath(kind) }]
@@ -51,7 +51,7 @@ export function mayIssue(resource: Gateway | Workload, { kind }: ObjectName, clu
 }
 
 /** Points to the embedded authorization server, for the field `related` of an error; `text` is a phrase about it. */
-export function serverEnd({ to }: IssuingBeside, self: ObjectName, text: string): Related {
+export function serverEnd({ to }: IssuingServer, self: ObjectName, text: string): Related {
   const at = to === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
   return end(to ?? self, at, text)
 }

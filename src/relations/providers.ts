@@ -152,7 +152,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** Why a VirtualMCPServer cannot serve an MCPExternalAuthConfig, as text for a finding at that config. */
+/** Text for a finding at an MCPExternalAuthConfig: why the VirtualMCPServer cannot get the token that it needs. */
 export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
   return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`

@@ -41,16 +41,16 @@ export interface FieldError {
    * Identifies what the error is about; by default the value at its path. The ratchet (decision 8) excuses an error
    * when the stored object has errors about the same things, whatever their rule, place and text.
    */
-  readonly about?: () => Iterable<Thing>
+  readonly about?: () => Iterable<ErrorSubject>
   /** The other places that take part in a contradiction: at most four, the most helpful one first. */
   readonly related?: readonly Related[]
   /**
    * Keys of the contradictions between objects that the error reports. They are the same whichever of these objects is
    * judged: where several objects have findings with one key, the output for people shows one of them as the cause.
    */
-  readonly causes?: () => Iterable<Thing>
+  readonly causes?: () => Iterable<ErrorSubject>
   /**
-   * Set for a warning about a certain failure of the operator. The warning becomes an error when the operator release
+   * Set for a warning that the operator will certainly fail. The warning becomes an error when the operator release
    * is known; if it depends on other objects, only for files, because a later apply to a cluster may bring the objects.
    */
   readonly isOutage?: true
@@ -88,7 +88,7 @@ export interface Related {
 }
 
 /** Words that together identify what an error is about, such as a rule's id and the names of objects. */
-export type Thing = readonly [what: string, ...names: readonly string[]]
+export type ErrorSubject = readonly [what: string, ...names: readonly string[]]
 
 type At = Path<unknown>
 type Value<T> = NonNullable<T>
@@ -131,16 +131,16 @@ export function dependingAsError(error: FieldError, ...dependsOnAsError: readonl
   return { ...error, dependsOnAsError }
 }
 
-/** Marks a warning as a certain failure of the operator: it becomes an error when the operator release is known. */
+/** Marks a warning that the operator will certainly fail: it becomes an error when the operator release is known. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
 /** Adds to an error the one thing that it is about, for the ratchet (decision 8). */
-export function about(error: FieldError, ...thing: Thing): FieldError {
+export function about(error: FieldError, ...thing: ErrorSubject): FieldError {
   return { ...error, about: () => [thing] }
 }
 
 /** Adds to an error the things that it is about; `things` is called only when the ratchet (decision 8) needs them. */
-export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
+export function aboutEach(error: FieldError, things: () => Iterable<ErrorSubject>): FieldError {
   return { ...error, about: things }
 }
 
@@ -151,7 +151,7 @@ const MOST_RELATED = 4
 export function relatedTo(
   error: FieldError,
   related: readonly Related[],
-  causes?: () => Iterable<Thing>,
+  causes?: () => Iterable<ErrorSubject>,
 ): FieldError {
   return { ...error, related: related.slice(0, MOST_RELATED), ...(causes && { causes }) }
 }

@@ -41,7 +41,7 @@ export {
   relatedTo,
   required,
   supportedValues,
-  type Thing,
+  type ErrorSubject as Thing,
   tooLong,
   tooMany,
 } from './field-error.ts'

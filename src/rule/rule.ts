@@ -39,7 +39,7 @@ export interface KnownFailure {
   /** The symptom that the user sees: a status, a condition, a log line. One sentence. */
   readonly symptom: string
   /** The component that reports the failure; `start-up`: a container ends with an error; `nobody`: no component. */
-  readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
+  readonly reportedBy: 'API server' | 'operator' | 'start-up' | 'nobody'
   /** The worst effect on the users of the object. */
   readonly consequence: Consequence
   /** The operator releases in which the failure happens, such as `up to 0.46`; all of them when absent. */
@@ -165,8 +165,8 @@ export interface Other extends Resource {
 export type Rule = RuleFor<TSchema>
 
 /**
- * Checks a rule against the type of its own schema, then drops that type so that all rules fit in one list. Sound
- * because the engine gives a rule only values at the places of its schema, without parts of a wrong JSON type.
+ * Lets TypeScript check a rule against its own schema, and returns it as a `Rule`, so that one list can hold all rules.
+ * Safe because the engine calls a rule only with values of the schemas in `on`, without parts of a wrong JSON type.
  */
 export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
   return rule

@@ -79,7 +79,7 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
   })
 }
 
-/** The answer to a probe of the leader (src/arming): a denial with the nonce, which only this installation knows. */
+/** The answer to a probe that the leader sends (src/arming): a denial with the nonce, which no other webhook knows. */
 export function encodeProbe({ uid }: Review, nonce: string): string {
   const status = { status: 'Failure', code: 403, reason: 'Forbidden', message: probeAnswer(nonce) }
   return encode({ uid, allowed: false, status })

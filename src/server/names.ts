@@ -17,6 +17,6 @@ export function servingNames({
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
   [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))
 
-/** The names that a certificate from outside must have: the names of the Service, or only the host of --webhook-url. */
+/** The names that tls.crt in --cert-dir should have: only the host of --webhook-url or, without it, `servingNames`. */
 export const calledNames = (configuration: ServerConfiguration): string[] =>
   configuration['webhook-url'] === '' ? servingNames(configuration) : localNames(configuration).slice(0, 1)

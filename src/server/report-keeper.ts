@@ -187,7 +187,7 @@ export class ReportKeeper {
     this.#listAt = listAt
   }
 
-  /** Reads the stored reports, and finds out which API of reports the cluster serves. */
+  /** Reads the stored reports, and finds out whether the cluster serves OpenReports or PolicyReports. */
   async #list(): Promise<void> {
     this.#forget(this.#clock() + LIST_EVERY)
     const { namespaces, logger } = this.#options

@@ -62,7 +62,7 @@ export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]):
   })
 }
 
-/** Whether a key is the name of a field; where the schema lists no fields, whether it looks like one. */
+/** Whether a key is a field, not a map key: the schema lists it or, outside maps, it looks like a field name. */
 function isField(holder: SchemaNode | undefined, key: string): boolean {
   if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
   return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)

@@ -1,4 +1,4 @@
-import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
+import { type Choice, NOTHING, outcomesOf, indivisible } from '../access/difference/choice.ts'
 import { COMPARISON, compareChoices } from '../access/difference/compare.ts'
 import { GENERATIONS } from '../kinds/mcp-external-auth-config/generations.ts'
 import { type Budget, deepEqual } from '../rule/index.ts'
@@ -141,14 +141,14 @@ const isSameLogin = (side: Login, now: Login): boolean =>
  * the access of the old state. It differs from `now` for callers who get neither the old nor the new access in `now`.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
-  ways(world) {
-    const [here, later] = [now, after].map((choice) => outcomesOf(world, choice.ways(world)))
+  alternatives(world) {
+    const [here, later] = [now, after].map((choice) => outcomesOf(world, choice.alternatives(world)))
     const agreed = [...(here ?? [])].map(([access, when]) => ({
       ...(access === '' ? {} : { access }),
       by: '',
-      condition: whole(world.and(when, later?.get(access) ?? world.false), access),
+      condition: indivisible(world.and(when, later?.get(access) ?? world.false), access),
     }))
-    return [...agreed, ...old.ways(world)]
+    return [...agreed, ...old.alternatives(world)]
   },
   decide(claims) {
     const later = after.decide(claims)

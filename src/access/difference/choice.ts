@@ -16,45 +16,49 @@ export interface Condition {
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
   /** Variants of this condition without one operand, the shortest first; they may hold for more or other callers. */
-  readonly smaller: () => Iterable<Condition>
+  readonly withoutOneOperand: () => Iterable<Condition>
   /** Why no caller can satisfy the condition, when this is known without asking the solver. */
   readonly never?: string
 }
 
 /** An alternative of a `Choice`, such as a role mapping: a caller gets the first one whose condition is satisfied. */
-export interface Way extends Outcome {
+export interface Alternative extends Outcome {
   readonly condition: Condition
 }
 
 /** A part of a manifest that grants access by claims: role mappings, or the policy of a trusted issuer. */
 export interface Choice {
   /** The alternatives, such as role mappings, in the order in which they are tried; all callers satisfy the last. */
-  ways(world: ClaimsWorld): readonly Way[]
+  alternatives(world: ClaimsWorld): readonly Alternative[]
   /** The outcome for these claims, evaluated as a gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
 }
 
-/** A condition from which no operand can be removed, so that `smaller` returns nothing. */
-export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
+/** A condition from which no operand can be removed, so that `withoutOneOperand` returns nothing. */
+export const indivisible = (when: Literal, text: string): Condition => ({
+  when,
+  text,
+  withoutOneOperand: () => [],
+})
 
 export const nobody = (world: ClaimsWorld, why: string): Condition => ({
   when: world.false,
   text: 'nobody',
-  smaller: () => [],
+  withoutOneOperand: () => [],
   never: why,
 })
 
 export const everyone = (world: ClaimsWorld): Condition => ({
   when: world.true,
   text: undefined,
-  smaller: () => [],
+  withoutOneOperand: () => [],
 })
 
 const THERE_IS_NONE = { by: 'there is no such configuration' }
 
 /** A `Choice` that grants access to no caller, for role mappings or a policy that do not exist. */
 export const NOTHING: Choice = {
-  ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
+  alternatives: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
   decide: () => THERE_IS_NONE,
 }
 
@@ -62,10 +66,13 @@ export const NOTHING: Choice = {
  * For each access (an empty key: for no access), the literal of the SAT solver (a variable or its negation) that is
  * true when the caller gets this access. Exactly one literal is true.
  */
-export function outcomesOf(world: ClaimsWorld, ways: readonly Way[]): ReadonlyMap<string, Literal> {
+export function outcomesOf(
+  world: ClaimsWorld,
+  alternatives: readonly Alternative[],
+): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true
-  for (const { condition, access = '' } of ways) {
+  for (const { condition, access = '' } of alternatives) {
     const those = outcomes.get(access) ?? []
     those.push(world.and(rest, condition.when))
     outcomes.set(access, those)

@@ -1,7 +1,7 @@
 import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
 import { Budget, OutOfBudget } from '../../rule/index.ts'
 import type { Claims } from '../role/claims.ts'
-import { ALONE, type Behind, canExist } from '../role/behind.ts'
+import { UNKNOWN_TOKENS, type CallerTokens, canExist } from '../role/caller-tokens.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
 import { shrink } from './shrink.ts'
 import { sampled, whyNotDecided } from './samples.ts'
@@ -45,9 +45,9 @@ const MOST_SHRUNK = 40
 export function compareChoices(
   old: Choice,
   now: Choice,
-  { budget = new Budget(COMPARISON), callers = [], behind = ALONE }: Settings = {},
+  { budget = new Budget(COMPARISON), callers = [], callerTokens = UNKNOWN_TOKENS }: Settings = {},
 ): Difference {
-  return new Search(old, now, new ClaimsWorld(budget, ['map']), behind).run(callers)
+  return new Search(old, now, new ClaimsWorld(budget, ['map']), callerTokens).run(callers)
 }
 
 interface Settings {
@@ -55,10 +55,10 @@ interface Settings {
   /** Claims to try first, such as the examples found for other releases. */
   readonly callers?: readonly Claims[]
   /** The tokens that callers can have; the comparison considers only claims that such a token can contain. */
-  readonly behind?: Callers
+  readonly callerTokens?: Callers
 }
 
-type Callers = Pick<Behind, 'lacks' | 'partly'>
+type Callers = Pick<CallerTokens, 'lacks' | 'partly'>
 
 class Search {
   readonly #old: Choice
@@ -68,14 +68,14 @@ class Search {
   readonly #answered = { gains: new Set<string | undefined>(), loses: new Set<string | undefined>() }
   readonly #undecided: UndecidedChange[] = []
   readonly #tried = new WeakMap<Claims, CallerChange>()
-  readonly #behind: Callers
+  readonly #callerTokens: Callers
   #more = false
 
-  constructor(old: Choice, now: Choice, world: ClaimsWorld, behind: Callers) {
+  constructor(old: Choice, now: Choice, world: ClaimsWorld, callerTokens: Callers) {
     this.#old = old
     this.#new = now
     this.#world = world
-    this.#behind = behind
+    this.#callerTokens = callerTokens
   }
 
   run(callers: readonly Claims[]): Difference {
@@ -91,9 +91,9 @@ class Search {
 
   #ask(): void {
     const world = this.#world
-    const before = outcomesOf(world, this.#old.ways(world))
-    const after = outcomesOf(world, this.#new.ways(world))
-    onlyThose(world, this.#behind)
+    const before = outcomesOf(world, this.#old.alternatives(world))
+    const after = outcomesOf(world, this.#new.alternatives(world))
+    onlyThose(world, this.#callerTokens)
     const sides = [
       ['gains', after, before],
       ['loses', before, after],
@@ -139,7 +139,7 @@ class Search {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
     if (this.#witness([question.when], holds)) return this.#changes.size > size
-    const caller = sampled(this.#world, (claims) => canExist(claims, this.#behind) && holds(claims))
+    const caller = sampled(this.#world, (claims) => canExist(claims, this.#callerTokens) && holds(claims))
     if (caller !== undefined) this.#keep(caller)
     else {
       const { access, question: asked } = question
@@ -192,8 +192,8 @@ class Search {
    * providers issue them. True when an example was found and stored, or when it is proved that there is none.
    */
   #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
-    const isSuch = (value: unknown) => canExist(value as Claims, this.#behind) && holds(value as Claims)
-    const answer = soughtFirst(this.#world, this.#behind, (more) =>
+    const isSuch = (value: unknown) => canExist(value as Claims, this.#callerTokens) && holds(value as Claims)
+    const answer = soughtFirst(this.#world, this.#callerTokens, (more) =>
       solve(this.#world, [...assumptions, ...more], isSuch),
     )
     if (answer.is === 'possible') this.#keep(answer.value as Claims)
@@ -216,7 +216,7 @@ class Search {
   #keep(claims: Claims): void {
     const change = this.#change(claims)
     const pair = pairOf(change)
-    if (!isDifferent(change) || this.#changes.has(pair) || !canExist(claims, this.#behind)) return
+    if (!isDifferent(change) || this.#changes.has(pair) || !canExist(claims, this.#callerTokens)) return
     const isEnough = this.#changes.size >= MOST_SHRUNK
     const witness = isEnough ? claims : shrink(claims, (smaller) => pairOf(this.#change(smaller)) === pair)
     this.#changes.set(pair, this.#change(witness))

@@ -5,7 +5,7 @@ import type { Condition } from './choice.ts'
 export const isTrue = (world: ClaimsWorld, { expr, ...matcher }: Program): Condition => ({
   when: read(world, expr, matcher).yes,
   text: printed(expr),
-  *smaller() {
+  *withoutOneOperand() {
     for (const smaller of smallerThan(expr)) yield isTrue(world, { expr: smaller, ...matcher })
   },
 })

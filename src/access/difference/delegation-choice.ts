@@ -2,7 +2,7 @@ import { fromJson, isText, programOf, type ClaimsWorld } from '../../cel/index.t
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import type { Budget } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
-import { type Choice, everyone, NOTHING, type Way, whole } from './choice.ts'
+import { type Choice, everyone, NOTHING, type Alternative, indivisible } from './choice.ts'
 import { isTrue } from './condition.ts'
 import { isTrueFor } from './role-choice.ts'
 
@@ -31,9 +31,9 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
   if (typeof program === 'string') return NOTHING
   const exchange = `exchange of tokens of ${issuer}`
   const named = `${exchange} by the client that may_act names`
-  const ways = (world: ClaimsWorld): readonly Way[] => {
+  const alternatives = (world: ClaimsWorld): readonly Alternative[] => {
     const mayAct = world.memberAt(world.root, 'may_act').forms
-    const isNamed = whole(-world.or(mayAct.absent, mayAct.null), 'has(claims.may_act)')
+    const isNamed = indivisible(-world.or(mayAct.absent, mayAct.null), 'has(claims.may_act)')
     const actor = world.memberAt(world.root, name)
     const isListed = world.and(
       actor.forms.string,
@@ -46,7 +46,7 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
       {
         access: exchange,
         by: 'allowedActors',
-        condition: whole(isListed, `${claimPath(name)} in ${JSON.stringify(actors)}`),
+        condition: indivisible(isListed, `${claimPath(name)} in ${JSON.stringify(actors)}`),
       },
       ...(program === undefined
         ? []
@@ -63,5 +63,5 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
       ? { access: exchange, by: 'actorMatcher' }
       : { by: 'neither allowedActors nor actorMatcher' }
   }
-  return { ways, decide }
+  return { alternatives, decide }
 }

@@ -2,7 +2,7 @@ import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/inde
 import { kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
-import { ALONE, type Behind, behindOf } from '../role/behind.ts'
+import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../role/caller-tokens.ts'
 import type { ClusterState } from '../../state/index.ts'
 import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
@@ -20,7 +20,7 @@ export interface Entry {
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
   /** The tokens that callers can have, judged by the objects that use this `awsSts` or policy. */
-  readonly behind: Behind
+  readonly callerTokens: CallerTokens
 }
 
 /** The path of an entry in its resource, as text: `spec.awsSts`. */
@@ -47,11 +47,11 @@ export function entriesOf(
       document,
     }
     for (const entry of partsOf(value, kind.kind === mcpExternalAuthConfig.kind)) {
-      const behind =
+      const callerTokens =
         entry.key === 'awsSts' && state !== undefined
-          ? behindOf(subject.name, state.in(subject.namespace))
-          : ALONE
-      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry, behind })
+          ? callerTokensOf(subject.name, state.in(subject.namespace))
+          : UNKNOWN_TOKENS
+      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry, callerTokens })
     }
   })
   return [...entries.values()]

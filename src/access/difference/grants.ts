@@ -1,10 +1,10 @@
 import { Budget, withinBudget } from '../../rule/index.ts'
 import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
 import type { Claims } from '../role/claims.ts'
-import { type Choice, type Condition, everyone, type Way } from './choice.ts'
+import { type Choice, type Condition, everyone, type Alternative } from './choice.ts'
 import { BOUND, COMPARISON } from './compare.ts'
 import { sampled, whyNotDecided } from './samples.ts'
-import { ALONE, type Behind, canExist } from '../role/behind.ts'
+import { UNKNOWN_TOKENS, type CallerTokens, canExist } from '../role/caller-tokens.ts'
 import { shrink } from './shrink.ts'
 import { onlyThose, soughtFirst } from './usual.ts'
 
@@ -52,29 +52,32 @@ interface Settings {
   /** The claims of callers that are tried first as the example of a caller who gets the access. */
   readonly callers?: readonly Claims[]
   /** The tokens that callers can have: only claims that at least one of these tokens has are considered. */
-  readonly behind?: Behind
+  readonly callerTokens?: CallerTokens
 }
 
 /** The fields of role mappings or a policy that grant a wanted access, and the callers who get it from each field. */
 export function grantsOf(
   choice: Choice,
   isAsked: (access: string) => boolean,
-  { budget = new Budget(COMPARISON), callers = [], behind = ALONE }: Settings = {},
+  { budget = new Budget(COMPARISON), callers = [], callerTokens = UNKNOWN_TOKENS }: Settings = {},
 ): Grant[] {
   const world = new ClaimsWorld(budget, ['map'])
-  const ways = withinBudget(() => choice.ways(world))
-  if (ways === undefined) return [UNREAD]
-  onlyThose(world, behind)
-  return ways.flatMap((way, i): Grant[] => {
-    const { access } = way
+  const alternatives = withinBudget(() => choice.alternatives(world))
+  if (alternatives === undefined) return [UNREAD]
+  onlyThose(world, callerTokens)
+  return alternatives.flatMap((alternative, i): Grant[] => {
+    const { access } = alternative
     if (access === undefined || !isAsked(access)) return []
-    const earlier = ways.slice(0, i)
-    const answer = withinBudget(() => answerFor({ choice, world, callers, behind }, way, earlier)) ?? {
+    const earlier = alternatives.slice(0, i)
+    const answer = withinBudget(() =>
+      answerFor({ choice, world, callers, callerTokens }, alternative, earlier),
+    ) ?? {
       is: 'not decided',
       why: BOUND,
     }
-    const described = answer.is === 'nobody' ? as(way.condition, [], true) : describe(world, way, earlier)
-    return [{ access, by: way.by, ...described, answer }]
+    const described =
+      answer.is === 'nobody' ? as(alternative.condition, [], true) : describe(world, alternative, earlier)
+    return [{ access, by: alternative.by, ...described, answer }]
   })
 }
 
@@ -82,33 +85,37 @@ interface Search {
   readonly choice: Choice
   readonly world: ClaimsWorld
   readonly callers: readonly Claims[]
-  readonly behind: Behind
+  readonly callerTokens: CallerTokens
 }
 
-function answerFor({ choice, world, callers, behind }: Search, way: Way, earlier: readonly Way[]): Answer {
+function answerFor(
+  { choice, world, callers, callerTokens }: Search,
+  alternative: Alternative,
+  earlier: readonly Alternative[],
+): Answer {
   const gets = (claims: Claims) => {
-    if (!canExist(claims, behind)) return false
+    if (!canExist(claims, callerTokens)) return false
     const { access, by } = choice.decide(claims, world.budget)
-    return access === way.access && by === way.by
+    return access === alternative.access && by === alternative.by
   }
   const somebody = (claims: Claims): Answer => ({ is: 'somebody', example: shrink(claims, gets) })
   const known = callers.find(gets)
   if (known !== undefined) return somebody(known)
-  const assumptions = [way.condition.when, ...earlier.map(({ condition }) => -condition.when)]
-  const found = soughtFirst(world, behind, (more) =>
+  const assumptions = [alternative.condition.when, ...earlier.map(({ condition }) => -condition.when)]
+  const found = soughtFirst(world, callerTokens, (more) =>
     solve(world, [...assumptions, ...more], (value) => gets(value as Claims)),
   )
   if (found.is === 'possible') return somebody(found.value as Claims)
   if (found.is === 'impossible') {
     const taking = earlier.filter(({ condition }) => found.because.includes(-condition.when))
-    const takenBy = needed(world, way, taking).map(({ by }) => by)
-    return nobodyAs(way, takenBy, behind)
+    const takenBy = needed(world, alternative, taking).map(({ by }) => by)
+    return nobodyAs(alternative, takenBy, callerTokens)
   }
   const tried = sampled(world, gets)
   return tried === undefined ? { is: 'not decided', why: whyNotDecided(world) } : somebody(tried)
 }
 
-function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Behind): Answer {
+function nobodyAs({ condition }: Alternative, takenBy: readonly string[], { issued }: CallerTokens): Answer {
   const taken =
     takenBy.length === 1 ? `${takenBy.join()} takes every caller` : `${takenBy.join(', ')} take every caller`
   const why =
@@ -118,7 +125,11 @@ function nobodyAs({ condition }: Way, takenBy: readonly string[], { issued }: Be
 }
 
 /** Removes earlier fields from `taking` as long as the rest still match all callers who satisfy `condition`. */
-function needed(world: ClaimsWorld, { condition }: Way, taking: readonly Way[]): readonly Way[] {
+function needed(
+  world: ClaimsWorld,
+  { condition }: Alternative,
+  taking: readonly Alternative[],
+): readonly Alternative[] {
   let left = taking
   for (const each of taking.toReversed()) {
     const rest = left.filter((other) => other !== each)
@@ -134,10 +145,14 @@ const isImpossible = (world: ClaimsWorld, literals: readonly Literal[]): boolean
  * Describes the callers who get an access from a field, in the words of the manifest, without superfluous parts. An
  * earlier field that gives the same access is not listed as an exception.
  */
-function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Description {
-  let { condition } = way
-  let except = earlier.filter(({ access }) => access !== way.access)
-  const outside = (others: readonly Way[]) => others.map((other) => -other.condition.when)
+function describe(
+  world: ClaimsWorld,
+  alternative: Alternative,
+  earlier: readonly Alternative[],
+): Description {
+  let { condition } = alternative
+  let except = earlier.filter(({ access }) => access !== alternative.access)
+  const outside = (others: readonly Alternative[]) => others.map((other) => -other.condition.when)
   const isMinimal = withinBudget(() => {
     for (const each of except) {
       const rest = except.filter((other) => other !== each)
@@ -153,7 +168,7 @@ function describe(world: ClaimsWorld, way: Way, earlier: readonly Way[]): Descri
   return as(condition, except, isMinimal === true)
 }
 
-const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): Description => ({
+const as = ({ text }: Condition, except: readonly Alternative[], isMinimal: boolean): Description => ({
   callers: text ?? null,
   except: except.map(({ condition, by, access = null }) => ({
     callers: condition.text ?? 'everyone',
@@ -174,7 +189,7 @@ function smallest(world: ClaimsWorld, condition: Condition, around: readonly Lit
   for (let next: Condition | undefined = found; next !== undefined;) {
     found = next
     next = undefined
-    for (const smaller of found.smaller()) {
+    for (const smaller of found.withoutOneOperand()) {
       if (!saysTheSame(smaller)) continue
       next = smaller
       break

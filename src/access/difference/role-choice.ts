@@ -20,8 +20,8 @@ import {
   nobody,
   NOTHING,
   type Outcome,
-  type Way,
-  whole,
+  type Alternative,
+  indivisible,
 } from './choice.ts'
 import { isTrue } from './condition.ts'
 
@@ -76,27 +76,32 @@ export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   if (value === undefined) return NOTHING
   const read = readMappings(value, selection)
   return {
-    ways: (world) => waysOf(world, read, selection),
+    alternatives: (world) => waysOf(world, read, selection),
     decide: (claims, budget) => decide(claims, read, { selection, budget }),
   }
 }
 
-function waysOf(world: ClaimsWorld, read: ReadMappings, selection: RoleSelection): readonly Way[] {
+function waysOf(world: ClaimsWorld, read: ReadMappings, selection: RoleSelection): readonly Alternative[] {
   const { mappings, refused } = read
-  const ways = (conditionFor: (mapping: ReadMapping) => Condition) =>
+  const alternatives = (conditionFor: (mapping: ReadMapping) => Condition) =>
     mappings.map((mapping) => ({
       access: mapping.roleArn,
       by: placeOf(mapping),
       condition: conditionFor(mapping),
     }))
   if (refused !== undefined)
-    return [...ways(() => nobody(world, refused)), { by: refused, condition: everyone(world) }]
+    return [...alternatives(() => nobody(world, refused)), { by: refused, condition: everyone(world) }]
   const closed = closedOf(world, read, selection)
   return [
-    ...ways((mapping) => conditionOf(world, mapping, read, selection)),
+    ...alternatives((mapping) => conditionOf(world, mapping, read, selection)),
     ...(closed === world.false
       ? []
-      : [{ by: closedBy(read), condition: whole(closed, `${rolesOf(read)} is neither a list nor a text`) }]),
+      : [
+          {
+            by: closedBy(read),
+            condition: indivisible(closed, `${rolesOf(read)} is neither a list nor a text`),
+          },
+        ]),
     { ...restOf(read), condition: everyone(world) },
   ]
 }
@@ -120,7 +125,7 @@ function conditionOf(
 ): Condition {
   if (program !== undefined) return isTrue(world, program)
   if (claim === undefined) return nobody(world, 'it has neither a claim nor a matcher')
-  return whole(
+  return indivisible(
     hasInClaim(world, read.roleClaim, claim, selection),
     `${JSON.stringify(claim)} in ${rolesOf(read)}`,
   )

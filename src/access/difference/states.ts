@@ -2,7 +2,13 @@ import type { Claims } from '../role/claims.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
 import type { Budget } from '../../rule/index.ts'
 import { releasesOf } from '../role/releases.ts'
-import { ALONE, arriving, type Behind, type TokenChange, tokenChanges } from '../role/behind.ts'
+import {
+  UNKNOWN_TOKENS,
+  arriving,
+  type CallerTokens,
+  type TokenChange,
+  tokenChanges,
+} from '../role/caller-tokens.ts'
 import { type Choice, NOTHING, type Outcome } from './choice.ts'
 import {
   type CallerChange,
@@ -54,7 +60,7 @@ const NO_ENTRY: Entry = {
   at: [],
   key: '',
   choice: () => NOTHING,
-  behind: ALONE,
+  callerTokens: UNKNOWN_TOKENS,
 }
 
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
@@ -77,18 +83,21 @@ export function differenceOf(pair: Pair, generations: readonly Generation[], bud
     changes: each(({ changes }) => changes),
     undecided: each(({ undecided }) => undecided),
     more: found.some(({ difference }) => difference.more),
-    tokens: tokenChanges(pair.old?.behind ?? ALONE, pair.new?.behind ?? ALONE),
+    tokens: tokenChanges(pair.old?.callerTokens ?? UNKNOWN_TOKENS, pair.new?.callerTokens ?? UNKNOWN_TOKENS),
   }
 }
 
 function comparison(pair: Pair, generation: Generation, settings: Settings): Difference {
   const [old, now] = [choiceOf(pair.old, generation), choiceOf(pair.new, generation)]
-  const [before, after] = [pair.old?.behind ?? pair.new?.behind, pair.new?.behind ?? pair.old?.behind]
+  const [before, after] = [
+    pair.old?.callerTokens ?? pair.new?.callerTokens,
+    pair.new?.callerTokens ?? pair.old?.callerTokens,
+  ]
   if (before === undefined || after === undefined) return compareChoices(old, now, settings)
   if ((before.lacks === undefined) === (after.lacks === undefined))
     return compareChoices(old, now, {
       ...settings,
-      behind: {
+      callerTokens: {
         lacks: before.lacks && ((claim) => before.lacks?.(claim) === true && after.lacks?.(claim) === true),
         partly: after.partly ?? before.partly,
       },
@@ -102,8 +111,8 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
  * state can have.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
-  const examples = [old, now].flatMap(([choice, behind]) =>
-    grantsOf(choice, () => true, { budget: budget.part(COMPARISON / 2), behind, callers }).flatMap(
+  const examples = [old, now].flatMap(([choice, callerTokens]) =>
+    grantsOf(choice, () => true, { budget: budget.part(COMPARISON / 2), callerTokens, callers }).flatMap(
       ({ answer }) => (answer.is === 'somebody' ? [answer.example] : []),
     ),
   )
@@ -127,7 +136,7 @@ function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Dif
   }
 }
 
-type Side = readonly [Choice, Behind]
+type Side = readonly [Choice, CallerTokens]
 interface Settings {
   readonly budget: Budget
   readonly callers: readonly Claims[]
@@ -164,7 +173,7 @@ export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Ge
   const groups = Map.groupBy(generations, (generation) =>
     JSON.stringify(
       [pair.old, pair.new].map((entry) =>
-        choiceOf(entry, generation).decide(arriving(claims, entry?.behind ?? ALONE)),
+        choiceOf(entry, generation).decide(arriving(claims, entry?.callerTokens ?? UNKNOWN_TOKENS)),
       ),
     ),
   )

@@ -1,6 +1,6 @@
 import type { ClaimsWorld, Form, Literal, ValuePlace } from '../../cel/index.ts'
 import { LIST_CLAIMS, TEXT_CLAIMS } from '../../kinds/mcp-external-auth-config/claim-shapes.ts'
-import type { Behind } from '../role/behind.ts'
+import type { CallerTokens } from '../role/caller-tokens.ts'
 import type { Claims } from '../role/claims.ts'
 
 /** Assumptions that every claim has the JSON type with which identity providers issue it. */
@@ -29,7 +29,7 @@ export function unusualClaim(claims: Claims): string | undefined {
  * Assumptions that claims are absent which embedded authorization servers never issue; for the case that some of the
  * callers have tokens of such servers.
  */
-const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): Literal[] =>
+const commonClaims = (world: ClaimsWorld, { partly }: Pick<CallerTokens, 'partly'>): Literal[] =>
   partly === undefined
     ? []
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
@@ -40,11 +40,11 @@ const commonClaims = (world: ClaimsWorld, { partly }: Pick<Behind, 'partly'>): L
  */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
-  behind: Pick<Behind, 'partly'>,
+  callerTokens: Pick<CallerTokens, 'partly'>,
   ask: (assumptions: readonly Literal[]) => A,
 ): A {
   const usual = usualForms(world)
-  const common = commonClaims(world, behind)
+  const common = commonClaims(world, callerTokens)
   const narrower = [
     ...(common.length === 0 ? [] : [[...usual, ...common]]),
     ...(usual.length === 0 ? [] : [usual]),
@@ -57,7 +57,7 @@ export function soughtFirst<A extends { readonly is: string }>(
 }
 
 /** Assumes for all questions to the solver that claims are absent which none of the callers' tokens has. */
-export function onlyThose(world: ClaimsWorld, { lacks }: Pick<Behind, 'lacks'>): void {
+export function onlyThose(world: ClaimsWorld, { lacks }: Pick<CallerTokens, 'lacks'>): void {
   if (lacks === undefined) return
   for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])
 }

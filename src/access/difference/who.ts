@@ -22,7 +22,7 @@ export function whoGets(
     const values = grantsOf(choiceOf(entry, generation), isAsked, {
       budget: budget.part(COMPARISON),
       callers,
-      behind: entry.behind,
+      callerTokens: entry.callerTokens,
     })
     found.push({ generation, values })
   }

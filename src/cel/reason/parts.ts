@@ -239,7 +239,7 @@ export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal)
   return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }
 }
 
-/** Merges cases with equal scalar values into one case each, and all cases that fail into one. */
+/** Merges the cases of each scalar value, and those that fail, into one case whose condition is the OR of theirs. */
 export function merged(world: ClaimsWorld, cases: readonly Case[]): readonly Case[] {
   world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()

@@ -342,7 +342,7 @@ const END = 0x110000
 /** The characters that example texts consist of, unless a test needs another one. */
 const PLAIN_LETTERS = codesOf('xaA0-.')
 
-/** One code point of each range of characters that all tests treat alike, printable ASCII first. */
+/** One code point of each range of characters that every `test` of `wanted` treats alike, printable ASCII first. */
 function alphabetOf(wanted: readonly Wanted[]): number[] {
   const cuts = new Set([0, SURROGATES, AFTER_SURROGATES, END])
   for (const { test } of wanted) for (const cut of test.cuts) cuts.add(cut)

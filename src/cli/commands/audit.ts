@@ -81,7 +81,7 @@ async function judgeCluster({ flags, names, environment }: Invocation<typeof FLA
   return exitCode(report)
 }
 
-/** Returns a function that lists the Secrets, ConfigMaps or policy objects to which stored objects refer. */
+/** Returns a function that lists the Secrets, ConfigMaps, MCPAuthzConfigs or MCPToolConfigs to which objects refer. */
 const namedBy =
   (referencesOf: (resource: { readonly spec?: unknown }) => readonly { readonly name: string }[]) =>
   (objects: readonly LiveObject[]): NameInNamespace[] =>

@@ -39,7 +39,7 @@ export interface ClusterFlags {
   readonly crds?: string
 }
 
-/** Reads the cluster; when `namespace` is empty, the default is the namespace of the kubeconfig. Never throws. */
+/** Reads the documents' namespaces; an empty `given.namespace` becomes that of the kubeconfig context. Never throws. */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   given: DocumentReading,
@@ -95,7 +95,7 @@ function placesOf(values: readonly unknown[], reading: DocumentReading): string[
   )
 }
 
-/** The Secrets, ConfigMaps or policy objects to which the documents refer. */
+/** The Secrets, ConfigMaps, MCPAuthzConfigs or MCPToolConfigs to which the documents refer. */
 function namedIn(
   values: readonly unknown[],
   reading: DocumentReading,

@@ -8,7 +8,7 @@ import {
   type PartDifference,
 } from '../../access/difference/states.ts'
 import { unusualClaim } from '../../access/difference/usual.ts'
-import type { TokenChange } from '../../access/role/behind.ts'
+import type { TokenChange } from '../../access/role/caller-tokens.ts'
 import { type Claims, claimPath } from '../../access/role/claims.ts'
 import { oneLine } from './one-line.ts'
 import { counted, type Located, type ReportedFinding, type Unread } from './report.ts'
@@ -31,9 +31,9 @@ export interface AccessReport {
 }
 
 /** The effect of a change on a caller; `moves`: to other access; `falls back`: to the role in `fallbackRoleArn`. */
-type Way = 'gains' | 'loses' | 'falls back' | 'moves'
+type AccessEffect = 'gains' | 'loses' | 'falls back' | 'moves'
 
-function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {
+function effectOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): AccessEffect {
   if (now.access === undefined) return 'loses'
   if (old.access === undefined) return 'gains'
   return now.by === 'fallbackRoleArn' ? 'falls back' : 'moves'
@@ -51,11 +51,11 @@ const isSame = ({ changes, undecided, tokens }: PartDifference): boolean =>
   changes.length + undecided.length + tokens.length === 0
 
 /** An example of a caller's claims, with a remark when a claim has an unusual JSON type. */
-export function exampleText(claims: Claims, { behind }: Entry): string {
+export function exampleText(claims: Claims, { callerTokens }: Entry): string {
   const unusual = unusualClaim(claims)
   if (unusual !== undefined)
     return `${claimsText(claims)} (identity providers issue ${claimPath(unusual)} in another form)`
-  const { partly } = behind
+  const { partly } = callerTokens
   return partly !== undefined && Object.keys(claims).some(partly.lacks)
     ? `${claimsText(claims)} (a caller of ${partly.others})`
     : claimsText(claims)
@@ -98,7 +98,7 @@ function partLines(difference: PartDifference): string[] {
     `${nameOf(entry)}: ${entryPath(entry)}${state}`,
     ...tokens.flatMap((token) => [`  token: ${tokenText(token)}`, `    before: ${token.old}`]),
     ...shown.flatMap((change) => [
-      `  ${wayOf(change)}: ${outcomeText(entry, change.new)}${inReleases(change)}`,
+      `  ${effectOf(change)}: ${outcomeText(entry, change.new)}${inReleases(change)}`,
       `    before: ${outcomeText(entry, change.old)}`,
       `    example: ${exampleText(change.witness, entry)}`,
     ]),
@@ -154,7 +154,7 @@ function partMarkdown(difference: PartDifference): string[] {
   const entry = entryOf(difference)
   const rows = shown.map((change) =>
     [
-      `${wayOf(change)}${markdown(inReleases(change))}`,
+      `${effectOf(change)}${markdown(inReleases(change))}`,
       ...[change.old, change.new].map(
         (outcome) => `${cellCode(accessName(entry, outcome))}<br>${markdown(outcome.by)}`,
       ),
@@ -192,7 +192,7 @@ export function accessJson(report: AccessReport): string {
       return {
         ...subjectOf(entryOf(difference)),
         changes: changes.map((change) => ({
-          change: wayOf(change),
+          change: effectOf(change),
           old: outcomeJson(change.old),
           new: outcomeJson(change.new),
           example: change.witness,
@@ -236,12 +236,16 @@ export function accessFindings(
 ): ReportedFinding[] {
   return differences.flatMap((difference) => {
     const entry = entryOf(difference)
-    const finding = (message: string, access: string | undefined, way: Way | undefined): ReportedFinding => ({
+    const finding = (
+      message: string,
+      access: string | undefined,
+      effect: AccessEffect | undefined,
+    ): ReportedFinding => ({
       ...placeOf(entry),
       ...subjectOf(entry),
       severity: denied.some((each) => each.entry === entry && each.access === access)
         ? 'error'
-        : way === 'loses'
+        : effect === 'loses'
           ? 'advice'
           : 'warning',
       id: 'access-change',
@@ -256,9 +260,9 @@ export function accessFindings(
       ),
       ...difference.changes.map((change) =>
         finding(
-          `a caller ${WAYS[wayOf(change)]} ${outcomeText(entry, change.new)}, before: ${outcomeText(entry, change.old)}; example: ${exampleText(change.witness, entry)}${inReleases(change)}`,
+          `a caller ${WAYS[effectOf(change)]} ${outcomeText(entry, change.new)}, before: ${outcomeText(entry, change.old)}; example: ${exampleText(change.witness, entry)}${inReleases(change)}`,
           change.new.access,
-          wayOf(change),
+          effectOf(change),
         ),
       ),
       ...difference.undecided.map((each) =>
@@ -284,7 +288,7 @@ export function callersText(
         ...(each.oldOutcome.access === each.newOutcome.access
           ? [`    the same: ${after}`]
           : [
-              `    ${wayOf({ old: each.oldOutcome, new: each.newOutcome })}: ${after}`,
+              `    ${effectOf({ old: each.oldOutcome, new: each.newOutcome })}: ${after}`,
               `    before: ${before}`,
             ]),
       ]

@@ -57,7 +57,7 @@ export const AUDIT_REPORT_FLAGS = reportFlags([
 ])
 
 /** The values of the flags that determine what a report contains. */
-interface Chosen {
+interface ChosenFlags {
   readonly advice: boolean
   readonly quiet: boolean
   readonly 'show-ignored': boolean
@@ -65,7 +65,7 @@ interface Chosen {
   readonly 'api-group': string
 }
 
-interface Told {
+interface ReportFacts {
   readonly scope: string
   readonly judgedBy?: string
   /** Whether the run is strict because of the flag `--strict`; the profile `strict` makes it strict too. */
@@ -80,19 +80,19 @@ interface Told {
 /** Prints the report in the chosen format; by default for people on a terminal, else with one line for each finding. */
 export async function printReport(
   report: Report,
-  flags: Chosen & { readonly output: FormatName | undefined },
-  told: Told,
+  flags: ChosenFlags & { readonly output: FormatName | undefined },
+  facts: ReportFacts,
   environment: Environment,
 ): Promise<void> {
-  process.stdout.write(await reportText(report, flags, told, environment)(flags.output))
+  process.stdout.write(await reportText(report, flags, facts, environment)(flags.output))
 }
 
 /** Returns a function that writes the report in a format; undefined stands for the default format. */
 export const reportText =
   (
     report: Report,
-    { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: Told,
+    { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: ChosenFlags,
+    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: ReportFacts,
     environment: Environment,
   ) =>
   async (output: FormatName | undefined): Promise<string> => {

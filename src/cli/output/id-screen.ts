@@ -40,12 +40,12 @@ export function idScreen(named: string): string[] | undefined {
     severityLine(described),
     `page: ${pathOf(describedId(id))}`,
   ]
-  const examples = rule === undefined ? mendedExample(engineId) : mendedExamples(rule)
+  const examples = rule === undefined ? correctedExample(engineId) : correctedExamples(rule)
   return [...head, ...fitting(examples, id, SCREEN.rows - rowsOf(head))]
 }
 
 /** The lines of the first example, of more examples as far as they fit into `rows`, and of a hint how to print all. */
-function fitting(examples: readonly Mended[], id: string, rows: number): string[] {
+function fitting(examples: readonly CorrectedExample[], id: string, rows: number): string[] {
   if (examples.length === 0) return []
   const shown = ['', 'examples (- is wrong, + is right):']
   const more = ['', `all examples, whole: ${PROGRAM} explain ${id} --examples`]
@@ -60,7 +60,7 @@ function fitting(examples: readonly Mended[], id: string, rows: number): string[
 const rowsOf = (lines: readonly string[]): number =>
   lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(widthOf(line) / SCREEN.columns)), 0)
 
-function linesOf({ title, changes, findings }: Mended): string[] {
+function linesOf({ title, changes, findings }: CorrectedExample): string[] {
   const cut = changes.slice(0, MOST_LINES).map((line) => `  ${line}`)
   const left = changes.length - cut.length
   return [
@@ -73,22 +73,22 @@ function linesOf({ title, changes, findings }: Mended): string[] {
 }
 
 /** An invalid example of a rule, and the lines in which it differs from a valid one. */
-interface Mended {
+interface CorrectedExample {
   readonly title: string
   readonly changes: readonly string[]
   readonly findings: readonly string[]
 }
 
 /** The invalid examples of a rule, each compared with the most similar valid one; fewest differing lines first. */
-function mendedExamples(rule: Rule): Mended[] {
+function correctedExamples(rule: Rule): CorrectedExample[] {
   const all = examplesOf(rule)
   const accepted = all.filter(({ findings }) => findings.length === 0).map(objectsOf)
-  const right = accepted.filter(rightAlone())
+  const right = accepted.filter(violatesNoRule())
   return all
     .filter(({ findings }) => findings.length > 0)
     .map(({ title, findings, ...wrong }) => {
       const [nearest] = (right.length > 0 ? right : accepted)
-        .map((each) => between(objectsOf(wrong), each))
+        .map((each) => differencesOf(objectsOf(wrong), each))
         .toSorted(byCost)
       return { title, findings, changes: nearest?.lines ?? [], cost: nearest?.cost ?? NO_COST }
     })
@@ -96,7 +96,7 @@ function mendedExamples(rule: Rule): Mended[] {
 }
 
 /** Returns a function that tests that no rule refuses any object: an example of a rule may violate other rules. */
-function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
+function violatesNoRule(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,
     settings: DEFAULT_SETTINGS,
@@ -114,10 +114,10 @@ function rightAlone(): (objects: ReadonlyMap<string, object>) => boolean {
     })
 }
 
-function mendedExample({ example }: Pick<EngineId, 'example'> = {}): Mended[] {
+function correctedExample({ example }: Pick<EngineId, 'example'> = {}): CorrectedExample[] {
   if (example === undefined) return []
   const { resource, corrected, findings } = example
-  const { lines } = between(new Map([['', resource]]), new Map([['', corrected]]))
+  const { lines } = differencesOf(new Map([['', resource]]), new Map([['', corrected]]))
   return [{ title: 'found', changes: lines, findings }]
 }
 
@@ -151,7 +151,7 @@ const byCost = ({ cost: a }: Pick<Changes, 'cost'>, { cost: b }: Pick<Changes, '
   a.lines - b.lines || a.characters - b.characters
 
 /** The differing lines of invalid and valid objects; with several objects, below the name of each. */
-function between(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
+function differencesOf(wrong: ReadonlyMap<string, object>, right: ReadonlyMap<string, object>): Changes {
   const names = [...new Set([...wrong.keys(), ...right.keys()])]
   const all = names.map((name): Changes => {
     const [before, after] = [wrong.get(name), right.get(name)].map((each) => each && yamlLines(each))

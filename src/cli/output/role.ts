@@ -1,5 +1,5 @@
 import type { Located } from './report.ts'
-import type { Behind } from '../../access/role/behind.ts'
+import type { CallerTokens } from '../../access/role/caller-tokens.ts'
 import { claimPath } from '../../access/role/claims.ts'
 import { commonRole, type MappingOutcome, placeOf, type ReleaseDecision } from '../../access/role/decide.ts'
 import { oneLine } from './one-line.ts'
@@ -15,7 +15,7 @@ export interface RoleReport {
   /** The decisions, one for each group of releases with the same decision. */
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
-  readonly behind: Behind
+  readonly callerTokens: CallerTokens
   /** Claims of the caller that tokens never have for this MCPExternalAuthConfig. */
   readonly leftOut: readonly string[]
 }
@@ -25,7 +25,7 @@ export function printRole(report: RoleReport): string {
   const lines = [
     ...outcomes.flatMap((outcome) => [...outcomeLines(outcome, outcomes.length > 1), '']).slice(0, -1),
     sessionLine(sessionName),
-    ...tokenLines(report.behind),
+    ...tokenLines(report.callerTokens),
     ...unreachableLines(outcomes[0]?.mappings ?? []),
     ...notesOf(report).map((note) => `note: ${note}`),
   ]
@@ -48,19 +48,19 @@ function sessionLine({ claim, value, problem }: SessionName): string {
   return problem === undefined ? line : `${line}, so the gateway answers 401: ${oneLine(problem)}`
 }
 
-function tokenLines({ tokens }: Behind): string[] {
+function tokenLines({ tokens }: CallerTokens): string[] {
   return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
 }
 
 /** The most claims that are named in the note about claims that are left out of the decision. */
 const MOST_LEFT_OUT = 5
 
-function leftOutNotes({ behind, leftOut }: RoleReport): string[] {
+function leftOutNotes({ callerTokens, leftOut }: RoleReport): string[] {
   const named = leftOut.slice(0, MOST_LEFT_OUT).map(claimPath)
   const rest = leftOut.length - named.length
   const claims = [...named, ...(rest === 0 ? [] : [`${rest} more`])].join(', ')
-  if (leftOut.length > 0) return [oneLine(`${claims} left out: ${behind.issued}`, 300)]
-  const { partly } = behind
+  if (leftOut.length > 0) return [oneLine(`${claims} left out: ${callerTokens.issued}`, 300)]
+  const { partly } = callerTokens
   return partly === undefined
     ? []
     : [
@@ -127,7 +127,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 }
 
 export function printRoleJson(report: RoleReport): string {
-  const { config, claims, release, outcomes, sessionName, behind } = report
+  const { config, claims, release, outcomes, sessionName, callerTokens } = report
   return json({
     version: 1,
     role: commonRole(outcomes) ?? null,
@@ -142,7 +142,7 @@ export function printRoleJson(report: RoleReport): string {
       mappings,
     })),
     sessionName,
-    tokens: Object.fromEntries(behind.tokens),
+    tokens: Object.fromEntries(callerTokens.tokens),
     notes: notesOf(report),
     unread: [],
   })

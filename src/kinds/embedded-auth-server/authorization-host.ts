@@ -17,7 +17,7 @@ export const hostOf = (url: string | undefined): string => parseUrl(url ?? '')?.
 export const LOGIN_RETURNS_ELSEWHERE: KnownFailure = {
   symptom:
     'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
-  toldBy: 'nobody',
+  reportedBy: 'nobody',
   consequence: 'denies everyone',
   releases: 'from 0.55 on',
   threads: [],

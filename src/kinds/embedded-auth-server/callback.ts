@@ -65,7 +65,7 @@ function pathOf(url: string): string {
 export const CALLBACK_NOT_SERVED: KnownFailure = {
   symptom:
     'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',
-  toldBy: 'nobody',
+  reportedBy: 'nobody',
   consequence: 'denies everyone',
   threads: [],
 }

@@ -17,7 +17,7 @@ export const advertisedScopeSpelt = defineRule({
   why: 'MCP clients ask for the scopes that the protected resource metadata (RFC 9728) advertise. An authorization server answers one that it does not know with `invalid_scope`.',
   failure: {
     symptom: 'the login of every client ends with `invalid_scope`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

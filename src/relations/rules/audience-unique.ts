@@ -48,7 +48,7 @@ export const audienceUnique = defineRule({
   why: 'A token that a user gets for one of the servers opens the other one too, also when it was sent to a server that somebody else runs.',
   failure: {
     symptom: 'none: a token for one server is accepted by another one',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: [],
   },

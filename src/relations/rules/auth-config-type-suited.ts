@@ -79,7 +79,7 @@ export const authConfigTypeSuited = defineRule({
   failure: {
     symptom:
       'the credential is never sent, and the configuration reads as Valid=True; the backend is missing from the gateway, whose log says `unsupported auth type`; or the workload is not reconciled: `AWS STS middleware requires a remote URL`, reason `AuthServerRefInvalidType`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
   },

@@ -32,7 +32,7 @@ export const authServerStorageShared = defineRule({
   failure: {
     symptom:
       'logins and refreshes fail by turns with "invalid_grant" or an unknown client, or requests with 401, depending on the replica',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     threads: [],
   },

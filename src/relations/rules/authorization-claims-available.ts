@@ -100,7 +100,7 @@ export const authorizationClaimsAvailable = defineRule({
   failure: {
     symptom:
       'tools/list is empty and every tool is denied; up to release 0.46 for every delegated client: `upstream token for provider … not found in identity`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [
       'stacklok/toolhive#5146',

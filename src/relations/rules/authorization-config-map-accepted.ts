@@ -36,7 +36,7 @@ export const authorizationConfigMapAccepted = defineRule({
   failure: {
     symptom:
       "`invalid authz config from ConfigMap …`: `version is required`, `type is required`, `unsupported configuration type`, `missing 'cedar' field`, `at least one policy is required`",
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

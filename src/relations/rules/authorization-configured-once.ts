@@ -12,7 +12,7 @@ export const authorizationConfiguredOnce = defineRule({
   why: 'The CustomResourceDefinitions of releases refuse a resource with policies in two places. Where they are not installed, it is not known which policies apply.',
   failure: {
     symptom: '`authzConfig and authzConfigRef are mutually exclusive`',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.30 on',
     threads: [],

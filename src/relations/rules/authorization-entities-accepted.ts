@@ -37,7 +37,7 @@ export const authorizationEntitiesAccepted = defineRule({
   failure: {
     symptom:
       'the pod ends with "failed to parse entities JSON", such as `json: cannot unmarshal string into Go value` or `json entity not found`; or the log says `does not have the attribute`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -34,7 +34,7 @@ export const authorizationEntitiesWhole = defineRule({
   failure: {
     symptom:
       'after an upgrade the pod ends with "failed to parse entities JSON": `invalid entity: "attrs" is missing or null`, `duplicate entity`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: '0.63, perhaps earlier ones',
     threads: [],

@@ -25,7 +25,7 @@ export const authorizationPolicyAccepted = defineRule({
   failure: {
     symptom:
       'a `forbid` policy forbids nothing; or the log says "failed to parse policy 0", on an MCPRemoteProxy `AuthzPolicySyntaxInvalid`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'lets anyone in',
     threads: ['ConfigMap'],
   },

@@ -22,7 +22,7 @@ export const authorizationPolicyEvaluates = defineRule({
   failure: {
     symptom:
       'every request is denied with 403 "Unauthorized", or tools/list is empty; the log says `authorization error: … does not have the attribute` or `type error: expected`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

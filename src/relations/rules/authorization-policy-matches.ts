@@ -22,7 +22,7 @@ export const authorizationPolicyMatches = defineRule({
   failure: {
     symptom:
       'a `forbid` policy forbids nothing; or tools/list is empty and each call is denied with 403 "Unauthorized"',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: [],
   },

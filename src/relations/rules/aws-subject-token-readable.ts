@@ -55,7 +55,7 @@ export const awsSubjectTokenReadable = defineRule({
   failure: {
     symptom:
       'every call fails: `STS token exchange failed`, `InvalidIdentityToken`, 401 `AWS credential exchange failed`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5697'],
   },

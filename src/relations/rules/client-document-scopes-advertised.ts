@@ -21,7 +21,7 @@ export const clientDocumentScopesAdvertised = defineRule({
   failure: {
     symptom:
       'the authorization endpoint says that the client does not exist, for a client identifier that is a URL',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: '0.29 to 0.46',
     threads: ['stacklok/toolhive#6186'],

@@ -47,7 +47,7 @@ export const configMapReferenceFound = defineRule({
   failure: {
     symptom:
       'the pod stays in ContainerCreating: `MountVolume.SetUp failed … configmap not found`; or `CA bundle ConfigMap … does not contain key`, `contains non-PEM certificate data`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#5632'],
   },

@@ -29,7 +29,7 @@ export const forwardedCredentialInSecret = defineRule({
   why: 'The value stands in the resource, in its history in Git and in the backups of the cluster. Its names and values are guessed from their form, such as `Authorization`, `X-Api-Key` or `Bearer …`.',
   failure: {
     symptom: '`kubectl get -o yaml` shows a password, an API key or a token in `headerForward`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: [],
   },

@@ -21,7 +21,7 @@ export const forwardedHeaderAllowed = defineRule({
   failure: {
     symptom:
       'CrashLoopBackOff of the proxy, or a backend that is missing from the gateway; the log says that a header "is restricted and cannot be configured for forwarding" or "cannot be forwarded"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

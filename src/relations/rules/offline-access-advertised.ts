@@ -20,7 +20,7 @@ export const offlineAccessAdvertised = defineRule({
   why: 'Clients ask for the scopes that are advertised, and get a refresh token with this one only. The access token ends after an hour by default.',
   failure: {
     symptom: 'users of MCP clients have to log in again every hour',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     threads: ['stacklok/toolhive#3776', 'stacklok/toolhive#5507'],
   },

@@ -26,7 +26,7 @@ export const ownReferenceListed = defineRule({
   why: 'Releases use the reference of a backend that is not listed, before the default; the specification does not. Up to release 0.56 they do not give the process the Secret of such a configuration, which then ends at its start.',
   failure: {
     symptom: 'CrashLoopBackOff of vMCP; the log says `backend …: environment variable … not set`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'up to 0.56',
     threads: ['stacklok/toolhive#6837'],

@@ -56,7 +56,7 @@ export const passedHeaderSetOnce = defineRule({
   failure: {
     symptom:
       'calls of one backend fail when clients send a header; the log says that a "forwarded header … collides with the backend\'s static header-forward config"',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     releases: 'from 0.30 on',
     threads: [],

@@ -42,7 +42,7 @@ export const policyReferenceFound = defineRule({
   failure: {
     symptom:
       'condition AuthzConfigRefValidated=False says "MCPAuthzConfig … not found" or "has unsupported type"; a workload says "MCPToolConfig … not found"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`authzConfigRef` from 0.30 on, `toolConfigRef` in all',
     threads: [],

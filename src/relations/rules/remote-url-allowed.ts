@@ -11,7 +11,7 @@ export const remoteUrlAllowed = defineRule({
   why: 'The operator refuses loopback, link-local and metadata addresses always, and private addresses and names of Services unless they are allowed, so that nobody reaches internal services with credentials of the proxy.',
   failure: {
     symptom: '`remote URL host is not allowed: …`; the workload is Failed, and the gateway leaves it out',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`allowPrivateEndpoint` is of 0.45 and later',
     threads: [],

@@ -11,7 +11,7 @@ export const remoteUrlHttps = defineRule({
   failure: {
     symptom:
       'tokens of users in the clear on the internet; many servers answer with a redirect, which loses the request',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: [],
   },

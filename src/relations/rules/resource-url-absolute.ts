@@ -33,7 +33,7 @@ export const resourceUrlAbsolute = defineRule({
   failure: {
     symptom:
       'clients get 401 and cannot log in: "Protected resource … does not match expected …", or the authorization server answers `invalid_target`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

@@ -40,7 +40,7 @@ export const roleMappingClaimAvailable = defineRule({
   failure: {
     symptom:
       'every caller gets the fallback role, or `failed to select IAM role: no role mapping found`, 403 `Failed to determine IAM role`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'wrong identity',
     threads: [],
   },

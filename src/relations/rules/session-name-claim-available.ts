@@ -46,7 +46,7 @@ export const sessionNameClaimAvailable = defineRule({
   failure: {
     symptom:
       'every call fails: `failed to extract session name: claim "…" not found in token`, `is not a non-empty string`, 401 `Missing session name claim`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

@@ -21,7 +21,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
   failure: {
     symptom:
       'the workload is not reconciled: `oidcConfigRef.audience … must match resourceUrl`; up to release 0.21 every request is answered with 401',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
   },

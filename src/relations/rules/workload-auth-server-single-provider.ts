@@ -13,7 +13,7 @@ export const workloadAuthServerSingleProvider = defineRule({
   failure: {
     symptom:
       'condition with reason `MultiUpstreamNotSupported` on the workload, while the configuration is Valid=True',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

@@ -12,7 +12,7 @@ export const workloadAuthServerSingle = defineRule({
   failure: {
     symptom:
       '`conflict: both authServerRef and externalAuthConfigRef reference an embedded auth server`, and the workload is not reconciled',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

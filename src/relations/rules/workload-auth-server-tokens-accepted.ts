@@ -23,7 +23,7 @@ export const workloadAuthServerTokensAccepted = defineRule({
   why: 'Every token that the embedded server issues is refused, and no release compares the two for a workload: it is ready, and nobody can log in.',
   failure: {
     symptom: 'login succeeds, and then every request is answered with 401: the token has another issuer',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

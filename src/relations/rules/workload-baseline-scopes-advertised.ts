@@ -23,7 +23,7 @@ export const workloadBaselineScopesAdvertised = defineRule({
   why: 'The authorization server does not start with a baseline scope that it does not advertise; the workload is in a crash loop, and its status does not say why.',
   failure: {
     symptom: 'CrashLoopBackOff; the log says that `baseline_client_scopes` are not in the supported scopes',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5252', 'stacklok/toolhive#5233'],

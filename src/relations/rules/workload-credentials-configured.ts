@@ -31,7 +31,7 @@ export const workloadCredentialsConfigured = defineRule({
   why: 'With `oidcConfigRef` the workload answers 401 to callers without a token, so the VirtualMCPServer offers none of its tools.',
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['mitodl/ol-infrastructure#5295'],
   },

@@ -34,7 +34,7 @@ export const workloadCredentialsKept = defineRule({
   failure: {
     symptom:
       '`disableUpstreamTokenInjection cannot be combined with token exchange` (or AWS STS), and the workload is not reconciled',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

@@ -27,7 +27,7 @@ export const workloadDelegateClientServed = defineRule({
   failure: {
     symptom:
       'the workload is not reconciled: a scope of "delegate_clients" is not in the supported scopes, or an audience "is not in allowed_audiences"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on',
     threads: [],

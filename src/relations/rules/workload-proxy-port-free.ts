@@ -30,7 +30,7 @@ export const workloadProxyPortFree = defineRule({
   why: 'Both would listen on one port of the pod: the operator refuses the workload.',
   failure: {
     symptom: '"proxyPort 8443 conflicts with the embedded auth server TLS listener port"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.62 on',
     threads: [],

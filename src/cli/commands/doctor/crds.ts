@@ -147,7 +147,7 @@ const EMPTY = 'empty'
 /** A value that the schema of an installed CRD accepts, and the specification refuses. */
 interface Difference {
   readonly at: string
-  /** The value: `missing`, `empty`, `longer than N` or a literal. */
+  /** The value that only the CRD accepts at `at`: `missing`, `empty`, `longer than N` or a literal. */
   readonly what: string
 }
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../configuration/flags.ts'
-import { ALONE, type Behind, behindOf } from '../../../access/role/behind.ts'
+import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../../../access/role/caller-tokens.ts'
 import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import { kindNamed } from '../../../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
@@ -16,7 +16,7 @@ export interface FoundConfig {
   readonly namespace: string
   readonly name: string
   /** The tokens that callers can have, judged by the objects that were read together with the MCPExternalAuthConfig. */
-  readonly behind: Behind
+  readonly callerTokens: CallerTokens
 }
 
 /** Thrown when an MCPExternalAuthConfig cannot be read; `located` has the place and the reason. */
@@ -60,7 +60,10 @@ export async function configIn(
   }
   const chosen = choose(configs, file, name)
   const state = stateOf(values, reading)
-  return { ...chosen, behind: behindOf(chosen.name, state.in(chosen.namespace || reading.namespace)) }
+  return {
+    ...chosen,
+    callerTokens: callerTokensOf(chosen.name, state.in(chosen.namespace || reading.namespace)),
+  }
 }
 
 function isOurs(value: unknown, { group }: DocumentReading): value is Resource {
@@ -71,7 +74,7 @@ function isOurs(value: unknown, { group }: DocumentReading): value is Resource {
 function found(value: Resource): FoundConfig {
   const { namespace, name } = value.metadata ?? {}
   const text = (part: unknown) => (typeof part === 'string' ? part : '')
-  return { value, namespace: text(namespace), name: text(name), behind: ALONE }
+  return { value, namespace: text(namespace), name: text(name), callerTokens: UNKNOWN_TOKENS }
 }
 
 const fullName = ({ namespace, name }: FoundConfig) => (namespace === '' ? name : `${namespace}/${name}`)

@@ -5,7 +5,12 @@ import { printLines, printUnread } from '../../input/reading.ts'
 import type { CommandResult } from '../../define-command.ts'
 import { EXIT, IN_CLUSTER } from '../../output/report.ts'
 import type { ReadClaims } from '../../input/claims.ts'
-import { ALONE, arriving, type Behind, behindOf } from '../../../access/role/behind.ts'
+import {
+  UNKNOWN_TOKENS,
+  arriving,
+  type CallerTokens,
+  callerTokensOf,
+} from '../../../access/role/caller-tokens.ts'
 import type { DocumentReading } from '../../../documents/index.ts'
 import { stateOfCluster, unreadOf } from '../../input/given-state.ts'
 import type { ClusterChoice, NameInNamespace } from '../../input/live/index.ts'
@@ -54,7 +59,7 @@ export async function roleOf(
       ? await configInCluster(flags.config, flags.kubeconfig, reading, environment)
       : await findConfig(flags.config, reading)
     const { claims: given, fromToken } = await claimsOf()
-    const claims = arriving(given, config.behind)
+    const claims = arriving(given, config.callerTokens)
     const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
     const report = {
       config: { namespace: config.namespace, name: config.name },
@@ -62,7 +67,7 @@ export async function roleOf(
       release: flags.release,
       outcomes,
       sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
-      behind: config.behind,
+      callerTokens: config.callerTokens,
       leftOut: Object.keys(given).filter((name) => !Object.hasOwn(claims, name)),
     }
     return {
@@ -116,7 +121,7 @@ async function configInCluster(
       value,
       namespace,
       name,
-      behind: await behindInCluster({ namespace, name }, { kubeconfig, group }, environment),
+      callerTokens: await callerTokensInCluster({ namespace, name }, { kubeconfig, group }, environment),
     }
   throw new UsageError(
     value === undefined
@@ -129,11 +134,11 @@ async function configInCluster(
  * Facts about the tokens of callers, from the objects in the cluster that use the MCPExternalAuthConfig; unknown when
  * some objects cannot be read.
  */
-async function behindInCluster(
+async function callerTokensInCluster(
   { namespace, name }: NameInNamespace,
   choice: ClusterChoice,
   environment: Environment,
-): Promise<Behind> {
+): Promise<CallerTokens> {
   const { readCluster } = await import('../../input/live/index.ts')
   const live = await readCluster({ ...choice, namespaces: () => [namespace] }, environment)
   printLines(
@@ -142,7 +147,9 @@ async function behindInCluster(
       message: `${each.message}; the objects beside the configuration do not count`,
     })),
   )
-  return live.unread.length > 0 ? ALONE : behindOf(name, stateOfCluster(live, choice.group).in(namespace))
+  return live.unread.length > 0
+    ? UNKNOWN_TOKENS
+    : callerTokensOf(name, stateOfCluster(live, choice.group).in(namespace))
 }
 
 /** The decision about the role for each range of operator releases (`Generation`). */

@@ -22,13 +22,16 @@ export interface LiveObject {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** The name of a Secret, ConfigMap or policy object to which a resource refers, with its namespace. */
+/** The name of a Secret, ConfigMap, MCPAuthzConfig or MCPToolConfig to which a resource refers, with its namespace. */
 export interface NameInNamespace {
   readonly namespace: string
   readonly name: string
 }
 
-/** The facts that rules read of a Secret, ConfigMap or policy object, without values of Secrets and ConfigMaps. */
+/**
+ * The facts that rules read of a Secret, ConfigMap, MCPAuthzConfig or MCPToolConfig: no value of a Secret, and of a
+ * ConfigMap only the values that may hold policies.
+ */
 export interface SeenFacts extends NameInNamespace {
   readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
   readonly facts: Resource
@@ -265,7 +268,7 @@ async function readFacts(
 }
 
 /**
- * Lists the objects of the policy kinds, in namespaces where resources refer to such objects. After a failure these
+ * Lists the MCPAuthzConfigs and MCPToolConfigs in the namespaces where resources refer to one. After a failure these
  * objects are unknown, not missing.
  */
 async function readPolicies(

@@ -15,7 +15,7 @@ export const actorMatcherCompiles = defineRule({
   failure: {
     symptom:
       'Valid=False or AuthServerConfigValidated=False with "invalid actor_matcher"; where it is not a bool, every token exchange is denied',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on',
     threads: ['stacklok/toolhive#6364'],

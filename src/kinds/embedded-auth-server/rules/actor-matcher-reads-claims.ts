@@ -20,7 +20,7 @@ export const actorMatcherReadsClaims = defineRule({
   why: 'A constant matcher lets every actor of the issuer exchange tokens of users, or none.',
   failure: {
     symptom: 'every token exchange is denied, or any actor of the issuer exchanges tokens of users',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     releases: 'from 0.45 on',
     threads: ['stacklok/toolhive#6364'],

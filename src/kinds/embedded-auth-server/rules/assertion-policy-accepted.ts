@@ -23,7 +23,7 @@ export const assertionPolicyAccepted = defineRule({
   failure: {
     symptom:
       'Valid=False with "max_assertion_age must be a positive duration", "duplicate subject" or "resource … is invalid"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on',
     threads: [],

@@ -12,7 +12,7 @@ export const authServerKeysSeparate = defineRule({
   failure: {
     symptom:
       'the pod ends at start: `failed to decode PEM block from signing key`, or signing key and HMAC secret can only be rotated together',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -13,7 +13,7 @@ export const authServerStoragePersistent = defineRule({
   failure: {
     symptom:
       'after each restart all users log in again; with `dcrConfig` each start leaves one more client at the upstream provider',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     threads: [],
   },

@@ -13,7 +13,7 @@ export const authServerUrlWithoutPath = defineRule({
   failure: {
     symptom:
       'clients find the authorization server, and then get 404 or 401 from its endpoints /oauth/register, /oauth/authorize and /oauth/token, or from jwks.json',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

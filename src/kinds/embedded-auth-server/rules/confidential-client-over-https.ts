@@ -16,7 +16,7 @@ export const confidentialClientOverHttps = defineRule({
   failure: {
     symptom:
       'the API server says "insecureAllowHTTP cannot be combined with confidential client registration", or Valid=False says "client credentials, authorization codes and tokens would cross cleartext HTTP"',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.43 on',
     threads: ['stacklok/toolhive#6423'],

@@ -14,7 +14,7 @@ export const delegateClientIdAccepted = defineRule({
   failure: {
     symptom:
       'the workload or AuthServerConfigValidated says "delegate_clients: duplicate client_id" or "looks like a CIMD client metadata URL"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on; URLs from 0.48 on',
     threads: [],

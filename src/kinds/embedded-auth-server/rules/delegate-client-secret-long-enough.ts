@@ -18,7 +18,7 @@ export const delegateClientSecretLongEnough = defineRule({
   why: 'The authorization server does not start.',
   failure: {
     symptom: 'the log says "delegate_clients: … resolved client secret must be at least 32 characters"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.45 on',
     threads: [],

@@ -31,7 +31,7 @@ export const delegationPolicyAccepted = defineRule({
   failure: {
     symptom:
       'the API server says "allowedDelegateClients must not combine the wildcard", "actorClaim must name a readable claim" or "allowPrivateIPs requires jwksUrl"; older CRDs store it and the pod ends at start',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.44 on',
     threads: ['stacklok/toolhive#6353', 'stacklok/toolhive#6499'],

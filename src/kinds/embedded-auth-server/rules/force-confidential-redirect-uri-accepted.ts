@@ -14,7 +14,7 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
   failure: {
     symptom:
       'the API server says "forceConfidentialRedirectUris requires allowConfidentialClientRegistration to be true", or Valid=False says "must not be a loopback redirect URI"',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.43 on',
     threads: [],

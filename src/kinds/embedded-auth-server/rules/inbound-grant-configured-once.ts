@@ -14,7 +14,7 @@ export const inboundGrantConfiguredOnce = defineRule({
   failure: {
     symptom:
       'the API server says "canonical tokenExchange conflicts with legacy delegateClients or RFC 8693 trusted issuer policy", or the same of jwtBearer',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
     threads: [],

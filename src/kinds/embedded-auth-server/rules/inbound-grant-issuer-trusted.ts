@@ -29,7 +29,7 @@ export const inboundGrantIssuerTrusted = defineRule({
   why: 'The API server refuses the resource.',
   failure: {
     symptom: 'the API server says "every tokenExchange issuerRef must reference a named trusted issuer"',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
     threads: [],

@@ -15,7 +15,7 @@ export const spiffeClientAuthEnforced = defineRule({
   failure: {
     symptom:
       'the workload or AuthServerConfigValidated says "SPIFFE client authentication is not yet enforced by this build"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: '0.48 to 0.63',
     threads: [],

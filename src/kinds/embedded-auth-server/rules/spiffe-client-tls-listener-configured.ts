@@ -23,7 +23,7 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   failure: {
     symptom:
       'the pod ends at start, or the operator says "tls_listener is required when a SPIFFE client association enables spiffe_x509"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.62 on',
     threads: [],

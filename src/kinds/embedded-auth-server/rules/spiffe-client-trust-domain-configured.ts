@@ -14,7 +14,7 @@ export const spiffeClientTrustDomainConfigured = defineRule({
   failure: {
     symptom:
       'the API server says "every SPIFFE client trustDomainRef must reference a declared trust domain" or "spiffeTrustDomains and inboundGrants.spiffeClientAuth must be configured together"',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
     threads: [],

@@ -18,7 +18,7 @@ export const tokenOnlyServerHasCaller = defineRule({
   failure: {
     symptom:
       'the pod ends at start, or AuthServerConfigValidated=False, with "at least one upstream is required unless delegate clients or a trusted issuer with JWT bearer grant is configured"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.47 on',
     threads: ['stacklok/toolhive#6452'],

@@ -17,7 +17,7 @@ export const trustedIssuerActorAuthorized = defineRule({
   failure: {
     symptom:
       'every token exchange is denied although Valid=True; the log says that no subject tokens from the trusted issuer will be accepted',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: 'from 0.44 on',
     threads: ['stacklok/toolhive#6437'],

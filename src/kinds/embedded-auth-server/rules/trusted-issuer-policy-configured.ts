@@ -14,7 +14,7 @@ export const trustedIssuerPolicyConfigured = defineRule({
   why: 'The operator refuses the configuration with an issuer to which nothing is granted.',
   failure: {
     symptom: 'Valid=False with "expected_audience is required when JWT-bearer grant is disabled"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on; the CRD of 0.44 refuses it',
     threads: [],

@@ -13,7 +13,7 @@ export const trustedIssuerUnique = defineRule({
   failure: {
     symptom:
       'Valid=False, or the pod ends at start with "configured more than once" or "must not equal the authorization server\'s own issuer"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.44 on',
     threads: ['stacklok/toolhive#6353', 'stacklok/toolhive#6499'],

@@ -16,7 +16,7 @@ export const trustedIssuerUrlAccepted = defineRule({
   failure: {
     symptom:
       'the condition or the log says "trusted_issuers" and "scheme must be https", "must not contain query component" or "must not point to a private or loopback address"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.44 on',
     threads: ['stacklok/toolhive#6353', 'stacklok/toolhive#6499'],

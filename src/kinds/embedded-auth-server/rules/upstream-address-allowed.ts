@@ -16,7 +16,7 @@ export const upstreamAddressAllowed = defineRule({
   failure: {
     symptom:
       'the log says "the provided URL redirects to a private IP address, which is not allowed"; a new pod crashes while the old one serves on',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: '`allowPrivateIPs` of oidcConfig is of 0.46 and later, of oauth2Config of 0.43',
     threads: ['joryirving/home-ops#9137', 'stacklok/toolhive#4523'],

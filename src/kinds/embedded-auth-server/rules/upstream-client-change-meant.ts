@@ -19,7 +19,7 @@ export const upstreamClientChangeMeant = defineRule({
   failure: {
     symptom:
       'after a change, refreshes of upstream tokens fail with "invalid_grant" until users log in again',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#6508'],

@@ -13,7 +13,7 @@ export const upstreamIssuerSpelt = defineRule({
   failure: {
     symptom:
       'the pod ends or logins fail: `issuer mismatch: expected https://….okta.com/, got https://….okta.com`',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

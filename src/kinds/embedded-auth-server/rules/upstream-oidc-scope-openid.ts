@@ -11,7 +11,7 @@ export const upstreamOidcScopeOpenid = defineRule({
   why: 'Without it the provider gives no ID token, from which the server learns who the user is: it does not start.',
   failure: {
     symptom: 'the pod ends at start with "openid scope is required for OIDC provider"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -14,7 +14,7 @@ export const upstreamRedirectUriAccepted = defineRule({
   failure: {
     symptom:
       'the pod ends at start with "redirect_uri must be an absolute URI without a fragment" or "redirect_uri must use http (for loopback) or https scheme"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -16,7 +16,7 @@ export const upstreamRefreshTokenRequested = defineRule({
   why: 'Without a refresh token the login ends with the first access token of the provider, mostly after an hour. Google refuses a login with the scope `offline_access`.',
   failure: {
     symptom: 'users have to log in again every hour; at Google the login ends with 400 "invalid_scope"',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     threads: ['stacklok/toolhive#3776', 'stacklok/toolhive#5507'],
   },

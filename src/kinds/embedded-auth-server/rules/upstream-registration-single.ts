@@ -18,7 +18,7 @@ export const upstreamRegistrationSingle = defineRule({
   failure: {
     symptom:
       'the API server says "exactly one of clientId or dcrConfig must be set", "clientSecretRef must not be set when dcrConfig is set" or "exactly one of discoveryUrl or registrationEndpoint must be set"',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#6544'],
   },

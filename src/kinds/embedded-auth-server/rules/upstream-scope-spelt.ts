@@ -14,7 +14,7 @@ export const upstreamScopeSpelt = defineRule({
   why: 'A provider answers a scope that it does not know with `invalid_scope`, and nobody can log in; or it leaves the scope out, and claims or the refresh token are missing.',
   failure: {
     symptom: 'the login ends at the provider with `invalid_scope`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

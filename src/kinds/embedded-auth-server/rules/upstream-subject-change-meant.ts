@@ -12,7 +12,7 @@ export const upstreamSubjectChangeMeant = defineRule({
   why: 'Users are known by the value of this claim. After a change each gets a new identity, and their stored tokens belong to the old one.',
   failure: {
     symptom: 'after a change of `subjectClaim` all users are new ones: their stored tokens are gone',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'wrong identity',
     releases: 'from 0.31 on',
     threads: [],

@@ -20,7 +20,7 @@ export const upstreamSubjectClaimRequested = defineRule({
   why: 'Entra puts `oid` into the ID token with the scope `profile` only, and without the claim every login fails.',
   failure: {
     symptom: 'every login fails at /oauth/callback, because the ID token lacks the subject claim "oid"',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: 'from 0.31 on',
     threads: [],

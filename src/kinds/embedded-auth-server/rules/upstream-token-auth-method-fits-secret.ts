@@ -14,7 +14,7 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
   failure: {
     symptom:
       'the pod ends at start with "token_endpoint_auth_method none cannot be used with a client secret" or "requires client_secret_file or client_secret_env_var"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.48 on',
     threads: ['stacklok/toolhive#6543'],

@@ -27,7 +27,7 @@ export const upstreamTokenParamsAllowed = defineRule({
   failure: {
     symptom:
       'Valid=False says "reserved token parameter … is managed by the framework", or that "resource" must be an absolute URI',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.50 on',
     threads: ['stacklok/toolhive#6430'],

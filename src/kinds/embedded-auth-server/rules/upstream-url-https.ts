@@ -14,7 +14,7 @@ export const upstreamUrlHttps = defineRule({
   failure: {
     symptom:
       'the pod ends at start with "endpoint must use HTTPS", or "endpoint_url with http scheme requires loopback address"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -14,7 +14,7 @@ export const upstreamUserInfoUsed = defineRule({
   failure: {
     symptom:
       'no effect; the log says that userinfo_override is configured for an OIDC provider but will not be used',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'degrades',
     threads: [],
   },

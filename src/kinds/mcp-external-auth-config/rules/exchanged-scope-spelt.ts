@@ -15,7 +15,7 @@ export const exchangedScopeSpelt = defineRule({
   why: 'An authorization server answers a scope that it does not know with `invalid_scope`, and every call of the backend fails; or it leaves the scope out, and the token may do less.',
   failure: {
     symptom: 'calls of the backend fail, with `invalid_scope` from the token endpoint',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

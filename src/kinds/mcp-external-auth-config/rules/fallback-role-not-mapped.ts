@@ -13,7 +13,7 @@ export const fallbackRoleNotMapped = defineRule({
   why: 'Callers whom no mapping matches get the fallback role, so everyone who may call gets the role that the mapping was to guard.',
   failure: {
     symptom: 'callers outside of the group have its role; CloudTrail shows it for everyone',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: [],
   },

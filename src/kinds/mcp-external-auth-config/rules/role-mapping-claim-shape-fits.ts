@@ -23,7 +23,7 @@ export const roleMappingClaimShapeFits = defineRule({
   failure: {
     symptom:
       'callers get the fallback role, or `no role mapping`; the log has `no such overload` at debug level',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'wrong identity',
     releases: '`claim` up to 0.44, `matcher` in all',
     threads: ['stacklok/toolhive#6305'],

@@ -15,7 +15,7 @@ export const roleMappingClaimSpelt = defineRule({
   failure: {
     symptom:
       'callers get the fallback role, or `no role mapping`; or each call ends with 401 `Missing session name claim`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'wrong identity',
     threads: [],
   },

@@ -14,7 +14,7 @@ export const roleMappingMatcherNeedsClaims = defineRule({
   why: 'A test behind `!has(…) ||` is passed by every caller that does not have the claim: all of them get the role.',
   failure: {
     symptom: 'callers without a group or a claim get a role that was meant for a few',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     releases: 'all',
     threads: [],

@@ -22,7 +22,7 @@ export const subjectProviderAgreed = defineRule({
   why: 'No default can be written, and each VirtualMCPServer exchanges the token of another provider.',
   failure: {
     symptom: 'the identity provider refuses the token exchange in one gateway and takes it in another',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5697'],
   },

@@ -28,7 +28,7 @@ export const oidcConfigAddressAllowed = defineRule({
   failure: {
     symptom:
       'every request gets 401; the log says "the provided URL redirects to a private IP address, which is not allowed"',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4523'],
   },

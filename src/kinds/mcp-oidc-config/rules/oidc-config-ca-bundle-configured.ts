@@ -18,7 +18,7 @@ export const oidcConfigCaBundleConfigured = defineRule({
   failure: {
     symptom:
       'the workload fails at reconcile with "configMapRef must be specified in caBundleRef" or "is too long … to fit in Kubernetes volume name"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#5632'],
   },

@@ -13,7 +13,7 @@ export const oidcConfigIssuerSpelt = defineRule({
   why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused.',
   failure: {
     symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

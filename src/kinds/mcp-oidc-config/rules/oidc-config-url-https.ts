@@ -14,7 +14,7 @@ export const oidcConfigUrlHttps = defineRule({
   why: 'Operator releases from 0.42.1 on set Valid=False at reconcile, and every workload that refers to the configuration fails. Over http anyone on the path can answer with keys of their own.',
   failure: {
     symptom: 'MCPOIDCConfig has Valid=False, or tokens are rejected because the issuer cannot be discovered',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.42.1 on',
     threads: ['stacklok/toolhive#4823', 'stacklok/toolhive#5936'],

@@ -37,7 +37,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
   why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request. A token exchange takes the token as the caller sends it, with the client credentials of the configuration.',
   failure: {
     symptom: 'none: a request without a token is answered, with the rights of your credential',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'lets anyone in',
     threads: ['stacklok/toolhive#3104', 'stacklok/toolhive#4168'],
   },

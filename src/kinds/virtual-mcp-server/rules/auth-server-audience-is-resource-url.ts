@@ -24,7 +24,7 @@ export const authServerAudienceIsResourceUrl = defineRule({
   failure: {
     symptom:
       "every request is answered with 401, or the VirtualMCPServer stays Failed: `not in auth server's allowed audiences`",
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
   },

@@ -12,7 +12,7 @@ export const authServerIncomingAuthOidc = defineRule({
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
   failure: {
     symptom: 'the VirtualMCPServer stays Failed: `embedded auth server requires OIDC incoming auth`',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

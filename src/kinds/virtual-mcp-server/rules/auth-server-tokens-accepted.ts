@@ -30,7 +30,7 @@ export const authServerTokensAccepted = defineRule({
   why: 'Every token that the embedded server issues is refused: nobody can log in.',
   failure: {
     symptom: 'the VirtualMCPServer stays Failed: `auth server issuer mismatch`',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     threads: [],
   },

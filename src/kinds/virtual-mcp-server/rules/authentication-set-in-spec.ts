@@ -12,7 +12,7 @@ export const authenticationSetInSpec = defineRule({
   why: 'The operator takes both from `spec` and overwrites what `spec.config` has: backends are contacted without the credentials that are written there.',
   failure: {
     symptom: 'what is written below `spec.config` has no effect; backends answer with 401',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

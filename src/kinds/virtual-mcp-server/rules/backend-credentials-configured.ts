@@ -38,7 +38,7 @@ export const backendCredentialsConfigured = defineRule({
   why: 'A workload with `oidcConfigRef` answers 401 to callers without a token, so the VirtualMCPServer offers none of its tools.',
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['mitodl/ol-infrastructure#5295'],
   },

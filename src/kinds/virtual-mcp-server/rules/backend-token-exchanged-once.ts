@@ -23,7 +23,7 @@ export const backendTokenExchangedOnce = defineRule({
   why: 'An MCPServer or MCPRemoteProxy exchanges each token that it gets as its own `externalAuthConfigRef` says, also the one that vMCP has exchanged, by the same configuration or by another. Identity providers that refuse the second exchange answer 401; others return a token of the proxy instead of the user, or cost a request. An MCPServerEntry has no proxy.',
   failure: {
     symptom: 'the backend answers 401 `Token exchange failed`, or sees a token that was exchanged twice',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4863', 'stacklok/toolhive#4109'],
   },

@@ -20,7 +20,7 @@ export const baselineClientScopesAdvertised = defineRule({
   why: 'The authorization server does not start with a scope for every client that it does not know.',
   failure: {
     symptom: 'CrashLoopBackOff; the log says that `baseline_client_scopes` are not in the supported scopes',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5252', 'stacklok/toolhive#5233'],

@@ -16,7 +16,7 @@ export const delegateClientScopesAdvertised = defineRule({
   failure: {
     symptom:
       'AuthServerConfigValidated=False says that a scope of "delegate_clients" is not in the supported scopes',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on',
     threads: [],

@@ -38,7 +38,7 @@ export const inboundGrantResourceServed = defineRule({
   failure: {
     symptom:
       'AuthServerConfigValidated=False says that an audience "is not in allowed_audiences", or that "accepted_audiences … must not also be a configured resource audience"',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
     threads: [],

@@ -49,7 +49,7 @@ export const newerSubjectProviderExists = defineRule({
   why: 'No token is stored under another name, so every call to the backend fails; with several providers, releases leave out a backend of type `xaa` that names none.',
   failure: {
     symptom: '`upstream token not found`, or a condition with reason `AmbiguousSubjectProvider`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#5697'],
   },

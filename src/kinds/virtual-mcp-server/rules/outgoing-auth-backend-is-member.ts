@@ -41,7 +41,7 @@ export const outgoingAuthBackendIsMember = defineRule({
   failure: {
     symptom:
       'the backend answers 401, or is missing from the tools, although `backends` names its credentials',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

@@ -16,7 +16,7 @@ export const outgoingAuthInlineTypeResolved = defineRule({
   failure: {
     symptom:
       'CrashLoopBackOff; the log says "outgoingAuth.backends.<name>: type must be one of: unauthenticated, …"',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     threads: [],
   },

@@ -12,7 +12,7 @@ export const outgoingAuthInlineUsed = defineRule({
   why: 'With `discovered`, the source when none is given, each backend brings its own strategy. Up to release 0.46 vMCP reads these at its start and drops them a second later, so that the backend is contacted without credentials; later releases use them for a backend without a reference of its own.',
   failure: {
     symptom: 'the backend works for a second after the start of vMCP, then every call is answered with 401',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: 'up to 0.46',
     threads: ['stacklok/toolhive#6454', 'stacklok/toolhive#6513', 'stacklok/toolhive#6329'],

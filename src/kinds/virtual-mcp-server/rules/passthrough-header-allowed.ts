@@ -20,7 +20,7 @@ export const passthroughHeaderAllowed = defineRule({
   failure: {
     symptom:
       'CrashLoopBackOff after an upgrade; the log says that a header of "passthroughHeaders" is a restricted header and cannot be forwarded',
-    toldBy: 'start-up',
+    reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'Authorization and Cookie from 0.43 on',
     threads: ['stacklok/toolhive#6394', 'stacklok/toolhive#6235'],

@@ -13,7 +13,7 @@ export const primaryUpstreamProviderChosen = defineRule({
   failure: {
     symptom:
       'policies deny, or allow the wrong people: they see the claims of the first provider (condition AuthzUpstreamSelectionWarning); or `AuthzRequiresUpstream`',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'wrong identity',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5197', 'stacklok/toolhive#5002'],

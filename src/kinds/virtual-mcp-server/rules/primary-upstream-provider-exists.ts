@@ -12,7 +12,7 @@ export const primaryUpstreamProviderExists = defineRule({
   failure: {
     symptom:
       'phase Failed, condition AuthServerConfigValidated with reason `AuthzUpstreamUnknown` or `AuthzPrimaryProviderRequiresAuthServer`',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.27 on',
     threads: ['stacklok/toolhive#5197', 'stacklok/toolhive#5002'],

@@ -18,7 +18,7 @@ export const sessionStorageTlsInSpec = defineRule({
   failure: {
     symptom:
       'the API server says "config.sessionStorage.tls is ignored by the operator; set sessionStorage.tls instead"; before release 0.55 it drops the field, and the Redis is reached in plain text',
-    toldBy: 'API server',
+    reportedBy: 'API server',
     consequence: 'does not start',
     threads: [],
   },

@@ -40,7 +40,7 @@ export const subjectProviderChosen = defineRule({
   failure: {
     symptom:
       'the identity provider refuses the token exchange: `invalid_grant`, or an unknown issuer of the subject token',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4528', 'stacklok/toolhive#5697'],
   },

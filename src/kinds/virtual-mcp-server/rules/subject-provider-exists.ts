@@ -21,7 +21,7 @@ export const subjectProviderExists = defineRule({
   why: 'No token is stored under that name, so there is nothing to exchange and every call to the backend fails.',
   failure: {
     symptom: 'every call to the backend fails with `upstream token not found`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4528'],
   },

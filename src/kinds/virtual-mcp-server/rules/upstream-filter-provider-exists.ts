@@ -14,7 +14,7 @@ export const upstreamFilterProviderExists = defineRule({
   why: 'Every user logs in at the first provider, and its claims choose the others. Releases do not reconcile a VirtualMCPServer whose filter names another provider.',
   failure: {
     symptom: 'phase Failed, condition AuthServerConfigValidated: `spec.authServerUpstreamFilter: …`',
-    toldBy: 'operator',
+    reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.55 on',
     threads: [],

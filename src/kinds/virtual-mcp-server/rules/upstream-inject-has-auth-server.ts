@@ -21,7 +21,7 @@ export const upstreamInjectHasAuthServer = defineRule({
   failure: {
     symptom:
       '`upstream_inject requires an embedded auth server`; where it is discovered, every call fails with `upstream token not found`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

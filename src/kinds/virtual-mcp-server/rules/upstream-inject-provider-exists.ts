@@ -20,7 +20,7 @@ export const upstreamInjectProviderExists = defineRule({
   why: 'No token is stored under that name, so every call to the backend fails with "upstream token not found".',
   failure: {
     symptom: 'every call to the backend fails with `upstream token not found`',
-    toldBy: 'nobody',
+    reportedBy: 'nobody',
     consequence: 'denies everyone',
     threads: [],
   },

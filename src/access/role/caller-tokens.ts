@@ -15,7 +15,7 @@ import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
 /** Facts about the tokens of an MCPExternalAuthConfig's callers, from the VirtualMCPServers and workloads using it. */
-export interface Behind {
+export interface CallerTokens {
   /**
    * Whether none of the callers' tokens has the claim; undefined when some tokens come from other issuers than embedded
    * authorization servers, because such tokens may have any claim.
@@ -35,13 +35,18 @@ export interface Behind {
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** The value when nothing is known about the tokens, for example because no object uses the MCPExternalAuthConfig. */
-export const ALONE: Behind = { lacks: undefined, partly: undefined, issued: '', tokens: new Map() }
+/** When nothing is known about the callers' tokens, for example because no object uses the MCPExternalAuthConfig. */
+export const UNKNOWN_TOKENS: CallerTokens = {
+  lacks: undefined,
+  partly: undefined,
+  issued: '',
+  tokens: new Map(),
+}
 
 /** The tokens that callers of the MCPExternalAuthConfig with this name can have. */
-export function behindOf(name: string, cluster: Cluster): Behind {
+export function callerTokensOf(name: string, cluster: Cluster): CallerTokens {
   const awsSts = awsStsOf(getAuthConfig(cluster, name))
-  if (awsSts === undefined) return ALONE
+  if (awsSts === undefined) return UNKNOWN_TOKENS
   const { fronts, others } = frontsOf(name, cluster)
   const [first] = fronts
   const tokens = new Map([
@@ -50,12 +55,12 @@ export function behindOf(name: string, cluster: Cluster): Behind {
       (caller) => [`${caller.kind} ${caller.name}`, tokenWithoutServer(caller.kind, awsSts)] as const,
     ),
   ])
-  if (first === undefined) return { ...ALONE, tokens }
+  if (first === undefined) return { ...UNKNOWN_TOKENS, tokens }
   const lacks = (claim: string) => fronts.every(({ server }) => !mayHaveClaim(server, claim))
   const issuers = new Set(fronts.map(({ server }) => server.issuer))
   const other = others.find((each) => !hasOwnTokens(each, issuers, cluster))
   if (other !== undefined)
-    return { ...ALONE, partly: { lacks, others: `${other.kind} ${other.name}` }, tokens }
+    return { ...UNKNOWN_TOKENS, partly: { lacks, others: `${other.kind} ${other.name}` }, tokens }
   return {
     lacks,
     partly: undefined,
@@ -99,15 +104,15 @@ function tokenWithoutServer(kind: string, awsSts: AwsSts): string {
 }
 
 /** Whether the token of a caller can have all of these claims. */
-export const canExist = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): boolean =>
+export const canExist = (claims: Claims, { lacks }: Pick<CallerTokens, 'lacks'>): boolean =>
   lacks === undefined || !Object.keys(claims).some(lacks)
 
 /** Removes the claims that no caller's token has. */
-export const arriving = (claims: Claims, { lacks }: Pick<Behind, 'lacks'>): Claims =>
+export const arriving = (claims: Claims, { lacks }: Pick<CallerTokens, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
 /** The changes of the tokens that objects send to AWS STS, for objects that send a token in both states. */
-export function tokenChanges(old: Behind, now: Behind): TokenChange[] {
+export function tokenChanges(old: CallerTokens, now: CallerTokens): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)
     return before === undefined || before === after ? [] : [{ sender, old: before, new: after }]
