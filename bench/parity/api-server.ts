@@ -3,6 +3,7 @@ import { Agent } from 'node:https'
 import { yamlValue } from '../../src/cli/input/yaml-nodes.ts'
 import { kindNamed, KINDS } from '../../src/kinds/index.ts'
 import { compared, refusals, type ReleaseSchema } from '../../src/release/index.ts'
+import { parseDuration } from '../../src/rule/index.ts'
 import { pathText } from '../../src/rule/path.ts'
 import { shape } from '../../src/shape/index.ts'
 import { type ApiServer, startApiServer } from '../../test/e2e/api-server.ts'
@@ -168,14 +169,17 @@ const EXPLANATIONS: readonly (readonly [
     (field, { object, isOurs }) => isOurs && ['', '[]'].includes(textOf(at(object, field))),
   ],
   [
-    'a duration of days or weeks: the API server takes it, the Go types of the operator cannot read it',
-    (field, { object, isOurs }) => isOurs && /\d ?[dw]/.test(textOf(at(object, field))),
+    'a duration of days or weeks, or with more text: the API server takes it, the Go types of the operator cannot read it',
+    (field, { object, isOurs }) => isOurs && isTakenAsDuration(textOf(at(object, field))),
   ],
   [
     'a text that is no duration: the API server refuses its format, we the CEL rule of the same field',
     (field, { ours, isOurs }) => !isOurs && (ours.rules ?? []).includes(field),
   ],
 ]
+
+/** Whether the API server finds a duration in a text that is none for Go's `time.ParseDuration`. */
+const isTakenAsDuration = (text: string) => /\d\s*[a-zµ]/i.test(text) && parseDuration(text) === undefined
 
 interface Difference extends KindObject {
   readonly ours: Fields
