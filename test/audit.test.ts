@@ -370,6 +370,9 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const forbidden = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(403, FORBIDDEN)] })
   const absent = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(404, 'no')] })
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
+  const blind = await fakeApiServer(t, 'customresourcedefinitions', { lists: [refusal(403, 'no')] })
+  const unknown =
+    'note: the CRDs could not be read (403 no), so the installed release is not known: grant this user deploy/rbac/release.yaml, or write --release\n\n'
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
   const counts = {
     files: 0,
@@ -404,6 +407,8 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
       `note: the cluster does not serve ${DEFAULT_API_GROUP}/v1beta1; are the CRDs installed? (--api-group names another group)\n\n` +
         `0 resources in ${empty.url}: 0 errors, 0 warnings, 1 note\n`,
     ],
+    [blind.kubeconfig, [], 0, `${unknown}0 resources in ${blind.url}: 0 errors, 0 warnings, 1 note\n`],
+    [blind.kubeconfig, ['--release', '0.63'], 0, `0 resources in ${blind.url}: 0 errors, 0 warnings\n`],
     [
       forbidden.kubeconfig,
       ['--output', 'json'],

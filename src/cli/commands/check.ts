@@ -19,7 +19,7 @@ import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
 import { dryRun } from './server-dry-run.ts'
 import { openWorld } from '../input/world.ts'
-import { missingKindNotes } from '../output/missing-crds.ts'
+import { missingKindNotes, unknownReleaseNotes } from '../output/missing-crds.ts'
 import { judgedBy, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
@@ -123,6 +123,7 @@ function judgeBesideCluster(
       live.absent.filter(({ kind }) => isPolicyKind(kind) || kinds.has(kind)),
       judging.group,
     ),
+    ...unknownReleaseNotes(live.unreadDefinition),
   )
   for (const { file, document } of documents.documents) {
     const namespace = namespaceOf(document.value, reading)

@@ -13,7 +13,7 @@ import { compare } from '../../access/comparison.ts'
 import type { Release } from '../../release/index.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
-import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
+import { missingKindNotes, emptyNamespaceNotes, unknownReleaseNotes } from '../output/missing-crds.ts'
 import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -129,7 +129,7 @@ async function planCluster(
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
     const release = readVersion(installedRelease(live.definitions, group) ?? named)
-    printMissingKinds(live, group)
+    printClusterNotes(live, group)
     return formatPlans({
       plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, release),
       unread: unreadOf(live),
@@ -146,7 +146,7 @@ async function planCluster(
     reading,
     environment,
   )
-  printMissingKinds(live, group)
+  printClusterNotes(live, group)
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
@@ -155,9 +155,13 @@ async function planCluster(
   return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
 
-function printMissingKinds({ absent, doubtful }: LiveCluster, group: string): void {
+function printClusterNotes({ absent, doubtful, unreadDefinition }: LiveCluster, group: string): void {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
-  for (const { message } of [...lacking, ...emptyNamespaceNotes(doubtful)])
+  for (const { message } of [
+    ...lacking,
+    ...unknownReleaseNotes(unreadDefinition),
+    ...emptyNamespaceNotes(doubtful),
+  ])
     process.stderr.write(`note: ${visible(message)}\n`)
 }
 

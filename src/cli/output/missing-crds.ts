@@ -15,6 +15,13 @@ export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[
   }))
 }
 
+/** A note that the installed release is not known, because the user may not read the CRDs that tell it. */
+export function unknownReleaseNotes(reason: string | undefined): Located[] {
+  if (reason === undefined) return []
+  const message = `the CRDs could not be read (${reason}), so the installed release is not known: grant this user deploy/rbac/release.yaml, or write --release`
+  return [{ ...IN_CLUSTER, message }]
+}
+
 /** A note that a namespace without objects may be misspelt. */
 export function emptyNamespaceNotes(namespaces: readonly string[]): Located[] {
   return namespaces.map((name) => ({

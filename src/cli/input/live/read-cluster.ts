@@ -48,6 +48,8 @@ export interface LiveCluster {
   readonly secrets: readonly SeenFacts[]
   /** The CustomResourceDefinitions of the API group, if they are requested and the user may read them. */
   readonly definitions: readonly unknown[]
+  /** Why the API server refused to read each CustomResourceDefinition; undefined when at least one was read. */
+  readonly unreadDefinition: string | undefined
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** The kinds that could not be read, each with the reason. */
@@ -77,6 +79,8 @@ export interface Wanted extends ClusterChoice {
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
+const NO_DEFINITIONS: Definitions = { definitions: [], unreadDefinition: undefined }
+
 /** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
 export async function readCluster(
   wanted: Wanted,
@@ -93,7 +97,7 @@ export async function readCluster(
     const existence = wanted.mustExist
       ? await checkExistence(connection, emptyNamespaces(lists, namespaces ?? []))
       : NOT_CHECKED
-    const definitions = wanted.definitions === true ? await readDefinitions(connection) : []
+    const definitions = wanted.definitions === true ? await readDefinitions(connection) : NO_DEFINITIONS
     const secrets = await readFacts(connection, 'Secret', wanted.secrets?.(lists.objects, own))
     const configMaps = await readFacts(connection, 'ConfigMap', wanted.configMaps?.(lists.objects, own))
     const policies = await readPolicies(connection, (kind) => wanted.policies?.(lists.objects, own, kind))
@@ -103,7 +107,7 @@ export async function readCluster(
       server: serverUrl(connection),
       namespace: own,
       secrets: [...secrets.found, ...configMaps.found, ...policies.found],
-      definitions,
+      ...definitions,
       unread: [...lists.unread, ...existence.unread, ...secrets.unread],
       doubtful: existence.doubtful,
       knows: (kind, namespace) =>
@@ -126,7 +130,7 @@ const nothingRead = (problem: string): LiveCluster => ({
   namespace: '',
   objects: [],
   secrets: [],
-  definitions: [],
+  ...NO_DEFINITIONS,
   absent: [],
   unread: [problem],
   doubtful: [],
@@ -223,15 +227,22 @@ async function checkExistence(
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
+type Definitions = Pick<LiveCluster, 'definitions' | 'unreadDefinition'>
+
 /** Reads the CustomResourceDefinitions. Kinds whose definition cannot be read are judged by the specification alone. */
-async function readDefinitions(connection: ClusterConnection): Promise<unknown[]> {
+async function readDefinitions(connection: ClusterConnection): Promise<Definitions> {
   const installation = connection.installation('')
-  const found: unknown[] = []
+  const definitions: unknown[] = []
+  let refusal: string | undefined
   await forEachConcurrently(KINDS, async ({ plural }) => {
-    const definition = await installation.readDefinition(plural).catch(() => undefined)
-    if (definition !== undefined) found.push(definition)
+    try {
+      const definition = await installation.readDefinition(plural)
+      if (definition !== undefined) definitions.push(definition)
+    } catch (error) {
+      if (error instanceof StatusError) refusal ??= error.message
+    }
   })
-  return found
+  return { definitions, unreadDefinition: definitions.length === 0 ? refusal : undefined }
 }
 
 /** Reads the keys of Secrets or ConfigMaps, but stores no values. Failures in a namespace are reported once. */
