@@ -1417,6 +1417,10 @@ t.test('a file that is not a manifest: what to do instead', async (t) => {
       'te*.yaml',
       /^te\*\.yaml: cannot read: no such file or folder; a shell replaces \* where it is not quoted$/,
     ],
+    [
+      'git:main',
+      /^git:main: cannot read: no such file or folder; revisions of git are for plan, access and steps$/,
+    ],
   ]
   for (const [file, line] of rows) {
     const { status, talk } = await here(t, check, [file])

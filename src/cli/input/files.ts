@@ -136,6 +136,8 @@ export function whyUnread(error: unknown, name: string): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && name.includes('*'))
     return 'no such file or folder; a shell replaces * where it is not quoted'
+  if (code === 'ENOENT' && /(?:^|\/)git:/.test(name))
+    return 'no such file or folder; revisions of git are for plan, access and steps'
   return (code === undefined ? undefined : REASONS[code]) ?? message
 }
 
