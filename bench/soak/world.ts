@@ -35,6 +35,8 @@ export interface Memory {
 
 export interface Sample extends Memory {
   readonly at: number
+  /** Megabytes of the heap of JavaScript, with garbage; NaN where the metrics were not read. */
+  readonly heap: number
   readonly phase: string
 }
 
@@ -95,9 +97,10 @@ export class World {
   async watch(signal: AbortSignal): Promise<void> {
     const { server } = this.parts
     while (!signal.aborted && server.isRunning()) {
-      this.samples.push({ at: performance.now(), phase: this.#phase, ...memoryOf(server) })
       this.load = Math.max(this.load, (loadavg()[0] ?? 0) / availableParallelism())
       const text = await this.metrics().catch(() => '')
+      const heap = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20
+      this.samples.push({ at: performance.now(), phase: this.#phase, heap, ...memoryOf(server) })
       const expiry = /certificate_expiry_timestamp_seconds\{certificate="leaf"\} (\S+)/.exec(text)?.[1]
       if (expiry !== undefined) this.leaves.add(Number(expiry))
       // What is taken from a disk that is full makes room on it.
