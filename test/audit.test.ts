@@ -372,7 +372,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
   const blind = await fakeApiServer(t, 'customresourcedefinitions', { lists: [refusal(403, 'no')] })
   const unknown =
-    'note: the CRDs could not be read (403 no), so the installed release is not known: grant this user deploy/rbac/release.yaml, or write --release\n\n'
+    'note: this user may not read the CRDs (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release\n\n'
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
   const counts = {
     files: 0,

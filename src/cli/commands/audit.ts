@@ -99,7 +99,7 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
   const report = openReport({
     notes: [
       ...missingKindNotes(live.absent, group),
-      ...unknownReleaseNotes(live.unreadDefinition),
+      ...unknownReleaseNotes(live, release),
       ...emptyNamespaceNotes(live.doubtful),
     ],
     unread: unreadOf(live),

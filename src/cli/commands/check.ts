@@ -123,7 +123,7 @@ function judgeBesideCluster(
       live.absent.filter(({ kind }) => isPolicyKind(kind) || kinds.has(kind)),
       judging.group,
     ),
-    ...unknownReleaseNotes(live.unreadDefinition),
+    ...unknownReleaseNotes(live, judging.release),
   )
   for (const { file, document } of documents.documents) {
     const namespace = namespaceOf(document.value, reading)

@@ -128,10 +128,10 @@ async function planCluster(
   const { group, release: named } = reading
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
-    const release = readVersion(installedRelease(live.definitions, group) ?? named)
-    printClusterNotes(live, group)
+    const release = installedRelease(live.definitions, group) ?? named
+    printClusterNotes(live, group, release)
     return formatPlans({
-      plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, release),
+      plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, readVersion(release)),
       unread: unreadOf(live),
     })
   }
@@ -146,7 +146,7 @@ async function planCluster(
     reading,
     environment,
   )
-  printClusterNotes(live, group)
+  printClusterNotes(live, group, installed ?? named)
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
@@ -155,11 +155,12 @@ async function planCluster(
   return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
 
-function printClusterNotes({ absent, doubtful, unreadDefinition }: LiveCluster, group: string): void {
+function printClusterNotes(live: LiveCluster, group: string, release: unknown): void {
+  const { absent, doubtful } = live
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
   for (const { message } of [
     ...lacking,
-    ...unknownReleaseNotes(unreadDefinition),
+    ...unknownReleaseNotes(live, release),
     ...emptyNamespaceNotes(doubtful),
   ])
     process.stderr.write(`note: ${visible(message)}\n`)

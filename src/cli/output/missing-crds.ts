@@ -1,5 +1,6 @@
 import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
+import type { LiveCluster } from '../input/live/index.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
 /** A note that the cluster does not serve some kinds. Not an error, because there can be no objects of them. */
@@ -16,9 +17,12 @@ export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[
 }
 
 /** A note that the installed release is not known, because the user may not read the CRDs that tell it. */
-export function unknownReleaseNotes(reason: string | undefined): Located[] {
-  if (reason === undefined) return []
-  const message = `the CRDs could not be read (${reason}), so the installed release is not known: grant this user deploy/rbac/release.yaml, or write --release`
+export function unknownReleaseNotes(
+  { definitionsRefused }: Pick<LiveCluster, 'definitionsRefused'>,
+  release: unknown,
+): Located[] {
+  if (definitionsRefused === undefined || release !== undefined) return []
+  const message = `this user may not read the CRDs (${definitionsRefused}), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release`
   return [{ ...IN_CLUSTER, message }]
 }
 

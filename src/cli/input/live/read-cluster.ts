@@ -48,8 +48,8 @@ export interface LiveCluster {
   readonly secrets: readonly SeenFacts[]
   /** The CustomResourceDefinitions of the API group, if they are requested and the user may read them. */
   readonly definitions: readonly unknown[]
-  /** Why the API server refused to read each CustomResourceDefinition; undefined when at least one was read. */
-  readonly unreadDefinition: string | undefined
+  /** The HTTP status that refused to read the CustomResourceDefinitions; undefined when at least one was read. */
+  readonly definitionsRefused: number | undefined
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** The kinds that could not be read, each with the reason. */
@@ -79,7 +79,7 @@ export interface Wanted extends ClusterChoice {
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
-const NO_DEFINITIONS: Definitions = { definitions: [], unreadDefinition: undefined }
+const NO_DEFINITIONS: Definitions = { definitions: [], definitionsRefused: undefined }
 
 /** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
 export async function readCluster(
@@ -227,22 +227,22 @@ async function checkExistence(
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
-type Definitions = Pick<LiveCluster, 'definitions' | 'unreadDefinition'>
+type Definitions = Pick<LiveCluster, 'definitions' | 'definitionsRefused'>
 
 /** Reads the CustomResourceDefinitions. Kinds whose definition cannot be read are judged by the specification alone. */
 async function readDefinitions(connection: ClusterConnection): Promise<Definitions> {
   const installation = connection.installation('')
   const definitions: unknown[] = []
-  let refusal: string | undefined
+  let refused: number | undefined
   await forEachConcurrently(KINDS, async ({ plural }) => {
     try {
       const definition = await installation.readDefinition(plural)
       if (definition !== undefined) definitions.push(definition)
     } catch (error) {
-      if (error instanceof StatusError) refusal ??= error.message
+      if (error instanceof StatusError) refused ??= error.status
     }
   })
-  return { definitions, unreadDefinition: definitions.length === 0 ? refusal : undefined }
+  return { definitions, definitionsRefused: definitions.length === 0 ? refused : undefined }
 }
 
 /** Reads the keys of Secrets or ConfigMaps, but stores no values. Failures in a namespace are reported once. */
