@@ -152,8 +152,23 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** Text for a finding at an MCPExternalAuthConfig: why the VirtualMCPServer cannot get the token that it needs. */
-export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
-  const { written } = problem
-  return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`
+/**
+ * Text for a finding elsewhere than at the VirtualMCPServer, which cannot get the token that an MCPExternalAuthConfig
+ * needs: at a backend that names `config` or, without `config`, at the MCPExternalAuthConfig itself.
+ */
+export function unservedText(
+  gateway: ObjectName,
+  problem: Unserved,
+  isHinted: boolean,
+  config?: string,
+): string {
+  const { provider, reason, written } = problem
+  const own = provider === '' ? 'needs a provider' : `names provider ${shortQuote(provider)}`
+  const named = config === undefined ? own : `${nameText(authConfigNamed(config))} ${claim(problem)}`
+  const calls = config === undefined ? 'its calls with this configuration' : 'its calls here'
+  const [lacks, remedy] =
+    reason === 'no authorization server'
+      ? [`${nameText(gateway)} has no authServerConfig`, '; add one with the provider there']
+      : [`${nameText(gateway)} has no such upstream provider`, nearText(problem, isHinted)]
+  return `${named}${written ? ' (written by default)' : ''}, and ${lacks}, so ${calls} fail${remedy}`
 }

@@ -66,9 +66,9 @@ const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
 /** What audit says of the contradictions. */
 const CONTRADICTIONS = [
   `MCPExternalAuthConfig shop/aws: error: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
-  'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',
+  'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: names provider "github", and VirtualMCPServer "gateway" has no such upstream provider, so its calls with this configuration fail; there is "okta" (auth-config-served)',
   `MCPOIDCConfig tools/clients: warning: spec.inline.issuer: refuses the tokens that VirtualMCPServer "gateway" issues as "${ISSUER}" (auth-server-issuers-accepted)`,
-  'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta" (backend-auth-served)',
+  'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: MCPExternalAuthConfig "wiki" has upstreamInject.providerName "github", and VirtualMCPServer "gateway" has no such upstream provider, so its calls here fail; there is "okta" (backend-auth-served)',
   `VirtualMCPServer tools/gateway: error: spec.authServerConfig.issuer: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`,
   'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
 ]
@@ -353,7 +353,7 @@ await withApiServer(root, async (t, api) => {
           NEWER,
           'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)',
-          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "entra", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',
+          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: names provider "entra", and VirtualMCPServer "gateway" has no such upstream provider, so its calls with this configuration fail; there is "okta" (auth-config-served)',
         ],
       ],
       'an error that the stored object has only with the files is none that it had before',

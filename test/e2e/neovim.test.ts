@@ -38,7 +38,7 @@ t.test(
       lines.map((line) => JSON.parse(line) as object),
       [
         { shown: true },
-        { line: 8, column: 19, message: /^VirtualMCPServer "gateway" cannot use it: .*there is "okta"/ },
+        { line: 8, column: 19, message: /^names provider .* VirtualMCPServer "gateway" .*there is "okta"/ },
         { completion: ['okta'] },
         { clean: true, text: '    providerName: okta' },
         { config: '    providerName: entra', gateway: '      - name: entra' },

@@ -45,7 +45,7 @@ export const backendAuthServed = defineRule({
       const { name: fronter, gateway } = fronting
       const problem = usesOwnReference(fronting, self.name, cluster) ? unserved(gateway, needed) : undefined
       if (problem === undefined) continue
-      const text = unservedText(fronter, problem, hints-- > 0)
+      const text = unservedText(fronter, problem, hints-- > 0, name)
       const warning = advice(path.spec.externalAuthConfigRef.name, text)
       const error = dependingAsError(warning, fronter, { kind: 'MCPExternalAuthConfig', name: name ?? '' })
       const ends = [gatewayEnd(fronter, problem), configEnd(name ?? '', problem)]
@@ -76,7 +76,7 @@ export const backendAuthServed = defineRule({
         value: workload('jira', 'tools'),
         others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
         findings: [
-          'spec.externalAuthConfigRef.name: VirtualMCPServer "tools" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "github"',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
         ],
       },
     ],

@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, pathTo, relatedTo, shortQuote } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -20,6 +20,15 @@ const stripping = (config: string) => ({
   spec: {
     type: 'embeddedAuthServer',
     embeddedAuthServer: { ...authServer('okta'), disableUpstreamTokenInjection: true },
+  },
+})
+
+const issuingOnly = (config: string) => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: config },
+  spec: {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { ...authServer(), upstreamProviders: [], inboundGrants: { tokenExchange: {} } },
   },
 })
 
@@ -47,11 +56,14 @@ export const workloadCredentialsKept = defineRule({
     }))
     const stripper = servers.find(({ strips, issuesOnly }) => strips || issuesOnly)
     if (stripper === undefined) return
-    const reason = stripper.strips ? 'sets disableUpstreamTokenInjection' : 'has no upstream provider'
+    const server = shortQuote(stripper.to.name)
+    const [removing, remedy] = stripper.strips
+      ? [`disableUpstreamTokenInjection of ${server} removes`, 'one']
+      : [`${server}, a server without upstream providers, removes`, 'this reference or add a provider']
     for (const { to, at, config } of configsOf(self.kind, workload, cluster)) {
       const type: string | undefined = config.spec?.type
       if (!ADDS_CREDENTIALS.has(type)) continue
-      const detail = `type ${type ?? ''} of ${nameText(to)} adds credentials, and ${nameText(stripper.to)} ${reason}, which takes them out: releases refuse both together`
+      const detail = `${nameText(to)} (${type ?? ''}) adds credentials that ${removing}, so the workload is not reconciled; remove ${remedy}`
       const { disableUpstreamTokenInjection, upstreamProviders } = AUTH_CONFIG.spec.embeddedAuthServer
       const why = stripper.strips
         ? end(stripper.to, disableUpstreamTokenInjection, 'takes them out')
@@ -87,7 +99,15 @@ export const workloadCredentialsKept = defineRule({
         value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
         others: [stripping('auth'), exchangeConfig('jira')],
         findings: [
-          'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" adds credentials, and MCPExternalAuthConfig "auth" sets disableUpstreamTokenInjection, which takes them out: releases refuse both together',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that disableUpstreamTokenInjection of "auth" removes, so the workload is not reconciled; remove one',
+        ],
+      },
+      {
+        title: 'an exchange beside a server without a login',
+        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+        others: [issuingOnly('auth'), exchangeConfig('jira')],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that "auth", a server without upstream providers, removes, so the workload is not reconciled; remove this reference or add a provider',
         ],
       },
     ],

@@ -92,8 +92,8 @@ export const authConfigServed = defineRule({
           gateway('b', { outgoingAuth: inline({ jira: 'example' }) }),
         ],
         findings: [
-          'spec.upstreamInject.providerName: VirtualMCPServer "a" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "corporate"',
-          'spec.upstreamInject.providerName: VirtualMCPServer "b" cannot use it: it has upstreamInject.providerName "okta", and there is no authServerConfig',
+          'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; there is "corporate"',
+          'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "b" has no authServerConfig, so its calls with this configuration fail; add one with the provider there',
         ],
       },
       {
@@ -113,7 +113,7 @@ export const authConfigServed = defineRule({
           gateway('a', { authServerConfig: authServer('okta') }),
         ],
         findings: [
-          'spec.awsSts.subjectProviderName: VirtualMCPServer "a" cannot use it: it has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider; did you mean "okta"',
+          'spec.awsSts.subjectProviderName: names provider "octa", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; did you mean "okta"',
         ],
       },
     ],

@@ -57,17 +57,17 @@ export const newerSubjectProviderExists = defineRule({
   *check(gateway, { path, cluster }) {
     const providers = providersOf(gateway.spec, 'authServerConfig')
     for (const reached of configsReached(gateway, cluster)) {
-      const problem = reached.auth && problemOf(reached.auth, providers, reached.at === undefined)
-      if (problem === undefined) continue
+      const named = authConfigNamed(reached.config)
+      const detail =
+        reached.auth && problemOf(reached.auth, nameText(named), providers, reached.at === undefined)
+      if (detail === undefined) continue
       const place = reached.at === undefined ? path.spec.authServerConfig : pathTo(reached.at())
-      const detail = `${nameText(authConfigNamed(reached.config))} ${problem}`
       const warning = about(
         advice(place, detail),
         'newer-subject-provider-exists',
         reached.config,
         ...routeOf(reached, gateway),
       )
-      const named = authConfigNamed(reached.config)
       const type: string = reached.auth?.spec?.type ?? ''
       yield relatedTo(
         warning,
@@ -114,7 +114,7 @@ export const newerSubjectProviderExists = defineRule({
           config('awsSts', { ...AWS, subjectProviderName: 'octa' }),
         ],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider; there is "okta"',
+          'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider, so every call to the backend fails; there is "okta"',
         ],
       },
       {
@@ -125,7 +125,7 @@ export const newerSubjectProviderExists = defineRule({
         }),
         others: [backend('jira'), config('xaa', XAA)],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" must set xaa.subjectProviderName where there are several providers: "okta", "github"',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": the operator chooses none of several providers, so no call gets a token; there is "okta", "github"',
         ],
       },
       {
@@ -133,7 +133,7 @@ export const newerSubjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), config('xaa', XAA)],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "jira" must set xaa.subjectProviderName where backends are discovered: releases choose no provider there; there is "okta"',
+          'spec.authServerConfig: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call to the backend fails; there is "okta"',
         ],
       },
       {
@@ -141,7 +141,7 @@ export const newerSubjectProviderExists = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig',
+          'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig, so every call to the backend fails; add one with the provider',
         ],
       },
     ],
@@ -149,11 +149,12 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
- * Why the MCPExternalAuthConfig gets no token of an upstream provider, as the end of a sentence; undefined when it gets
- * a token, or when a field is unreadable.
+ * Why the MCPExternalAuthConfig that `named` names gets no token of an upstream provider; undefined when it gets a
+ * token, or when a field is unreadable.
  */
 function problemOf(
   { spec }: AuthConfig,
+  named: string,
   providers: Providers | undefined,
   isDiscovered: boolean,
 ): string | undefined {
@@ -164,15 +165,16 @@ function problemOf(
   const isOpen = isAbsent(settings, 'subjectProviderName') || settings.subjectProviderName === ''
   const name = settings.subjectProviderName ?? ''
   if (isOpen ? type === 'awsSts' : name === '') return undefined
-  const named = `has ${type}.subjectProviderName ${shortQuote(name)}, and`
+  const has = `has ${type}.subjectProviderName ${shortQuote(name)}`
   if (providers === undefined)
-    return `${type === 'xaa' ? 'exchanges the token of a login (xaa), and' : named} there is no authServerConfig`
+    return `${named} ${type === 'xaa' ? 'exchanges the token of a login (xaa)' : has}, and there is no authServerConfig, so every call to the backend fails; add one with the provider`
   if (!providers.complete || providers.has(name)) return undefined
   const there = providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'
-  if (!isOpen) return `${named} authServerConfig has no such upstream provider; there is ${there}`
-  if (providers.names.length > 1)
-    return `must set xaa.subjectProviderName where there are several providers: ${there}`
-  return isDiscovered
-    ? `must set xaa.subjectProviderName where backends are discovered: releases choose no provider there; there is ${there}`
-    : undefined
+  if (!isOpen)
+    return `${named} ${has}, and authServerConfig has no such upstream provider, so every call to the backend fails; there is ${there}`
+  if (!isDiscovered && providers.names.length < 2) return undefined
+  const effect = isDiscovered
+    ? 'for discovered backends the operator chooses no provider, so every call to the backend fails'
+    : 'the operator chooses none of several providers, so no call gets a token'
+  return `set xaa.subjectProviderName in ${named}: ${effect}; there is ${there}`
 }

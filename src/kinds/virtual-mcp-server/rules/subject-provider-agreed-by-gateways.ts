@@ -51,7 +51,7 @@ export const subjectProviderAgreedByGateways = defineRule({
       if (shared === undefined || !leavesSubjectProvider(shared, cluster.group)) continue
       const others = subjectProviders(config, cluster).filter(({ provider }) => provider !== own)
       if (others.length === 0) continue
-      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here; ${choicesText(others)}`
+      const detail = `set subjectProviderName in ${nameText(authConfigNamed(config))}: no default is written, as it would be ${shortQuote(own)} here; ${choicesText(others)}`
       const place = at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo<unknown>(at())
       const warning = about(advice(place, detail), 'subject-provider-agreed-by-gateways', config)
       const open = end(
@@ -93,7 +93,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here; "github" in VirtualMCPServer "other"',
+          'spec.authServerConfig.upstreamProviders: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
         ],
       },
       {
@@ -105,7 +105,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here; "github" in VirtualMCPServer "other"',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
         ],
       },
     ],
