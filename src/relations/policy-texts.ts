@@ -176,28 +176,24 @@ const METHODS: Readonly<Record<string, string | undefined>> = {
 }
 
 const NAMED: readonly (readonly [keyof typeof TYPE, string])[] = [
-  ['string', 'text'],
+  ['string', 'string'],
   ['set', 'set'],
   ['boolean', 'boolean'],
   ['decimal', 'decimal'],
   ['record', 'record'],
-  ['long', 'whole number'],
+  ['long', 'long'],
   ['entity', 'entity'],
 ]
 
-function valueText({
-  origin,
-  variable,
-  operation,
-  types,
-  isCompared,
-  text,
-}: Extract<Fault, { kind: 'value' }>): string {
+type ValueFault = Extract<Fault, { kind: 'value' }>
+
+function valueText(fault: ValueFault): string {
+  const { origin, variable, operation, types, isCompared, text } = fault
   const what = origin === undefined ? (variable ?? 'a value') : shownOrigin(origin)
   const names = NAMED.filter(([type]) => (types & TYPE[type]) !== 0).map(([, name]) => name)
   const isArgument = origin?.name.startsWith('arg_') === true
   const is = isArgument
-    ? `${what} is a text, number or boolean`
+    ? `${what} is a string, decimal or boolean`
     : names.length > 2
       ? `${what} is what JSON holds`
       : `${what} is ${names[0] === 'entity' ? 'an' : 'a'} ${names.join(' or ') || 'value of another type'}`
@@ -206,12 +202,12 @@ function valueText({
       ? `; for a list or an object there is ${what}_present alone`
       : isCompared && variable !== undefined && text !== undefined
         ? `; write ${COMPARED[variable]}${quoted(text)}`
-        : insteadOfOperation(operation, types, isCompared, text)
+        : insteadOfOperation(fault)
   if (isCompared)
     return `${is}, never ${text === undefined ? 'what it is compared with' : quoted(text)}${instead}`
-  return operation === 'a condition'
-    ? `${is}, not a condition`
-    : `${is}, on which ${shortText(operation, 40)} fails${instead}`
+  if (operation === 'a condition') return `${is}, not a condition`
+  const fails = operation === 'arithmetic' ? operation : `\`${shortText(operation, 40)}\``
+  return `${is}, on which ${fails} fails${instead}`
 }
 
 /**
@@ -227,21 +223,16 @@ const COMPARED: Readonly<Record<Variable, string>> = {
   context: 'context.arg_<name> == ',
 }
 
-function insteadOfOperation(
-  operation: string,
-  types: number,
-  isCompared: boolean,
-  text: string | undefined,
-): string {
-  if (operation === 'in') return '; write in <type>::"…" for an entity, .contains("…") for a set'
+function insteadOfOperation({ origin, operation, types, isCompared, text }: ValueFault): string {
+  if (operation === 'in') return '; write `in <type>::"…"` for an entity, `.contains("…")` for a set'
   const isSet = types === TYPE.set
   const word = text === undefined ? undefined : text.replaceAll('*', '')
   const given = word === undefined || word === '' ? '"…"' : quoted(word)
   if (isSet && (operation === 'like' || (isCompared && operation !== '.contains')))
-    return `; write .contains(${given})`
+    return `; write \`.contains(${given})\``
   if (types === TYPE.string && /^\.contains(?:All|Any)$/.test(operation))
     return '; write a set, such as ["a"]'
   if (types === TYPE.string && operation.startsWith('.contains'))
-    return `; write like "*${given.slice(1, -1)}*"`
+    return `; write \`${origin === undefined ? '…' : shownOrigin(origin)} like "*${given.slice(1, -1)}*"\``
   return ''
 }

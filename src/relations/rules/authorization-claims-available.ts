@@ -122,7 +122,9 @@ export const authorizationClaimsAvailable = defineRule({
     const isGateway = self.kind === 'VirtualMCPServer'
     const at = placeOfPolicies(path, list.source?.name.kind)
     const needed = (claims: readonly string[]) =>
-      claims.length === 0 ? 'they name other callers' : `they need the claim ${claimsText(claims)}`
+      claims.length === 0
+        ? 'the policies name other callers'
+        : `the policies need the claim ${claimsText(claims)}`
     if (isGateway ? isAnonymous(resource as Gateway) : isOpen(self.kind, resource, cluster)) {
       const denied = deniedBy(list, isGateway ? { ...ANONYMOUS, subject: 'anonymous' } : ANONYMOUS, budget)
       if (denied?.isWhole === true)
@@ -137,7 +139,7 @@ export const authorizationClaimsAvailable = defineRule({
       ? (resource as Gateway).spec?.authServerConfig
       : named?.server
     if (server === undefined) return
-    const subject = (claims: readonly string[]) => `they name the claim ${claimsText(claims)}`
+    const subject = (claims: readonly string[]) => `the policies name the claim ${claimsText(claims)}`
     const place = named === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
     const ends = (path: Path<unknown>, text: string) => [end(named?.to ?? self, path, text)]
 
@@ -173,7 +175,7 @@ export const authorizationClaimsAvailable = defineRule({
       yield relatedTo(
         advice(
           at,
-          `${subject(ofDelegates)}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
+          `${needed(ofDelegates)}, which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)`,
         ),
         ends(place, 'lets clients in without a login'),
       )
@@ -184,7 +186,7 @@ export const authorizationClaimsAvailable = defineRule({
       yield relatedTo(
         advice(
           at,
-          `${subject(ofAssertions)}, which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)`,
+          `${needed(ofAssertions)}, which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)`,
         ),
         ends(place, 'accepts assertions'),
       )
@@ -273,7 +275,7 @@ export const authorizationClaimsAvailable = defineRule({
         }),
         others: [policiesConfig([GROUPS_POLICY])],
         findings: [
-          'spec.incomingAuth.authzConfigRef.name: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+          'spec.incomingAuth.authzConfigRef.name: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
         ],
       },
       {
@@ -284,7 +286,7 @@ export const authorizationClaimsAvailable = defineRule({
           incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
         ],
       },
       {
@@ -297,7 +299,7 @@ export const authorizationClaimsAvailable = defineRule({
           }),
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
         ],
       },
       {
@@ -305,7 +307,7 @@ export const authorizationClaimsAvailable = defineRule({
         kind: 'VirtualMCPServer',
         value: withJobs(EMAIL_POLICY),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
         ],
       },
       {
@@ -313,7 +315,7 @@ export const authorizationClaimsAvailable = defineRule({
         kind: 'VirtualMCPServer',
         value: withJobs(EMAIL_POLICY, OF_THE_JOB),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
         ],
       },
       {
@@ -324,7 +326,7 @@ export const authorizationClaimsAvailable = defineRule({
           'forbid(principal, action, resource) unless { principal has claim_email && principal.claim_email like "*@example.com" };',
         ),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
         ],
       },
       {
@@ -335,7 +337,7 @@ export const authorizationClaimsAvailable = defineRule({
           incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
         ],
       },
       {
@@ -372,7 +374,7 @@ export const authorizationClaimsAvailable = defineRule({
           },
         ],
         findings: [
-          'spec.authzConfig.inline.policies: they name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
+          'spec.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
         ],
       },
       {
@@ -399,7 +401,7 @@ export const authorizationClaimsAvailable = defineRule({
           },
         ],
         findings: [
-          'spec.authzConfig.inline.policies: they name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
+          'spec.authzConfig.inline.policies: the policies name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
         ],
       },
       {
@@ -412,7 +414,7 @@ export const authorizationClaimsAvailable = defineRule({
           }),
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
         ],
       },
       {
@@ -431,7 +433,7 @@ export const authorizationClaimsAvailable = defineRule({
           }),
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
         ],
       },
       {
@@ -444,7 +446,7 @@ export const authorizationClaimsAvailable = defineRule({
           },
         }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: they need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
+          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
         ],
       },
       {
@@ -459,7 +461,7 @@ export const authorizationClaimsAvailable = defineRule({
           },
         },
         findings: [
-          'spec.authzConfig.inline.policies: they need the claim "groups", and without OIDC no caller has a token: every request is denied',
+          'spec.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC no caller has a token: every request is denied',
         ],
       },
     ],

@@ -86,7 +86,7 @@ export const authorizationPolicyAccepted = defineRule({
           "permit(principal, action, resource) when { context.arg_a == 'x' };",
         ),
         findings: [
-          'inline.policies[0]: is empty; remove the item',
+          'inline.policies[0]: is empty, so the server does not start; remove the item',
           "inline.policies[1]: is not a Cedar policy, so the server does not start; begin with 'permit' or 'forbid'",
           "inline.policies[2]: is not a Cedar policy, so the server does not start; end with ';'",
           'inline.policies[3]: is not a Cedar policy, so the server does not start; close each bracket',
@@ -116,7 +116,7 @@ export const authorizationPolicyAccepted = defineRule({
 
 /** Why an item of `policies` is wrong; undefined when it is correct. */
 function fault(parsed: Parsed): string | undefined {
-  if (parsed.kind === 'empty') return 'is empty; remove the item'
+  if (parsed.kind === 'empty') return 'is empty, so the server does not start; remove the item'
   if (parsed.kind === 'refused') return `is not a Cedar policy, so the server does not start; ${parsed.hint}`
   if (parsed.kind === 'unread') return undefined
   if (parsed.rest === 'permit')

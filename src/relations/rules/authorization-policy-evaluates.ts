@@ -104,8 +104,8 @@ export const authorizationPolicyEvaluates = defineRule({
           },
         },
         findings: [
-          'inline.policies[0]: denies requests that reach it, whatever others permit: context.claim_scope is a text, on which .contains fails; write like "*tools:call*"',
-          'inline.policies[1]: denies requests that reach it, whatever others permit: principal.claim_groups is a set, on which like fails; write .contains("staff")',
+          'inline.policies[0]: denies requests that reach it, whatever others permit: context.claim_scope is a string, on which `.contains` fails; write `context.claim_scope like "*tools:call*"`',
+          'inline.policies[1]: denies requests that reach it, whatever others permit: principal.claim_groups is a set, on which `like` fails; write `.contains("staff")`',
           'inline.policies[2]: denies requests that reach it, whatever others permit: a number in principal.claim_level is a decimal, on which >= fails; write .greaterThanOrEqual(decimal("3.0"))',
         ],
       },
