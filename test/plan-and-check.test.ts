@@ -124,7 +124,7 @@ const world = fc
 
 /** A failure that `plan` tells, and the rules of which one must tell it at the VirtualMCPServer or at the workload. */
 const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[] = [
-  [/spec\.incomingAuth\.\S+ (?:must|is) /, 'auth-server-audience-is-resource-url'],
+  [/spec\.incomingAuth\.\S+ (?:must|defaults) /, 'auth-server-audience-is-resource-url'],
   [/names MCPExternalAuthConfig .* not found/, 'reference-found'],
   [/names MCPExternalAuthConfig .* of type/, 'auth-config-type-suited'],
   [/^group: groupRef is missing/, 'group-ref-configured'],

@@ -619,7 +619,7 @@ const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
     'an audience beside an embedded server',
     { ...oidc(), ...server('okta') },
     [
-      'spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+      'spec.incomingAuth.audience must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
     ],
   ],
   [
@@ -633,7 +633,7 @@ const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
       },
     },
     [
-      'spec.incomingAuth.audience must equal `resourceUrl`, "https://mcp.example.com", beside an embedded authorization server',
+      'spec.incomingAuth.audience must equal `resourceUrl`, "https://mcp.example.com", the only audience of tokens of the embedded server, or the operator refuses it',
     ],
   ],
   [
@@ -723,7 +723,7 @@ t.test('a table for people', async (t) => {
     `VirtualMCPServer gateway (namespace default), MCPGroup tools
   incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp
   embedded authorization server: issuer https://mcp.example.com, login at okta, github
-  note: releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in \`resourceUrl\` too
+  note: releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in \`resourceUrl\` too
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[chat] names MCPExternalAuthConfig "token" of type bearerToken
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[lost] names MCPExternalAuthConfig "gone" not found in the given files
 
@@ -803,7 +803,7 @@ t.test('the data', async (t) => {
       },
     ],
     notes: [
-      'releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+      'releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
     ],
   })
 })

@@ -39,5 +39,6 @@ export function meantIssuer(text: string): KnownIssuer | undefined {
   return { provider, issuer: text.endsWith('/') ? withoutEnd(text, '/') : `${text}/` }
 }
 
-export const issuerDetail = ({ provider, issuer }: KnownIssuer): string =>
-  `the issuer of ${provider} has ${issuer.endsWith('/') ? 'a' : 'no'} slash at its end, and both are compared as texts; write '${issuer}'`
+/** Says how the provider writes its issuer, and what happens to an issuer that differs from it by the slash. */
+export const issuerDetail = ({ provider, issuer }: KnownIssuer, effect: string): string =>
+  `${provider} writes its issuer ${issuer.endsWith('/') ? 'with a' : 'without a'} slash at the end, so ${effect}; write '${issuer}'`

@@ -68,14 +68,14 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   const { reference, audience, at } = checker
   if (!isResource(audience)) {
     const detail =
-      'must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too'
+      'must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too'
     yield advice(at, detail)
   } else if (isAbsent(reference, 'resourceUrl') || reference.resourceUrl === '') {
     if (isDefaultUrl(checker, audience)) return
-    const detail = `is the address in the cluster when it is not set, and must equal the audience; set it to ${shortQuote(withoutUserInfo(audience))}`
+    const detail = `defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to ${shortQuote(withoutUserInfo(audience))}`
     yield advice(checker.resourceUrl, detail)
   } else if (reference.resourceUrl !== undefined && reference.resourceUrl !== audience) {
-    const detail = `must equal \`resourceUrl\`, ${shortQuote(withoutUserInfo(reference.resourceUrl))}, beside an embedded authorization server`
+    const detail = `must equal \`resourceUrl\`, ${shortQuote(withoutUserInfo(reference.resourceUrl))}, the only audience of tokens of the embedded server, or the operator refuses it`
     yield advice(at, detail)
   }
 }

@@ -164,8 +164,8 @@ export const end = (object: ObjectName, path: At, text: string): Related => ({
 })
 
 /** An error `Duplicate value`: an earlier item has the same value. */
-export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {
-  return { type: 'duplicate', at: segmentsOf(path), value, detail: '' }
+export function duplicate<T>(path: Path<T>, value: Value<T>, detail = ''): FieldError {
+  return { type: 'duplicate', at: segmentsOf(path), value, detail }
 }
 
 /** An error `Too long`: the message prints no value. */

@@ -69,7 +69,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
         value: serving({ audience: 'https://jira.example.com' }),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.oidcConfigRef.resourceUrl: is the address in the cluster when it is not set, and must equal the audience; set it to "https://jira.example.com"',
+          'spec.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://jira.example.com"',
         ],
       },
       {
@@ -78,7 +78,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
         value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", beside an embedded authorization server',
+          'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", the only audience of tokens of the embedded server, or the operator refuses it',
         ],
       },
       {
@@ -92,7 +92,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
         },
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+          'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
         ],
       },
     ],

@@ -33,13 +33,23 @@ export const assertionPolicyAccepted = defineRule({
     for (const { value, place } of assertionPolicies(server, path)) {
       const { maxAssertionAge: age, subjectBindings = [], acceptedAudiences = [] } = value
       if (age && (parseDuration(age) ?? 0n) <= 0n)
-        yield invalid(place().maxAssertionAge, age, "must be a Go duration above zero, such as '5m'")
+        yield invalid(
+          place().maxAssertionAge,
+          age,
+          `must be a Go duration above zero, such as '5m', ${REFUSED}`,
+        )
       const seen = new Set<string>()
       for (const [i, binding] of subjectBindings.entries()) {
         const { subject, allowedResources = [] } = binding ?? {}
         const here = () => place().subjectBindings.at(i)
-        if (subject === '*') yield invalid(here().subject, subject, 'must be one subject')
-        else if (subject && seen.has(subject)) yield duplicate(here().subject, subject)
+        if (subject === '*')
+          yield invalid(here().subject, subject, `must be one subject, not a wildcard, ${REFUSED}`)
+        else if (subject && seen.has(subject))
+          yield duplicate(
+            here().subject,
+            subject,
+            `keep one binding for each subject, as the operator refuses two`,
+          )
         if (subject) seen.add(subject)
         for (const [k, resource] of allowedResources.entries()) {
           if (resource && !isResource(resource))
@@ -64,7 +74,7 @@ export const assertionPolicyAccepted = defineRule({
         title: 'no time at all',
         value: accepting({ maxAssertionAge: '0s' }),
         findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].maxAssertionAge: Invalid value: "0s": must be a Go duration above zero, such as \'5m\'',
+          'inboundGrants.jwtBearer.issuerPolicies[0].maxAssertionAge: Invalid value: "0s": must be a Go duration above zero, such as \'5m\', or the operator refuses it',
         ],
       },
       {
@@ -77,8 +87,8 @@ export const assertionPolicyAccepted = defineRule({
           ],
         }),
         findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[1].subject: Duplicate value: "ci"',
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[2].subject: Invalid value: "*": must be one subject',
+          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[1].subject: Duplicate value: "ci": keep one binding for each subject, as the operator refuses two',
+          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[2].subject: Invalid value: "*": must be one subject, not a wildcard, or the operator refuses it',
         ],
       },
       {
@@ -88,15 +98,16 @@ export const assertionPolicyAccepted = defineRule({
           acceptedAudiences: ['https:///oauth/token'],
         }),
         findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com#tools": must have a host and no fragment',
-          'inboundGrants.jwtBearer.issuerPolicies[0].acceptedAudiences[0]: Invalid value: "https:///oauth/token": must have a host and no fragment',
+          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com#tools": must have a host and no fragment, or the operator refuses it',
+          'inboundGrants.jwtBearer.issuerPolicies[0].acceptedAudiences[0]: Invalid value: "https:///oauth/token": must have a host and no fragment, or the operator refuses it',
         ],
       },
     ],
   },
 })
 
-const NOT_A_URL = 'must have a host and no fragment'
+const REFUSED = 'or the operator refuses it'
+const NOT_A_URL = `must have a host and no fragment, ${REFUSED}`
 
 /** Whether the authorization server accepts the URL as a resource; the schema has already checked its pattern. */
 const isResource = (text: string): boolean =>

@@ -31,7 +31,7 @@ export const delegateClientSecretLongEnough = defineRule({
       const bytes = bytesAt(cluster, name, key)
       if (bytes === undefined || bytes >= LEAST_BYTES) continue
       const named = { kind: 'Secret', name }
-      const detail = `the Secret ${shortQuote(name)} is shorter than ${LEAST_BYTES} bytes there; use 'openssl rand -hex 32'`
+      const detail = `is under ${LEAST_BYTES} bytes in Secret ${shortQuote(name)}: the server does not start; use 'openssl rand -hex 32'`
       yield relatedTo(dependingOn(invalid(place().clientSecretRef.key, key, detail), named), [
         end(named, NAME, 'holds too little'),
       ])
@@ -52,7 +52,7 @@ export const delegateClientSecretLongEnough = defineRule({
         value: { ...server, delegateClients: [agent] },
         others: [secretOf('x'.repeat(31))],
         findings: [
-          'delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": the Secret "agent" is shorter than 32 bytes there; use \'openssl rand -hex 32\'',
+          'delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
         ],
       },
       {
@@ -60,7 +60,7 @@ export const delegateClientSecretLongEnough = defineRule({
         value: granting({ tokenExchange: { delegateClients: [agent] } }),
         others: [secretOf('x'.repeat(31))],
         findings: [
-          'inboundGrants.tokenExchange.delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": the Secret "agent" is shorter than 32 bytes there; use \'openssl rand -hex 32\'',
+          'inboundGrants.tokenExchange.delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
         ],
       },
     ],

@@ -19,6 +19,8 @@ const policy = {
   allowedActors: ['orchestrator'],
 }
 
+const REFUSED = 'the API server refuses it (from 0.48 on)'
+
 export const inboundGrantIssuerTrusted = defineRule({
   id: 'inbound-grant-issuer-trusted',
   on: EmbeddedAuthServer,
@@ -47,7 +49,7 @@ export const inboundGrantIssuerTrusted = defineRule({
         if (!ref) continue
         const place = path.inboundGrants[grant].issuerPolicies.at(i).issuerRef
         if (!known.has(ref)) yield notFound(place, ref, unknownName(ref, names, hints-- > 0))
-        else if (seen.has(ref)) yield duplicate(place, ref)
+        else if (seen.has(ref)) yield duplicate(place, ref, `keep one policy for each issuer, or ${REFUSED}`)
         seen.add(ref)
       }
     }
@@ -75,14 +77,16 @@ export const inboundGrantIssuerTrusted = defineRule({
           },
         }),
         findings: [
-          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Not found: "https://login.partner.example": is not the name of a trusted issuer: "partner"',
-          'inboundGrants.jwtBearer.issuerPolicies[0].issuerRef: Not found: "partners": is not the name of a trusted issuer; did you mean "partner"?',
+          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Not found: "https://login.partner.example": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); there is "partner"',
+          'inboundGrants.jwtBearer.issuerPolicies[0].issuerRef: Not found: "partners": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); did you mean "partner"',
         ],
       },
       {
         title: 'two policies for one issuer',
         value: granting({ tokenExchange: { issuerPolicies: [policy, policy] } }),
-        findings: ['inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner"'],
+        findings: [
+          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner": keep one policy for each issuer, or the API server refuses it (from 0.48 on)',
+        ],
       },
     ],
   },
@@ -90,11 +94,10 @@ export const inboundGrantIssuerTrusted = defineRule({
 
 function unknownName(ref: string, names: readonly string[], isHinted: boolean): string {
   const near = isHinted ? nearest(ref, names) : undefined
-  if (near !== undefined) return `is not the name of a trusted issuer; did you mean ${shortQuote(near)}?`
   const known = names.length <= 3 ? names.map((name) => shortQuote(name)).join(', ') : ''
-  return known === ''
-    ? 'is not the name of a trusted issuer'
-    : `is not the name of a trusted issuer: ${known}`
+  const hint =
+    near !== undefined ? `; did you mean ${shortQuote(near)}` : known === '' ? '' : `; there is ${known}`
+  return `is not a name in \`trustedIssuers\`, so ${REFUSED}${hint}`
 }
 
 /** The names of the trusted issuers; undefined when one of the names is unreadable. */

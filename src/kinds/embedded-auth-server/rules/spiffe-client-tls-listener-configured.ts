@@ -47,7 +47,11 @@ export const spiffeClientTlsListenerConfigured = defineRule({
       )
     const { issuer } = server
     if (issuer !== undefined && parseUrl(issuer)?.scheme === 'http')
-      yield invalid(path.issuer, issuer, `must use https: ${who} shows its certificate there (spiffe_x509)`)
+      yield invalid(
+        path.issuer,
+        issuer,
+        `must use https, or the server does not start: ${who} shows its certificate there (spiffe_x509)`,
+      )
   },
   examples: {
     valid: [
@@ -70,7 +74,7 @@ export const spiffeClientTlsListenerConfigured = defineRule({
           tlsListener: listener,
         },
         findings: [
-          'issuer: Invalid value: "http://localhost:8080": must use https: client "agent" shows its certificate there (spiffe_x509)',
+          'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
         ],
       },
     ],

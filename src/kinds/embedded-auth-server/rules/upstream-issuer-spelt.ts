@@ -25,12 +25,16 @@ export const upstreamIssuerSpelt = defineRule({
     for (let i = 0; i < providers.length; i++) {
       const meant = meantIssuer(providers[i]?.oidcConfig?.issuerUrl ?? '')
       if (meant !== undefined)
-        yield advice(path.upstreamProviders.at(i).oidcConfig.issuerUrl, issuerDetail(meant))
+        yield advice(
+          path.upstreamProviders.at(i).oidcConfig.issuerUrl,
+          issuerDetail(meant, 'every login fails'),
+        )
     }
     if (trustedIssuers === undefined) return
     for (let i = 0; i < trustedIssuers.length; i++) {
       const meant = meantIssuer(trustedIssuers[i]?.issuerUrl ?? '')
-      if (meant !== undefined) yield advice(path.trustedIssuers.at(i).issuerUrl, issuerDetail(meant))
+      if (meant !== undefined)
+        yield advice(path.trustedIssuers.at(i).issuerUrl, issuerDetail(meant, 'every token of it is refused'))
     }
   },
   examples: {
@@ -47,14 +51,14 @@ export const upstreamIssuerSpelt = defineRule({
         title: 'Okta with a slash',
         value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
         findings: [
-          "upstreamProviders[0].oidcConfig.issuerUrl: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.com/oauth2/default'",
+          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
         ],
       },
       {
         title: 'Okta for the military with a slash',
         value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
         findings: [
-          "upstreamProviders[0].oidcConfig.issuerUrl: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.mil'",
+          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
         ],
       },
       {
@@ -71,7 +75,7 @@ export const upstreamIssuerSpelt = defineRule({
           ],
         },
         findings: [
-          "trustedIssuers[0].issuerUrl: the issuer of Auth0 has a slash at its end, and both are compared as texts; write 'https://example.auth0.com/'",
+          "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
         ],
       },
     ],

@@ -2,7 +2,7 @@ import { advice, defineRule } from '../../../rule/index.ts'
 import { withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const UNUSED = 'has no effect: who the user is comes from the ID token; see `subjectClaim` for another claim'
+const UNUSED = 'has no effect: the ID token identifies the user; see `subjectClaim` for another claim'
 
 export const upstreamUserInfoUsed = defineRule({
   id: 'upstream-user-info-used',

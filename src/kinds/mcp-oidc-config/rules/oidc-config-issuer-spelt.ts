@@ -20,7 +20,8 @@ export const oidcConfigIssuerSpelt = defineRule({
   sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
   *check({ spec }, { path }) {
     const meant = meantIssuer(spec?.inline?.issuer ?? '')
-    if (meant !== undefined) yield advice(path.spec.inline.issuer, issuerDetail(meant))
+    if (meant !== undefined)
+      yield advice(path.spec.inline.issuer, issuerDetail(meant, 'every token is refused'))
   },
   examples: {
     valid: [
@@ -34,14 +35,14 @@ export const oidcConfigIssuerSpelt = defineRule({
         title: 'Okta with a slash',
         value: issuing('https://example.okta.com/'),
         findings: [
-          "spec.inline.issuer: the issuer of Okta has no slash at its end, and both are compared as texts; write 'https://example.okta.com'",
+          "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
         ],
       },
       {
         title: 'Entra ID, version 1, without one',
         value: issuing('https://sts.windows.net/3aa4a235'),
         findings: [
-          "spec.inline.issuer: the issuer of Entra ID has a slash at its end, and both are compared as texts; write 'https://sts.windows.net/3aa4a235/'",
+          "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
         ],
       },
     ],

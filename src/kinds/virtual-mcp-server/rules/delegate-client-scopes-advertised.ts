@@ -33,7 +33,7 @@ export const delegateClientScopesAdvertised = defineRule({
           yield invalid(
             place().scopes.at(i),
             scope,
-            'is not advertised; add it to `incomingAuth.oidcConfigRef.scopes`',
+            'is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
           )
       }
     }
@@ -52,7 +52,7 @@ export const delegateClientScopesAdvertised = defineRule({
           authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
         }),
         findings: [
-          'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised; add it to `incomingAuth.oidcConfigRef.scopes`',
+          'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
         ],
       },
     ],

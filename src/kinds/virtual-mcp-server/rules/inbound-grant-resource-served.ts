@@ -1,11 +1,10 @@
-import { defineRule, forbidden, invalid } from '../../../rule/index.ts'
+import { defineRule, forbidden, invalid, shortQuote, withoutUserInfo } from '../../../rule/index.ts'
 import { agent } from '../../embedded-auth-server/examples.ts'
 import { assertionPolicies, delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
 import { embedded, oidc, server, type Spec } from '../examples.ts'
 import { issuingOf } from '../issued-tokens.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-const OTHER = 'must be `oidcConfigRef.resourceUrl`, the only audience here'
 const resourceUrl = 'https://mcp.example.com'
 const granting = (settings: NonNullable<Spec['authServerConfig']>) =>
   server({
@@ -47,23 +46,24 @@ export const inboundGrantResourceServed = defineRule({
   *check({ spec }, { path }) {
     const { server, resourceUrl } = issuingOf(spec) ?? {}
     if (server === undefined || resourceUrl === undefined) return
+    const other = `must be \`resourceUrl\`, ${shortQuote(withoutUserInfo(resourceUrl))}, or the operator refuses it`
     for (const { value, place } of delegateClients(server, path.spec.authServerConfig)) {
       for (const [i, audience] of (value.audiences ?? []).entries()) {
-        if (audience && audience !== resourceUrl) yield invalid(place().audiences.at(i), audience, OTHER)
+        if (audience && audience !== resourceUrl) yield invalid(place().audiences.at(i), audience, other)
       }
     }
     for (const { value, place } of assertionPolicies(server, path.spec.authServerConfig)) {
       for (const [i, binding] of (value.subjectBindings ?? []).entries()) {
         for (const [k, resource] of (binding?.allowedResources ?? []).entries()) {
           if (resource && resource !== resourceUrl && !resource.includes('#'))
-            yield invalid(place().subjectBindings.at(i).allowedResources.at(k), resource, OTHER)
+            yield invalid(place().subjectBindings.at(i).allowedResources.at(k), resource, other)
         }
       }
       for (const [i, audience] of (value.acceptedAudiences ?? []).entries()) {
         if (audience === resourceUrl)
           yield forbidden(
             place().acceptedAudiences.at(i),
-            'may not be `resourceUrl`; name the token endpoint or the issuer of the authorization server',
+            'may not be `resourceUrl`, which the operator refuses here; name the token endpoint or the issuer of the authorization server',
           )
       }
     }
@@ -78,15 +78,15 @@ export const inboundGrantResourceServed = defineRule({
         title: 'a client that asks for a backend',
         value: granting({ delegateClients: [{ ...agent, audiences: ['https://jira.example.com'] }] }),
         findings: [
-          `spec.authServerConfig.delegateClients[0].audiences[0]: Invalid value: "https://jira.example.com": ${OTHER}`,
+          'spec.authServerConfig.delegateClients[0].audiences[0]: Invalid value: "https://jira.example.com": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
         ],
       },
       {
         title: 'a slash too many, and an assertion for the resource',
         value: asserting('https://mcp.example.com/', 'https://mcp.example.com'),
         findings: [
-          `spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com/": ${OTHER}`,
-          'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.acceptedAudiences[0]: Forbidden: may not be `resourceUrl`; name the token endpoint or the issuer of the authorization server',
+          'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com/": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
+          'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.acceptedAudiences[0]: Forbidden: may not be `resourceUrl`, which the operator refuses here; name the token endpoint or the issuer of the authorization server',
         ],
       },
     ],
