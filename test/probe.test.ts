@@ -563,7 +563,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-registration-offered',
         `${UPSTREAM}.issuerUrl`,
-        /names no registration_endpoint, so the client is registered at https:\/\/localhost:\d+\/register, or/,
+        /the provider names no registration_endpoint, so the client is registered at https:\/\/localhost:\d+\/register, and the authorization server does not start/,
       ],
     ],
   },
@@ -778,7 +778,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-resource-metadata-agrees',
         RESOURCE_URL,
-        /says it is "http:\/\/localhost:\d+\/mcp\/", which differs by the slash at its end, so clients refuse it; it is another server, or not yet/,
+        /its metadata names the resource "http:\/\/localhost:\d+\/mcp\/", which differs by the slash at its end, so clients refuse it; either another server answers at this URL, or/,
       ],
     ],
   },
@@ -790,7 +790,19 @@ const ROWS: readonly Row[] = [
       [
         'probe-resource-metadata-agrees',
         RESOURCE_URL,
-        /sends logins to "https:\/\/idp\.corp", not to "http:\/\/localhost:\d+";/,
+        /sends users to log in at "https:\/\/idp\.corp", not at "http:\/\/localhost:\d+";/,
+      ],
+    ],
+  },
+  {
+    title: 'a server that names no login',
+    provider: { ...plain, extend: metadata({ authorization_servers: [] }) },
+    manifests: published(),
+    found: [
+      [
+        'probe-resource-metadata-agrees',
+        RESOURCE_URL,
+        /sends users to log in at no server, not at "http:\/\/localhost:\d+";/,
       ],
     ],
   },

@@ -216,18 +216,22 @@ async function checkResource(
     findingAt(
       target,
       'probe-resource-metadata-agrees',
-      `${detail}; it is another server, or not yet configured so`,
+      `${detail}; either another server answers at this URL, or this manifest is not applied yet`,
     )
   return [
     ...(resource === target.url
       ? []
       : [
           disagrees(
-            `the server there says it is ${shortQuote(resource)}${differenceText(target.url, resource)}, so clients refuse it`,
+            `its metadata names the resource ${shortQuote(resource)}${differenceText(target.url, resource)}, so clients refuse it`,
           ),
         ]),
     ...(issuer === undefined || servers.includes(issuer)
       ? []
-      : [disagrees(`the server there sends logins to ${listText(servers)}, not to ${shortQuote(issuer)}`)]),
+      : [
+          disagrees(
+            `its metadata sends users to log in at ${listText(servers) || 'no server'}, not at ${shortQuote(issuer)}`,
+          ),
+        ]),
   ]
 }

@@ -47,7 +47,9 @@ function scopeFindings(target: Target, { scopes }: Needs, metadata: Metadata): F
 
 function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Finding[] {
   if (pkce !== true || metadata.code_challenge_methods_supported?.includes('S256') === true) return []
-  return [findingAt(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
+  const detail =
+    'the provider does not list the PKCE method S256 and may ignore it: then only a client secret protects logins; use one, or see its documentation for S256'
+  return [findingAt(target, 'probe-pkce-supported', detail)]
 }
 
 /** Authentication methods of clients that register themselves, in the operator's order; `none` only with S256. */
@@ -68,6 +70,6 @@ function methodFindings(target: Target, { registers, secretMethod }: Needs, meta
 function registrationFindings(target: Target, { registers }: Needs, metadata: Metadata): Finding[] {
   if (registers !== true || metadata.registration_endpoint !== undefined) return []
   const guess = withoutUserInfo(`${(metadata.issuer ?? '').replace(/\/$/, '')}/register`)
-  const detail = `the server names no registration_endpoint, so the client is registered at ${guess}, or the server does not start; write clientId`
+  const detail = `the provider names no registration_endpoint, so the client is registered at ${guess}, and the authorization server does not start if that fails; write clientId instead of dcrConfig`
   return [findingAt(target, 'probe-registration-offered', detail)]
 }
