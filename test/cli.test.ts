@@ -553,7 +553,7 @@ token_exchange: {}
     lines(['--strict', '--severity', 'unknown-field=off', 'unknown.yaml']),
   ])
   const line = (place: string, of: string, advice: string) =>
-    `${place}: ${of}: no operator release to 0.63 has this field; ${advice} (unknown-field)`
+    `${place}: ${of}: no operator release up to 0.63 has this field; ${advice} (unknown-field)`
   const dropped = 'kubectl refuses it, and the API server drops it'
   const expected = (old: string) => [
     ...[
@@ -564,7 +564,7 @@ token_exchange: {}
       line(`unknown.yaml:${at}`, `error: MCPExternalAuthConfig reports: spec.${field}`, advice),
     ),
     line('group.yaml:4:8', 'error: MCPGroup a: spec.colour', dropped),
-    `old.yaml:4:8: ${old}: MCPGroup b: spec.colour: no operator release with v1beta1 (to 0.63) has this field, an older one may; write the name that it has in v1beta1, or remove it (unknown-field)`,
+    `old.yaml:4:8: ${old}: MCPGroup b: spec.colour: no operator release with v1beta1 (up to 0.63) has this field, an older one may; write the name that it has in v1beta1, or remove it (unknown-field)`,
   ]
   const isOfFields = (line: string) => line.endsWith('(unknown-field)')
   t.strictSame({ ...usual, lines: usual.lines.filter(isOfFields) }, { status: 1, lines: expected('warning') })
@@ -634,11 +634,11 @@ t.test('unknown fields of newer releases, and of types that are unknown themselv
     ],
     [
       'type: unauthenticated\nunauthenticated: {}\n',
-      [['spec.unauthenticated', /^no operator release to 0\.63 has this field; kubectl/]],
+      [['spec.unauthenticated', /^no operator release up to 0\.63 has this field; kubectl/]],
     ],
     [
       `type: awsSts\nawsSts: { region: eu-central-1, fallbackRoleArn: ${ROLE}, subjectProviderName: okta, cimd: {} }\n`,
-      [['spec.awsSts.cimd', /^no operator release to 0\.63 has this field; kubectl/]],
+      [['spec.awsSts.cimd', /^no operator release up to 0\.63 has this field; kubectl/]],
     ],
   ]
   const files = await write(Object.fromEntries(rows.map(([spec], i) => [`newer/${i}.yaml`, manifest(spec)])))

@@ -361,14 +361,14 @@ t.test('the installed release goes first', async (t) => {
       'a field that it does not have',
       'MCPServer',
       { image: 'a', gruopRef: { name: 'a' } },
-      /^error: spec\.gruopRef: no operator release to 0\.63 has this field; did you mean 'groupRef' \(unknown-field\)$/,
+      /^error: spec\.gruopRef: no operator release up to 0\.63 has this field; did you mean 'groupRef' \(unknown-field\)$/,
       /^error: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
     ],
     [
       'a field that it requires',
       'MCPRemoteProxy',
       {},
-      /^warning: spec\.remoteUrl: Required value: no operator release to 0\.63 takes the object without it \(schema-required\)$/,
+      /^warning: spec\.remoteUrl: Required value: no operator release up to 0\.63 takes the object without it \(schema-required\)$/,
       /^error: spec\.remoteUrl: Required value: operator release 0\.44 refuses it \(release-accepts\)$/,
     ],
     [

@@ -607,10 +607,16 @@ t.test('what is said beside the role', async (t) => {
     mappings.map(({ index, unreachable }) => [index, unreachable]),
     [
       [3, undefined],
-      [0, 'is never reached: roleMappings[3] is tried first and takes all its callers'],
-      [1, 'is never reached: roleMappings[3] is tried first and takes all its callers'],
+      [
+        0,
+        'is never reached: roleMappings[3] is tried first and takes all its callers; give this one the lower `priority`',
+      ],
+      [
+        1,
+        'is never reached: roleMappings[3] is tried first and takes all its callers; give this one the lower `priority`',
+      ],
       [2, 'is never true, so the role is never assumed'],
-      [4, 'is never reached: roleMappings[3] is tried first and matches the same'],
+      [4, 'is never reached: roleMappings[3] is tried first and matches the same; remove one of the two'],
     ],
   )
   t.same(notes, [
@@ -794,7 +800,7 @@ t.test('the command', async (t) => {
       '',
       'role: arn:aws:iam::123456789012:role/ci (roleMappings[1])',
       'session name: service-ci-42 (claims.sub)',
-      'warning: roleMappings[2] is never reached: roleMappings[0] is tried first and matches the same',
+      'warning: roleMappings[2] is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
       '',
     ].join('\n'),
   })
@@ -821,7 +827,8 @@ t.test('the command', async (t) => {
             ...mappings[2],
             outcome: 'match',
             reason: 'match, but roleMappings[0] comes first',
-            unreachable: 'is never reached: roleMappings[0] is tried first and matches the same',
+            unreachable:
+              'is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
           },
         ],
       },

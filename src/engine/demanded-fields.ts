@@ -89,4 +89,4 @@ function tell(name: string, ours: SchemaNode | undefined, { at, findings }: Sear
   findings.push(findings.length < MOST_FINDINGS ? finding : andMore(finding))
 }
 
-const DEMANDED = `no operator release to ${NEWEST_RELEASE} takes the object without it`
+const DEMANDED = `no operator release up to ${NEWEST_RELEASE} takes the object without it`

@@ -314,7 +314,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ...example(
       awsSts({ sessionduration: 3600 }),
       awsSts({ sessionDuration: 3600 }),
-      "spec.awsSts.sessionduration: no operator release to 0.63 has this field; did you mean 'sessionDuration' (unknown-field)",
+      "spec.awsSts.sessionduration: no operator release up to 0.63 has this field; did you mean 'sessionDuration' (unknown-field)",
     ),
   },
   {

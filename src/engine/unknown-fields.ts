@@ -157,8 +157,8 @@ const segmentIn = (released: KnownField | undefined, name: string): Segment =>
 /** The most unknown fields of an object for which a similar known name is searched. */
 const MOST_COMPARED = 100
 
-const NOT_RELEASED = `no operator release to ${NEWEST_RELEASE} has this field`
-const NOT_WITH_V1BETA1 = `no operator release with v1beta1 (to ${NEWEST_RELEASE}) has this field, an older one may`
+const NOT_RELEASED = `no operator release up to ${NEWEST_RELEASE} has this field`
+const NOT_WITH_V1BETA1 = `no operator release with v1beta1 (up to ${NEWEST_RELEASE}) has this field, an older one may`
 const NOT_SPECIFIED = 'is not in the specification'
 
 /** Adds the finding about an unknown field; none for a template, which a tool will replace. */

@@ -16,7 +16,7 @@ export const sentinelAddressHostAndPort = defineRule({
       if (address === undefined || HOST_AND_PORT.test(address)) continue
       yield advice(
         path.storage.redis.sentinelConfig.sentinelAddrs.at(i),
-        "must be host:port, such as 'sentinel-0:26379'",
+        "must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
       )
     }
   },
@@ -38,7 +38,7 @@ export const sentinelAddressHostAndPort = defineRule({
         title: 'no port',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
         findings: [
-          "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379'",
+          "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
         ],
       },
     ],

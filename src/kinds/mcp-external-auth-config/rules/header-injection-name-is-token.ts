@@ -41,21 +41,22 @@ export const headerInjectionNameIsToken = defineRule({
         title: 'a name with a colon',
         value: injecting('X-Api-Key:'),
         findings: [
-          "spec.headerInjection.headerName: is not the name of an HTTP header; use letters, digits and '-', such as 'X-Api-Key'",
+          "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
         ],
       },
       {
         title: 'a name with a space for the exchanged token',
         value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
         findings: [
-          "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header; use letters, digits and '-', such as 'X-Api-Key'",
+          "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
         ],
       },
     ],
   },
 })
 
-const DETAIL = "is not the name of an HTTP header; use letters, digits and '-', such as 'X-Api-Key'"
+const DETAIL =
+  "is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'"
 
 /** Whether a name is not a token. False for an empty name: the schema refuses it, or it means the default. */
 function isNoToken(name = ''): boolean {

@@ -36,9 +36,15 @@ export const roleMappingReachable = defineRule({
         misfits ??= misfitsIn(mappings, context)
         if (!misfits.has(i)) yield advice(here.matcher, 'is never true, so the role is never assumed')
       } else if (always !== undefined)
-        yield advice(here, `is never reached: roleMappings[${always}] is tried first and always matches`)
+        yield advice(
+          here,
+          `is never reached: roleMappings[${always}] is tried first and always matches; give this one the lower \`priority\``,
+        )
       else if (earlier !== undefined)
-        yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
+        yield advice(
+          here,
+          `is never reached: roleMappings[${earlier}] is tried first and matches the same; remove one of the two`,
+        )
       else if (taken !== undefined) yield advice(here, takenText(taken))
       else if (by === 'always') always = i
       else first[by].set(text, i)
@@ -104,7 +110,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same',
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
         ],
       },
       {
@@ -116,7 +122,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same',
+          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same; remove one of the two',
         ],
       },
       {
@@ -128,7 +134,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches',
+          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches; give this one the lower `priority`',
         ],
       },
       {
@@ -140,7 +146,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers',
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers; give this one the lower `priority`',
         ],
       },
       {
@@ -153,7 +159,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers',
+          'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers; give this one the lowest `priority`',
         ],
       },
       {
@@ -165,7 +171,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same',
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
         ],
       },
       {
@@ -208,11 +214,12 @@ function provedIn(
 
 function takenText({ by, isSame }: Taken): string {
   const [first = 0] = by
-  if (isSame) return `is never reached: roleMappings[${first}] is tried first and matches the same`
+  if (isSame)
+    return `is never reached: roleMappings[${first}] is tried first and matches the same; remove one of the two`
   const all = by.map((index) => `roleMappings[${index}]`).join(', ')
   return by.length === 1
-    ? `is never reached: ${all} is tried first and takes all its callers`
-    : `is never reached: ${all} are tried first and together take all its callers`
+    ? `is never reached: ${all} is tried first and takes all its callers; give this one the lower \`priority\``
+    : `is never reached: ${all} are tried first and together take all its callers; give this one the lowest \`priority\``
 }
 
 /** The indexes of mappings whose matcher uses a string as a list or the reverse, which another rule reports. */

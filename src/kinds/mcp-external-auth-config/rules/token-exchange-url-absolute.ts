@@ -18,7 +18,7 @@ export const tokenExchangeUrlAbsolute = defineRule({
     if ((url?.scheme === 'https' || url?.scheme === 'http') && url.host !== '') return
     yield advice(
       path.spec.tokenExchange.tokenUrl,
-      "must be an https URL with a host, such as 'https://idp.example.com/token'",
+      "must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
     )
   },
   examples: {
@@ -28,14 +28,14 @@ export const tokenExchangeUrlAbsolute = defineRule({
         title: 'no scheme',
         value: exchanging({ tokenUrl: 'idp.example.com/token' }),
         findings: [
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token'",
+          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
         ],
       },
       {
         title: 'no host',
         value: exchanging({ tokenUrl: 'https:///token' }),
         findings: [
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token'",
+          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
         ],
       },
     ],

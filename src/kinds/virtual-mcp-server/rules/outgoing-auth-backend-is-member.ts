@@ -66,9 +66,10 @@ export const outgoingAuthBackendIsMember = defineRule({
         key,
         some.map(({ name }) => name),
       )
-      const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
+      const [yet, hint] = near === undefined ? [' yet', ''] : ['', `; did you mean ${shortQuote(near)}`]
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
-      const missing = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
+      const detail = `is not a backend of group ${shortQuote(group)} ${cluster.where}${yet}, so it has no effect${hint}`
+      const missing = notFound(at, key, detail)
       // After a typing mistake the intended backend has no entry: vMCP contacts it without credentials.
       const isTypo = near !== undefined && !Object.hasOwn(listed, near) && letters(near) !== letters(key)
       const error = isTypo ? outage(missing) : missing
@@ -99,7 +100,7 @@ export const outgoingAuthBackendIsMember = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jirra: 'key' }, 'key') }),
         others: [backend('jira'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends[jirra]: Not found: "jirra": no backend of group "tools" in namespace \'default\'; did you mean "jira"',
+          'spec.outgoingAuth.backends[jirra]: Not found: "jirra": is not a backend of group "tools" in namespace \'default\', so it has no effect; did you mean "jira"',
         ],
       },
       {
@@ -111,7 +112,7 @@ export const outgoingAuthBackendIsMember = defineRule({
           headerConfig('key'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[wiki]: Not found: "wiki": no backend of group "tools" in namespace \'default\' yet',
+          'spec.outgoingAuth.backends[wiki]: Not found: "wiki": is not a backend of group "tools" in namespace \'default\' yet, so it has no effect',
         ],
       },
     ],

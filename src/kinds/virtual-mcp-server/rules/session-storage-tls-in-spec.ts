@@ -4,7 +4,7 @@ import { VirtualMCPServer } from '../schema.ts'
 
 const AT: Path<unknown> = pathTo(['spec', 'config', 'sessionStorage', 'tls'])
 const TEXT =
-  'has no effect: move it to `spec.sessionStorage.tls`, of release 0.55 and later; from there on the API server refuses it here'
+  'does not turn on TLS to Redis; move it to `spec.sessionStorage.tls` (from release 0.55 on, where the API server refuses it here)'
 
 export const sessionStorageTlsInSpec = defineRule({
   id: 'session-storage-tls-in-spec',
