@@ -37,7 +37,7 @@ export const subjectProviderAgreed = defineRule({
     if (!leavesSubjectProvider(config, cluster.group)) return
     const choices = subjectProviders(self.name, cluster)
     if (choices.length < 2) return
-    const detail = `should be chosen, nothing is filled in: it would be ${choicesText(choices)}`
+    const detail = `set it: no default is written, as it would be ${choicesText(choices)}`
     const warning = advice(path.spec.tokenExchange.subjectProviderName, detail)
     yield relatedTo(warning, choiceEnds(choices), () => [undecidedCause(self.name)])
   },
@@ -68,7 +68,7 @@ export const subjectProviderAgreed = defineRule({
           gateway('b', { authServerConfig: authServer('github') }),
         ],
         findings: [
-          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
+          'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
         ],
       },
       {
@@ -82,7 +82,7 @@ export const subjectProviderAgreed = defineRule({
           gateway('g', { authServerConfig: authServer('google') }),
         ],
         findings: [
-          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
+          'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
         ],
       },
     ],
