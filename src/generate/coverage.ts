@@ -140,8 +140,8 @@ function constraintProblems(): string[] {
 }
 
 /**
- * Problems of objects, other than whole resources, whose schema does not name the specification section of their
- * fields.
+ * Problems of objects in the schemas of the kinds: `source`, the section of the specification that defines the fields
+ * of the object, does not exist or is missing (a whole resource and an object marked `open` may lack it).
  */
 function schemaProblems(): string[] {
   const problems: string[] = []

@@ -112,7 +112,7 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
 /** Identifies, for grouping errors, the cause that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/** The error at the reference in the VirtualMCPServer or, if only backends have a reference, in `authServerConfig`. */
+/** The error: at the VirtualMCPServer's reference to the config; if only backends have one, at `authServerConfig`. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)

@@ -220,7 +220,7 @@ export class ClaimsWorld {
     }
   }
 
-  /** Adds clauses that the text equals at most one constant: the constant of `literal`, or an earlier constant. */
+  /** Tells the solver that the text at the place cannot equal both the constant of `literal` and an earlier one. */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()

@@ -27,7 +27,7 @@ const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 interface EditedText {
   readonly text: string
   readonly done: ReadonlySet<PlacedEdit>
-  /** Whether the attempts ended early, because too much text had been parsed. */
+  /** Whether `withEdits` stopped trying edits, because it had parsed more text than `readLimit` allows. */
   readonly isCut: boolean
 }
 

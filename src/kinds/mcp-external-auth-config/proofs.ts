@@ -78,7 +78,7 @@ interface Answer<T> {
 
 interface Question<T> {
   readonly answers: BoundedCache<Answer<T>>
-  /** The most units of the budget that the answer may cost. */
+  /** The most budget units that one answer to the question may cost. */
   readonly units: number
 }
 

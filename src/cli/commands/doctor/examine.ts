@@ -26,7 +26,10 @@ export interface Diagnosis {
   readonly release?: string
   /** Describes the trial server (`--local-cluster`) that is registered instead of an installation. */
   readonly trial?: string
-  /** The rules that each part of the installation enforces now; absent after a probe alone, or if not installed. */
+  /**
+   * The rules that each part of the installation enforces now. Absent with `--probe-only`, or when nothing is installed
+   * or the API server does not answer.
+   */
   readonly layers?: readonly Layer[]
 }
 
